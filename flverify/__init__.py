@@ -1,0 +1,31 @@
+"""flverify: checks convergence theorems of federated optimisation.
+
+Names resolve on use, so that importing the package costs nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+__version__ = "0.1.0"
+
+_NAMES = {
+    "moments": "flverify.engines.moments",
+    "simulate": "flverify.engines.simulate",
+    "symbolic": "flverify.engines.symbolic",
+    "Refusal": "flverify._core.errors",
+    "FlverifyError": "flverify._core.errors",
+    "InputError": "flverify._core.errors",
+    "RefusedError": "flverify._core.errors",
+}
+__all__ = ["__version__", *sorted(_NAMES)]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _NAMES:
+        raise AttributeError(f"module 'flverify' has no attribute {name!r}")
+    return getattr(importlib.import_module(_NAMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,1 @@
+"""What every layer stands on; nothing here knows a federated word."""

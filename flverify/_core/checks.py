@@ -1,0 +1,99 @@
+"""Domain checks used at construction; every message says what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from numbers import Integral
+
+import numpy as np
+
+from flverify._core.errors import DomainError, ShapeError
+from flverify._core.exact import Scalar, common_kind, is_symbolic, scalar
+
+
+def positive(value: object, name: str) -> Scalar:
+    """Return a number above zero.
+
+    Raises
+    ------
+    DomainError
+        If the value is not a number above zero.
+
+    Examples
+    --------
+    >>> positive("1/8", "step_size")
+    Fraction(1, 8)
+    """
+    number = scalar(value, name)
+    if not is_symbolic(number) and not number > 0:
+        raise DomainError(
+            f"{name} must be positive; got {number}; choose a value above 0."
+        )
+    return number
+
+
+def probability(value: object, name: str) -> Scalar:
+    """Return a number in [0, 1].
+
+    Raises
+    ------
+    DomainError
+        If the value is not a number in [0, 1].
+    """
+    number = scalar(value, name)
+    if not is_symbolic(number) and not 0 <= number <= 1:
+        raise DomainError(
+            f"{name} must lie in [0, 1]; got {number}; give a probability."
+        )
+    return number
+
+
+def whole(value: object, name: str, least: int = 1, most: int | None = None) -> int:
+    """Return an integer in [least, most].
+
+    Raises
+    ------
+    DomainError
+        If the value is not an integer of that range.
+    """
+    limit = f"at least {least}" if most is None else f"between {least} and {most}"
+    wrong = isinstance(value, bool | np.bool_) or not isinstance(value, Integral)
+    if wrong or int(value) < least or (most is not None and int(value) > most):  # type: ignore[call-overload]
+        raise DomainError(
+            f"{name} must be an integer {limit}; got {value!r}; pass one."
+        )
+    return int(value)  # type: ignore[call-overload]
+
+
+def choice(value: object, name: str, allowed: Sequence[str]) -> str:
+    """Return one of the allowed words.
+
+    Raises
+    ------
+    DomainError
+        If the value is not one of them.
+    """
+    if value not in allowed:
+        raise DomainError(
+            f"{name} must be one of {', '.join(allowed)}; got {value!r}; pick one."
+        )
+    return str(value)
+
+
+def numbers(values: object, name: str) -> list[Scalar]:
+    """Return a nonempty list of numbers of one kind.
+
+    Raises
+    ------
+    ShapeError
+        If the value is not a nonempty one-dimensional sequence.
+    DomainError
+        If an entry is not a number.
+    """
+    wrong = isinstance(values, str) or not isinstance(values, Iterable)
+    listed = [] if wrong else list(values)  # type: ignore[call-overload]
+    if not listed or any(np.ndim(v) != 0 for v in listed):
+        raise ShapeError(
+            f"{name} must be a nonempty list of numbers; got {values!r}; pass a list."
+        )
+    return common_kind(scalar(v, f"{name}[{i}]") for i, v in enumerate(listed))

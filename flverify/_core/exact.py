@@ -1,0 +1,142 @@
+"""Numbers: which are exact, how text is read exactly, and arrays of either kind.
+
+Three kinds of scalar run through the package: rationals (`fractions.Fraction`),
+floats, and sympy expressions. Rational in, rational out: arrays of rationals are
+numpy arrays of dtype object, arrays of floats have dtype float64.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from collections.abc import Iterable
+from fractions import Fraction
+from numbers import Integral, Rational, Real
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from flverify._core.errors import DomainError
+
+Scalar: TypeAlias = Any  # Fraction, float or sympy.Expr: arithmetic decides
+Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+
+_NUMBER = re.compile(r"[+-]?(\d+/\d+|(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?)")
+
+
+def parse_number(text: str) -> Fraction:
+    """Read a fraction or decimal text, with or without exponent, exactly.
+
+    Raises
+    ------
+    DomainError
+        If the text is not such a number.
+
+    Examples
+    --------
+    >>> parse_number("0.2"), parse_number("3/8"), parse_number("2e-4")
+    (Fraction(1, 5), Fraction(3, 8), Fraction(1, 5000))
+    """
+    stripped = text.strip()
+    if not _NUMBER.fullmatch(stripped) or re.search(r"/0+$", stripped):
+        raise DomainError(
+            f"a number must be a fraction such as 3/8 or decimal text such as "
+            f"2e-4; got {text!r}; write it in one of these forms."
+        )
+    return Fraction(stripped)
+
+
+def is_symbolic(value: object) -> bool:
+    """Whether the value is a sympy expression (sympy is not imported to ask)."""
+    sympy = sys.modules.get("sympy")
+    return sympy is not None and isinstance(value, sympy.Expr)
+
+
+def scalar(value: object, name: str) -> Scalar:
+    """Normalise a number: exact where it can be, float otherwise.
+
+    Integers, rationals and decimal text become `Fraction`; floats stay floats;
+    sympy expressions pass through.
+
+    Raises
+    ------
+    DomainError
+        If the value is a boolean, not a number, NaN or infinite.
+
+    Examples
+    --------
+    >>> scalar("0.2", "step_size"), scalar(0.25, "step_size")
+    (Fraction(1, 5), 0.25)
+    """
+    if is_symbolic(value):
+        return value
+    if isinstance(value, str):
+        return parse_number(value)
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+        raise DomainError(f"{name} must be a number; got {value!r}; pass a number.")
+    if isinstance(value, Integral):
+        return Fraction(int(value))
+    if isinstance(value, Rational):
+        return Fraction(value.numerator, value.denominator)
+    number = float(value)
+    if not math.isfinite(number):
+        raise DomainError(f"{name} must be finite; got {value!r}; pass a number.")
+    return number
+
+
+def is_exact(value: object) -> bool:
+    """Whether a normalised scalar is rational."""
+    return isinstance(value, Fraction | int) and not isinstance(value, bool)
+
+
+def common_kind(values: Iterable[Scalar]) -> list[Scalar]:
+    """Bring normalised scalars to one kind: floats as soon as one is a float."""
+    listed = list(values)
+    if any(isinstance(value, float) for value in listed):
+        return [float(value) for value in listed]
+    return listed
+
+
+def array(values: object, name: str) -> Array:
+    """Build an array of one kind from nested sequences of numbers.
+
+    Raises
+    ------
+    DomainError
+        If an entry is not a finite number.
+    """
+    raw = np.asarray(values)
+    if raw.dtype.kind == "f":
+        if not np.isfinite(raw).all():
+            raise DomainError(f"{name} must be finite; got NaN or infinity; mend it.")
+        return raw.astype(np.float64)
+    if raw.dtype.kind not in "iuOU":
+        raise DomainError(f"{name} must hold numbers; got {raw.dtype}; pass numbers.")
+    flat = common_kind(scalar(entry, name) for entry in raw.ravel().tolist())
+    kind = np.float64 if any(isinstance(v, float) for v in flat) else object
+    out = np.empty(len(flat), dtype=kind)
+    out[:] = flat
+    return out.reshape(raw.shape)
+
+
+def is_exact_array(values: Array) -> bool:
+    """Whether every entry of an array made by `array` is rational."""
+    return values.dtype == object and all(is_exact(v) for v in values.ravel())
+
+
+def zeros(shape: tuple[int, ...], exact: bool) -> Array:
+    """Zeros of one kind: exact ones are Fractions."""
+    return np.full(shape, Fraction(0), dtype=object) if exact else np.zeros(shape)
+
+
+def identity(size: int, exact: bool) -> Array:
+    """Build the identity matrix of one kind."""
+    out = zeros((size, size), exact)
+    np.fill_diagonal(out, Fraction(1) if exact else 1.0)
+    return out
+
+
+def text(value: Scalar) -> str:
+    """Exact text of a scalar: `3/8` for a rational, the shortest repr for a float."""
+    return str(value)

@@ -1,0 +1,111 @@
+"""Scalars that differ from client to client or from run to run.
+
+A round multiplies typed objects by plain scalars, by `per_client(w)` (one weight
+per client) or by `per_run(h)` (one step size per run of a sweep). Both are small
+algebras of their own, so that `1 / (local_steps * step_size)` works in a sweep.
+"""
+
+from __future__ import annotations
+
+import operator
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from flverify._core.exact import Array, Scalar
+
+
+def _float(value: Scalar) -> Any:
+    return float(value) if isinstance(value, Fraction) else value
+
+
+class _Arithmetic(ABC):
+    """Addition, subtraction, product and quotient from one elementwise `_with`."""
+
+    @abstractmethod
+    def _with(self, other: Any, op: Callable[[Any, Any], Any]) -> Any:
+        """Combine with another value, elementwise."""
+
+    def __add__(self, other: Any) -> Any:
+        return self._with(other, operator.add)
+
+    def __radd__(self, other: Any) -> Any:
+        return self._with(other, lambda a, b: b + a)
+
+    def __sub__(self, other: Any) -> Any:
+        return self._with(other, operator.sub)
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._with(other, lambda a, b: b - a)
+
+    def __mul__(self, other: Any) -> Any:
+        return self._with(other, operator.mul)
+
+    def __rmul__(self, other: Any) -> Any:
+        return self._with(other, lambda a, b: b * a)
+
+    def __truediv__(self, other: Any) -> Any:
+        return self._with(other, operator.truediv)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return self._with(other, lambda a, b: b / a)
+
+    def __neg__(self) -> Any:
+        return self._with(-1, operator.mul)
+
+
+@dataclass(frozen=True, eq=False)
+class PerRun(_Arithmetic):
+    """One float per run: step sizes of a sweep, shape (runs,)."""
+
+    values: Array
+    __array_ufunc__ = None
+
+    def _with(self, other: Any, op: Callable[[Any, Any], Any]) -> Any:
+        if isinstance(other, PerRun):
+            return PerRun(op(self.values, other.values))
+        if isinstance(other, int | float | Fraction):
+            return PerRun(op(self.values, _float(other)))
+        return NotImplemented
+
+
+@dataclass(frozen=True, eq=False)
+class PerClient(_Arithmetic):
+    """One scalar per client, length N."""
+
+    values: tuple[Scalar, ...]
+    __array_ufunc__ = None
+
+    def _with(self, other: Any, op: Callable[[Any, Any], Any]) -> Any:
+        if isinstance(other, PerClient):
+            pairs = zip(self.values, other.values, strict=True)
+            return PerClient(tuple(op(a, b) for a, b in pairs))
+        if hasattr(other, "typed"):
+            return NotImplemented
+        return PerClient(tuple(op(a, other) for a in self.values))
+
+
+def per_client(weights: Iterable[Scalar]) -> PerClient:
+    """Return one weight per client, to multiply a clients stack with.
+
+    Examples
+    --------
+    >>> (2 * per_client([1, 3])).values
+    (2, 6)
+    """
+    return PerClient(tuple(weights))
+
+
+def per_run(step_sizes: Iterable[float]) -> PerRun:
+    """Return one number per run, to multiply any typed object with.
+
+    Examples
+    --------
+    >>> (1 / per_run([0.5, 0.25])).values.tolist()
+    [2.0, 4.0]
+    """
+    return PerRun(np.asarray(list(step_sizes), dtype=np.float64))

@@ -1,0 +1,140 @@
+"""The language a round is written in, and what an algorithm declares.
+
+A round is one pure function `round(state, cohort, oracle) -> state` over typed
+slots: a server vector, a clients stack (one vector per client) or numbers (one per
+client). They add, subtract, and scale by a scalar, by `per_client(w)` or by
+`per_run(h)`; server and clients meet only through the cohort. So an algorithm can
+see neither a layout nor a basis, and each reading (simulation, moments, symbols) is
+free to choose them.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from copy import copy
+from typing import Any, ClassVar, Protocol, Self, get_type_hints
+
+from flverify._core.checks import positive, whole
+from flverify._core.exact import Scalar
+from flverify._core.sources import Source
+
+
+class Server(Protocol):
+    """One vector of R^d at the server."""
+
+    def __add__(self, other: Self, /) -> Self: ...
+    def __sub__(self, other: Self, /) -> Self: ...
+    def __mul__(self, factor: Scalar, /) -> Self: ...
+    def __rmul__(self, factor: Scalar, /) -> Self: ...
+
+
+class Clients(Protocol):
+    """One vector of R^d per client."""
+
+    def __add__(self, other: Self, /) -> Self: ...
+    def __sub__(self, other: Self, /) -> Self: ...
+    def __mul__(self, factor: Scalar, /) -> Self: ...
+    def __rmul__(self, factor: Scalar, /) -> Self: ...
+
+
+class Numbers(Protocol):
+    """One number per client; numbers also multiply and divide one another."""
+
+    def __add__(self, other: Any, /) -> Self: ...
+    def __sub__(self, other: Any, /) -> Self: ...
+    def __mul__(self, other: Any, /) -> Any: ...
+    def __rmul__(self, other: Any, /) -> Any: ...
+    def __truediv__(self, other: Self, /) -> Self: ...
+
+
+class Cohort(Protocol):
+    """The participants S of a round: the only door between server and clients.
+
+    `pull` and `broadcast` give clients the server's vector, `select` takes the new
+    value where the client takes part and the old one elsewhere, `sum` adds over S,
+    `mean` averages over S (and gives `otherwise` in an empty round), `everyone` adds
+    over all clients. The last four are not linear; a reading may refuse them.
+    """
+
+    @property
+    def n_clients(self) -> int: ...
+    def pull(self, vector: Server) -> Clients: ...
+    def broadcast(self, vector: Server) -> Clients: ...
+    def select(self, new: Any, old: Any) -> Any: ...
+    def sum(self, stack: Clients) -> Server: ...
+    def mean(self, stack: Clients, otherwise: Server) -> Server: ...
+    def everyone(self, stack: Clients) -> Server: ...
+    def numbers(self, value: Scalar) -> Numbers: ...
+    def equal(self, numbers: Numbers, value: int) -> Numbers: ...
+    def weighted_mean(
+        self, stack: Clients, weights: Numbers, otherwise: Server
+    ) -> Server: ...
+    def project(self, stack: Clients, region: Region) -> Clients: ...
+
+
+class Oracle(Protocol):
+    """Gradients of the client objectives, each at its own client's point."""
+
+    def gradient(self, points: Clients) -> Clients: ...
+
+
+class Region(Protocol):
+    """A closed convex set with a Euclidean projection of rows of points."""
+
+    def project(self, points: Any) -> Any: ...
+
+
+class Algorithm(ABC):
+    """Frozen settings, slots, a start and one round, as the paper prints them.
+
+    Subclasses are frozen dataclasses. `State` is a named tuple whose annotations
+    (`Server`, `Clients`, `Numbers`) declare the slots; the slot `model` is the server
+    model that errors and rates are measured on.
+    """
+
+    source: ClassVar[Source]
+    State: ClassVar[type]
+    step_size: Scalar
+    local_steps: int
+
+    @abstractmethod
+    def init(self, start: Any, cohort: Any, oracle: Any) -> Any:
+        """State before the first round, from the starting server model."""
+
+    @abstractmethod
+    def round(self, state: Any, cohort: Any, oracle: Any) -> Any:
+        """State after one round."""
+
+    @classmethod
+    def slots(cls) -> dict[str, type]:
+        """Name and type (Server, Clients or Numbers) of every slot, in order."""
+        hints = get_type_hints(cls.State)
+        return {name: hints[name] for name in cls.State._fields}  # type: ignore[attr-defined]
+
+    def retuned(self, step_size: Any) -> Self:
+        """Return the same algorithm at another step size, unchecked (for sweeps)."""
+        other = copy(self)
+        object.__setattr__(other, "step_size", step_size)
+        return other
+
+    def check_common(self) -> None:
+        """Validate the settings that algorithms share, and normalise them.
+
+        Raises
+        ------
+        DomainError
+            If step_size is not above zero or local_steps is not an integer above 0.
+        """
+        self.settle("step_size", positive(self.step_size, "step_size"))
+        self.settle("local_steps", whole(self.local_steps, "local_steps"))
+
+    def settle(self, name: str, value: object) -> None:
+        """Store a normalised setting on the frozen instance."""
+        object.__setattr__(self, name, value)
+
+
+def gradient_steps(points: Any, step_size: Scalar, steps: int, oracle: Any) -> Any:
+    """Take gradient steps at every client: x_i <- x_i - step_size grad f_i(x_i)."""
+    for _ in range(steps):
+        points = points - step_size * oracle.gradient(points)
+    return points

@@ -1,0 +1,125 @@
+"""Agnostic FedAvg: a plain average of whoever shows up (Algorithm 1 of the paper)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from flverify._core.checks import choice, positive, whole
+from flverify._core.errors import DomainError
+from flverify._core.exact import Array, Scalar, scalar
+from flverify._core.sources import Source
+from flverify.algorithms._algorithm import Algorithm, Region, Server
+
+__all__ = ["AgnosticFedAvg", "Ball", "Box"]
+
+
+@dataclass(frozen=True)
+class Ball:
+    """The Euclidean ball of a radius about 0, weight x."""
+
+    radius: Scalar
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "radius", positive(self.radius, "radius"))
+
+    def project(self, points: Array) -> Array:
+        """Nearest point of the ball for each row."""
+        lengths = np.sqrt((points * points).sum(axis=-1, keepdims=True))
+        far = np.maximum(lengths, float(self.radius))
+        return np.asarray(points * (float(self.radius) / far))
+
+
+@dataclass(frozen=True)
+class Box:
+    """The box [lower, upper]^d, weight x."""
+
+    lower: Scalar
+    upper: Scalar
+
+    def __post_init__(self) -> None:
+        lower, upper = scalar(self.lower, "lower"), scalar(self.upper, "upper")
+        if not lower < upper:
+            raise DomainError(
+                f"a box must have lower < upper; got {lower} and {upper}; swap them."
+            )
+        object.__setattr__(self, "lower", lower)
+        object.__setattr__(self, "upper", upper)
+
+    def project(self, points: Array) -> Array:
+        """Nearest point of the box for each row."""
+        return np.clip(points, float(self.lower), float(self.upper))
+
+
+class AgnosticFedAvgState(NamedTuple):
+    """The server model; clients restart from the broadcast, so they keep nothing."""
+
+    model: Server
+
+
+@dataclass(frozen=True)
+class AgnosticFedAvg(Algorithm):
+    """Agnostic FedAvg, one communication per round, deterministic gradients.
+
+    Between communications every client takes theta_i <- Proj_C(theta_i - eta
+    grad f_i(theta_i)); a communication sets theta_i = (1/|S|) sum_{j in S} theta_j
+    for all i. An empty round keeps the server model.
+
+    Parameters
+    ----------
+    step_size : scalar > 0, weight x^2/f
+        Step size eta.
+    period : int >= 1
+        Communication period H.
+    schedule : {"literal", "separate"}
+        As printed a communication consumes a tick, so a round has H - 1 local steps;
+        "separate" takes H local steps and communicates without consuming a tick.
+    projection : Ball, Box or None
+        The constraint set C; None leaves the iterates free.
+
+    Raises
+    ------
+    DomainError
+        If a setting lies outside its domain.
+
+    Examples
+    --------
+    >>> AgnosticFedAvg(step_size="1/8", period=3).local_steps
+    2
+    """
+
+    step_size: Scalar
+    period: int
+    schedule: str = "literal"
+    projection: Region | None = None
+
+    source: ClassVar[Source] = Source("agnostic", "Algorithm 1")
+    State: ClassVar[type] = AgnosticFedAvgState
+
+    def __post_init__(self) -> None:
+        self.settle("step_size", positive(self.step_size, "step_size"))
+        self.settle("period", whole(self.period, "period"))
+        choice(self.schedule, "schedule", ("literal", "separate"))
+
+    @property
+    def local_steps(self) -> int:  # type: ignore[override]
+        """Gradient evaluations per client between two communications."""
+        return self.period - 1 if self.schedule == "literal" else self.period
+
+    def init(self, start: Any, cohort: Any, oracle: Any) -> AgnosticFedAvgState:
+        """Line 1 of the box with a given start in place of 0."""
+        del cohort, oracle
+        return AgnosticFedAvgState(start)
+
+    def round(
+        self, state: AgnosticFedAvgState, cohort: Any, oracle: Any
+    ) -> AgnosticFedAvgState:
+        """Line 9 until the next communication, then lines 4 to 6."""
+        points = cohort.pull(state.model)
+        for _ in range(self.local_steps):
+            points = points - self.step_size * oracle.gradient(points)
+            if self.projection is not None:
+                points = cohort.project(points, self.projection)
+        return AgnosticFedAvgState(cohort.mean(points, otherwise=state.model))

@@ -1,0 +1,13 @@
+"""The law of the random cohort, one file per law."""
+
+from __future__ import annotations
+
+from flverify._core.catalogue import public_names, resolve
+
+
+def __getattr__(name: str) -> object:
+    return resolve(__name__, name)
+
+
+def __dir__() -> list[str]:
+    return sorted(public_names(__name__))

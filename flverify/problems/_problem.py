@@ -1,0 +1,34 @@
+"""What a problem is: the clients' objectives f_1, ..., f_N and their mean F."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from flverify._core.exact import Array, Scalar
+
+
+class Problem(ABC):
+    """Client objectives f_i on R^d; F = (1/N) sum_i f_i."""
+
+    @property
+    @abstractmethod
+    def n_clients(self) -> int:
+        """Number of clients N."""
+
+    @property
+    @abstractmethod
+    def dim(self) -> int:
+        """Dimension d."""
+
+    @property
+    @abstractmethod
+    def exact(self) -> bool:
+        """Whether all data are rational (or symbolic)."""
+
+    @abstractmethod
+    def gradient(self, client: int, point: Array) -> Array:
+        """Gradient of f_client at a point, shape (d,), weight f/x."""
+
+    @abstractmethod
+    def value(self, client: int, point: Array) -> Scalar:
+        """f_client at a point, weight f."""

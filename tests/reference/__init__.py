@@ -1,0 +1,1 @@
+"""Tests of the reference loops, against hand computation and known identities."""
