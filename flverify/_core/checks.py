@@ -57,12 +57,14 @@ def whole(value: object, name: str, least: int = 1, most: int | None = None) -> 
         If the value is not an integer of that range.
     """
     limit = f"at least {least}" if most is None else f"between {least} and {most}"
-    wrong = isinstance(value, bool | np.bool_) or not isinstance(value, Integral)
-    if wrong or int(value) < least or (most is not None and int(value) > most):  # type: ignore[call-overload]
+    number = None
+    if isinstance(value, Integral) and not isinstance(value, bool | np.bool_):
+        number = int(value)
+    if number is None or number < least or (most is not None and number > most):
         raise DomainError(
             f"{name} must be an integer {limit}; got {value!r}; pass one."
         )
-    return int(value)  # type: ignore[call-overload]
+    return number
 
 
 def choice(value: object, name: str, allowed: Sequence[str]) -> str:
@@ -90,8 +92,8 @@ def numbers(values: object, name: str) -> list[Scalar]:
     DomainError
         If an entry is not a number.
     """
-    wrong = isinstance(values, str) or not isinstance(values, Iterable)
-    listed = [] if wrong else list(values)  # type: ignore[call-overload]
+    text = isinstance(values, str)
+    listed = list(values) if isinstance(values, Iterable) and not text else []
     if not listed or any(np.ndim(v) != 0 for v in listed):
         raise ShapeError(
             f"{name} must be a nonempty list of numbers; got {values!r}; pass a list."

@@ -78,7 +78,7 @@ def scalar(value: object, name: str) -> Scalar:
     if isinstance(value, Integral):
         return Fraction(int(value))
     if isinstance(value, Rational):
-        return Fraction(value.numerator, value.denominator)
+        return Fraction(int(value.numerator), int(value.denominator))
     number = float(value)
     if not math.isfinite(number):
         raise DomainError(f"{name} must be finite; got {value!r}; pass a number.")

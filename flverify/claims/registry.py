@@ -1,0 +1,98 @@
+"""Find claims: every file of proofs/ is read, nothing is registered."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+from flverify._core.errors import FormatError, UnknownNameError
+from flverify.claims.claim import Claim
+
+
+def proofs_folder() -> Path:
+    """Folder of the shipped proofs: inside an installed package, or beside a checkout.
+
+    Raises
+    ------
+    UnknownNameError
+        If neither exists.
+    """
+    package = Path(__file__).resolve().parent.parent
+    for folder in (package / "_proofs", package.parent / "proofs"):
+        if folder.is_dir():
+            return folder
+    raise UnknownNameError(
+        "the folder proofs/ must be beside the package or inside it; found neither; "
+        "reinstall flverify."
+    )
+
+
+def load_file(path: Path) -> ModuleType:
+    """Import one file of claims.
+
+    Raises
+    ------
+    FormatError
+        If it is not a readable Python file.
+    """
+    name = f"flverify_proofs_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None or not path.is_file():
+        raise FormatError(
+            f"a file of claims must be a Python file; got {path}; name a .py file."
+        )
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except (SyntaxError, UnicodeDecodeError) as error:
+        raise FormatError(
+            f"a file of claims must be valid Python; {path.name} is not: {error}; "
+            "mend it."
+        ) from error
+    return module
+
+
+def claims_in(paths: list[Path]) -> dict[str, Claim]:
+    """Return the claims defined in files, by id, in the order of the files.
+
+    Raises
+    ------
+    FormatError
+        If two claims share an id.
+    """
+    found: dict[str, Claim] = {}
+    for path in paths:
+        for value in vars(load_file(path)).values():
+            if not isinstance(value, Claim):
+                continue
+            if value.id in found and found[value.id] is not value:
+                raise FormatError(
+                    f"every claim must have an id of its own; {value.id} stands twice; "
+                    f"rename the one in {path.name}."
+                )
+            found[value.id] = value
+    return found
+
+
+def shipped_claims() -> dict[str, Claim]:
+    """Return the claims of proofs/, by id."""
+    return claims_in(sorted(proofs_folder().glob("[!_]*.py")))
+
+
+def chosen(claims: dict[str, Claim], prefix: str) -> dict[str, Claim]:
+    """Return the claims whose id starts with a prefix.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is none.
+    """
+    picked = {key: value for key, value in claims.items() if key.startswith(prefix)}
+    if not picked:
+        raise UnknownNameError(
+            f"an id or prefix must match a claim; got {prefix!r}; see `flverify list`."
+        )
+    return picked

@@ -1,0 +1,75 @@
+"""Verdicts and findings: how much was shown, over which scope, and with what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any
+
+
+class Verdict(StrEnum):
+    """How much was shown.
+
+    PROVED: shown exactly for every parameter in the scope. CERTIFIED: an exact
+    certificate passed the independent checker. SUPPORTED: exact values on listed
+    instances, or sampling within its stated error. REFUTED: a counterexample,
+    re-checked in exact arithmetic. INCONCLUSIVE: anything else, with the reason.
+    """
+
+    PROVED = "PROVED"
+    CERTIFIED = "CERTIFIED"
+    SUPPORTED = "SUPPORTED"
+    REFUTED = "REFUTED"
+    INCONCLUSIVE = "INCONCLUSIVE"
+
+
+PASSING = (Verdict.PROVED, Verdict.CERTIFIED, Verdict.SUPPORTED)  # strongest first
+
+
+def weakest(verdicts: list[Verdict]) -> Verdict:
+    """Return the weakest of passing verdicts."""
+    return max(verdicts, key=PASSING.index)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A verdict with its scope, reason and evidence; made by the judge alone.
+
+    Parameters
+    ----------
+    verdict : Verdict
+    scope : str
+        All parameters, a parameter box, or the listed instances.
+    reason : str
+        One line.
+    evidence : mapping
+        Exact text and numbers: instances, counterexample, margins.
+    readings : mapping
+        Finding of each reading the print allows, by its name.
+    correction : Correction or None
+        A repaired statement with its own finding.
+    """
+
+    verdict: Verdict
+    scope: str
+    reason: str
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+    readings: Mapping[str, Finding] = field(default_factory=dict)
+    correction: Correction | None = None
+
+    def corrected(self, statement: str, finding: Finding) -> Finding:
+        """Return the same finding beside a repaired statement and its finding."""
+        return replace(self, correction=Correction(statement, finding))
+
+    def passes(self) -> bool:
+        """Whether the verdict is PROVED, CERTIFIED or SUPPORTED."""
+        return self.verdict in PASSING
+
+
+@dataclass(frozen=True)
+class Correction:
+    """A repaired statement, with the finding that it earned."""
+
+    statement: str
+    finding: Finding

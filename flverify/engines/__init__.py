@@ -1,0 +1,1 @@
+"""The readings of a round: simulate, moments, symbolic; none imports another."""

@@ -1,0 +1,64 @@
+"""The arithmetic an engine computes in: flint rationals, floats, or sympy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from typing import Any
+
+import flint
+import numpy as np
+
+from flverify._core.exact import Array, Scalar, is_symbolic
+from flverify._core.rationals import from_flint, to_flint, to_fraction
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """How scalars and arrays enter a computation, and how they leave it."""
+
+    exact: bool
+    convert: Callable[[Scalar], Scalar]
+    array: Callable[[Array], Array]
+    back: Callable[[Array], Array]
+    number: Callable[[Scalar], Scalar]
+
+
+def _rational(value: Scalar) -> Any:
+    if isinstance(value, flint.fmpq):
+        return value
+    fraction = Fraction(value)
+    return flint.fmpq(fraction.numerator, fraction.denominator)
+
+
+def _float_array(values: Array) -> Array:
+    return np.asarray(values, dtype=np.float64)
+
+
+RATIONAL = Arithmetic(True, _rational, to_flint, from_flint, to_fraction)
+FLOAT = Arithmetic(False, float, _float_array, _float_array, float)
+
+
+def settings_are_exact(algorithm: Any) -> bool:
+    """Whether no setting of an algorithm is a float."""
+    values = [getattr(algorithm, f.name) for f in fields(algorithm)]
+    flat = [v for value in values for v in (value if _listed(value) else (value,))]
+    return not any(isinstance(v, float) for v in flat)
+
+
+def settings_are_symbolic(algorithm: Any) -> bool:
+    """Whether some setting of an algorithm is a sympy expression."""
+    values = [getattr(algorithm, f.name) for f in fields(algorithm)]
+    flat = [v for value in values for v in (value if _listed(value) else (value,))]
+    return any(is_symbolic(v) for v in flat)
+
+
+def _listed(value: object) -> bool:
+    return isinstance(value, tuple)
+
+
+def arithmetic_for(problem: Any, algorithm: Any, participation: Any) -> Arithmetic:
+    """Rationals when every input is rational, floats otherwise."""
+    exact = problem.exact and participation.exact and settings_are_exact(algorithm)
+    return RATIONAL if exact else FLOAT

@@ -1,0 +1,206 @@
+"""Read a round on one given cohort, on a carrier that is linear and nothing else.
+
+Values are homogeneous matrices acting on the state, so one reading per outcome gives
+that outcome's matrix M_S exactly. It follows what the trace cannot (a fresh aggregate
+returned to clients, a gradient at a drawn point), at the price of listing outcomes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from flverify._core.errors import ReadingError
+from flverify._core.exact import Array, Scalar
+from flverify._core.scaling import PerClient
+from flverify.algorithms._algorithm import Algorithm, Numbers, Server
+from flverify.engines.lower import Layout
+
+Convert = Callable[[Scalar], Scalar]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of linear maps of the state: (d, n) at the server, (N, d, n) at clients."""
+
+    values: Array
+    convert: Convert
+    typed = True
+    __array_ufunc__ = None
+
+    def _with(self, other: Rows, sign: int) -> Rows:
+        if not isinstance(other, Rows) or other.values.ndim != self.values.ndim:
+            raise ReadingError(
+                "server and clients must meet through the cohort; got a sum of both; "
+                "pull or broadcast first."
+            )
+        return Rows(self.values + sign * other.values, self.convert)
+
+    def __add__(self, other: Rows) -> Rows:
+        return self._with(other, 1)
+
+    def __sub__(self, other: Rows) -> Rows:
+        return self._with(other, -1)
+
+    def __rmul__(self, factor: Scalar) -> Rows:
+        if hasattr(factor, "typed"):
+            raise ReadingError(
+                "a vector must be scaled by numbers; got another vector; a product "
+                "of states is not linear."
+            )
+        if isinstance(factor, PerClient):
+            if self.values.ndim == 2:
+                raise ReadingError(
+                    "a server vector must be scaled by a scalar; got one number per "
+                    "client; scale the clients stack instead."
+                )
+            weights = np.array([self.convert(v) for v in factor.values])
+            return Rows(weights[:, None, None] * self.values, self.convert)
+        return Rows(self.convert(factor) * self.values, self.convert)
+
+    __mul__ = __rmul__
+
+
+class ListedCohort:
+    """The cohort's verbs for one given set of participants."""
+
+    def __init__(self, members: frozenset[int], n_clients: int, convert: Convert):
+        self.n_clients, self.convert = n_clients, convert
+        self.members = sorted(members)
+
+    def broadcast(self, vector: Rows) -> Rows:
+        """Copy a server vector to every client."""
+        return Rows(np.stack([vector.values] * self.n_clients), self.convert)
+
+    pull = broadcast
+
+    def select(self, new: Rows, old: Rows) -> Rows:
+        """Take new at participants, old elsewhere."""
+        values = old.values.copy()
+        values[self.members] = new.values[self.members]
+        return Rows(values, self.convert)
+
+    def sum(self, stack: Rows) -> Rows:
+        """Sum over participants."""
+        start = self.convert(0) * stack.values[0]
+        total = sum((stack.values[i] for i in self.members), start=start)
+        return Rows(np.asarray(total), self.convert)
+
+    def mean(self, stack: Rows, otherwise: Rows) -> Rows:
+        """Mean over participants, `otherwise` if there are none."""
+        if not self.members:
+            return otherwise
+        total = self.sum(stack).values
+        return Rows(total / self.convert(len(self.members)), self.convert)
+
+    def everyone(self, stack: Rows) -> Rows:
+        """Sum over all clients."""
+        return Rows(stack.values.sum(axis=0), self.convert)
+
+    def project(self, stack: Rows, region: object) -> Rows:
+        """Refuse: a projection is not linear."""
+        del stack
+        raise ReadingError(
+            f"a linear round must not project; got {region}; simulate it instead."
+        )
+
+
+class LinearOracle:
+    """Gradients H_i x - b_i on rows of linear maps."""
+
+    def __init__(self, hessians: Array, linear: Array) -> None:
+        self.hessians, self.linear = hessians, linear
+
+    def gradient(self, points: Rows) -> Rows:
+        """Apply every client's Hessian; b_i goes to the constant's column."""
+        pairs = zip(self.hessians, points.values, strict=True)
+        values = np.stack([h @ p for h, p in pairs])
+        values[:, :, -1] -= self.linear
+        return Rows(values, points.convert)
+
+
+def outcome_matrix(
+    algorithm: Algorithm,
+    layout: Layout,
+    hessians: Array,
+    linear: Array,
+    members: frozenset[int],
+    convert: Convert,
+) -> Array:
+    """Homogeneous matrix of one round with the given participants."""
+    cohort = ListedCohort(members, layout.n_clients, convert)
+    oracle = LinearOracle(hessians, linear)
+    state = _state(algorithm, layout, hessians.dtype, convert)
+    after = algorithm.round(state, cohort, oracle)
+    out = np.full((layout.size, layout.size), convert(0), dtype=hessians.dtype)
+    _place(out, after, layout)
+    out[-1, -1] = convert(1)
+    return out
+
+
+def start_of(
+    algorithm: Algorithm,
+    layout: Layout,
+    hessians: Array,
+    linear: Array,
+    convert: Convert,
+) -> Array:
+    """Homogeneous matrix from (x_0, 1) to the state before the first round."""
+    d = layout.dim
+    origin = np.full((d, d + 1), convert(0), dtype=hessians.dtype)
+    np.fill_diagonal(origin, convert(1))
+    cohort = ListedCohort(frozenset(), layout.n_clients, convert)
+    oracle = LinearOracle(hessians, linear)
+    begun = algorithm.init(Rows(origin, convert), cohort, oracle)
+    out = np.full((layout.size, d + 1), convert(0), dtype=hessians.dtype)
+    _place(out, begun, layout)
+    out[-1, d] = convert(1)
+    return out
+
+
+def require_vectors(algorithm: Algorithm) -> None:
+    """Refuse algorithms that keep numbers per client.
+
+    Raises
+    ------
+    ReadingError
+        If a slot holds numbers.
+    """
+    counted = [n for n, kind in algorithm.slots().items() if kind is Numbers]
+    if counted:
+        raise ReadingError(
+            f"a linear round must keep no numbers per client; got slots {counted}; "
+            "the algorithm can only be simulated."
+        )
+
+
+def listed_layout(algorithm: Algorithm, n_clients: int, dim: int) -> Layout:
+    """Layout of the state, from the declared slots."""
+    require_vectors(algorithm)
+    slots = algorithm.slots()
+    server = tuple(n for n, kind in slots.items() if kind is Server)
+    clients = tuple(n for n in slots if n not in server)
+    return Layout(server, clients, n_clients, dim)
+
+
+def _state(algorithm: Algorithm, layout: Layout, kind: Any, convert: Convert) -> Any:
+    basis = np.full((layout.size, layout.size), convert(0), dtype=kind)
+    np.fill_diagonal(basis, convert(1))
+    slots = {}
+    for name in layout.server_slots:
+        slots[name] = Rows(basis[layout.places["server", name, -1]], convert)
+    for name in layout.client_slots:
+        clients = range(layout.n_clients)
+        parts = [basis[layout.places["client", name, i]] for i in clients]
+        slots[name] = Rows(np.stack(parts), convert)
+    return algorithm.State(**slots)
+
+
+def _place(out: Array, state: Any, layout: Layout) -> None:
+    for kind, name, client in layout.blocks:
+        values = getattr(state, name).values
+        rows = values if kind == "server" else values[client]
+        out[layout.places[kind, name, client]] = rows

@@ -1,0 +1,187 @@
+"""The moments of a setting: rates, bias, stationary error, error against rounds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from flverify._core.checks import whole
+from flverify._core.errors import Refusal, ShapeError
+from flverify._core.exact import Array, Scalar, array
+from flverify.algorithms._algorithm import Algorithm
+from flverify.engines.arithmetic import (
+    RATIONAL,
+    arithmetic_for,
+    settings_are_symbolic,
+)
+from flverify.engines.moments._small import SmallMoments
+from flverify.engines.moments._system import build
+from flverify.participation._law import Participation
+
+LARGEST_EXACT = 28  # reduced coordinates up to which second moments are exact
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Evidence of the moments engine about one setting.
+
+    Rates are factors per round: `mean_square_rate` of E|x_r - x'_r|^2 for two runs of
+    the same random rounds from different starts, that is the spectral radius of
+    P -> E[M P M'] on what is reachable from `init` and seen by the server model;
+    `mean_rate` of |E(x_r - x'_r)|. With rational inputs every value is a Fraction, and
+    a rate that is irrational is the upper end of a rational enclosure.
+
+    Parameters
+    ----------
+    problem, algorithm, participation
+        The setting.
+    """
+
+    problem: Any
+    algorithm: Algorithm
+    participation: Participation
+    _engine: Any
+
+    @property
+    def exact(self) -> bool:
+        """Whether all values are rational."""
+        return bool(self._engine.exact)
+
+    @property
+    def mean_rate(self) -> Scalar:
+        """Spectral radius of the mean dynamics, weight 1."""
+        return self._engine.mean_rate_interval[1]
+
+    @property
+    def mean_square_rate(self) -> Scalar:
+        """Spectral radius of the second-moment dynamics, weight 1."""
+        return self._engine.mean_square_rate
+
+    @property
+    def mean_square_rate_interval(self) -> tuple[Scalar, Scalar]:
+        """Enclosure of the mean-square rate: rational ends in exact mode."""
+        lower, upper = self._engine.mean_square_rate_interval
+        return lower, upper
+
+    @cached_property
+    def minimiser(self) -> Array:
+        """x*, the minimiser of F, shape (d,), weight x."""
+        return np.asarray(self.problem.minimiser())
+
+    @cached_property
+    def mean_fixed_point(self) -> Array:
+        """Server model at the fixed point of the mean dynamics, shape (d,)."""
+        arithmetic = RATIONAL if self.exact else None
+        values = self._engine.mean_fixed_point()
+        return arithmetic.back(values) if arithmetic else values
+
+    @cached_property
+    def bias(self) -> Array:
+        """mean_fixed_point - x*, shape (d,), weight x."""
+        return np.asarray(self.mean_fixed_point - self.minimiser)
+
+    @cached_property
+    def stationary_mean_square_error(self) -> Scalar:
+        """E|x - x*|^2 in the stationary law, weight x^2; infinite when unstable."""
+        value = self._engine.stationary_error(self._point(self.minimiser))
+        return self._out(value)
+
+    def mean_square_error(self, x0: object, rounds: int) -> Array:
+        """E|x_r - x*|^2 for r = 0, ..., rounds from the start x0.
+
+        Parameters
+        ----------
+        x0 : (d,) numbers, weight x
+            Server model before the first round.
+        rounds : int >= 0
+            Number of rounds.
+
+        Returns
+        -------
+        curve : (rounds + 1,) array, weight x^2
+
+        Raises
+        ------
+        ShapeError
+            If x0 is not a vector of the problem's dimension.
+        DomainError
+            If rounds is negative.
+        """
+        start = array(x0, "x0")
+        if start.shape != (self.problem.dim,):
+            raise ShapeError(
+                f"x0 must have shape ({self.problem.dim},); got {start.shape}; pass "
+                "one number per coordinate."
+            )
+        rounds = whole(rounds, "rounds", least=0)
+        begin, optimum = self._point(start), self._point(self.minimiser)
+        curve = self._engine.error_curve(begin, optimum, rounds)
+        out = np.empty(rounds + 1, dtype=object if self.exact else np.float64)
+        out[:] = [self._out(value) for value in curve]
+        return out
+
+    def _point(self, values: Array) -> Array:
+        if self.exact:
+            return RATIONAL.array(values)
+        return np.asarray(values, dtype=np.float64)
+
+    def _out(self, value: Scalar) -> Scalar:
+        if self.exact and not isinstance(value, float):
+            return RATIONAL.number(value)
+        return float(value)
+
+
+def moments(
+    problem: Any, algorithm: Algorithm, participation: Participation
+) -> Moments | Refusal:
+    """Compute exact moments of an algorithm on quadratics under a law.
+
+    Parameters
+    ----------
+    problem : Quadratics
+        Client objectives.
+    algorithm : Algorithm
+        One round, traced once, or listed outcome by outcome for small laws.
+    participation : Participation
+        The law of the participants.
+
+    Returns
+    -------
+    Moments or Refusal
+        A Refusal, which is false, says why the setting is not accepted.
+
+    Examples
+    --------
+    >>> from flverify.algorithms import FedAvg
+    >>> from flverify.participation import Bernoulli
+    >>> from flverify.problems import Quadratics
+    >>> problem = Quadratics([[[1]], [[2]]], [[0], [2]])
+    >>> setting = moments(problem, FedAvg("1/4", 2), Bernoulli(["1/2", "1/2"]))
+    >>> setting.mean_square_rate, setting.bias.tolist()
+    (Fraction(2089, 4096), [Fraction(-4, 57)])
+    """
+    refusal = _refuses(problem, algorithm, participation)
+    if refusal is not None:
+        return refusal
+    arithmetic = arithmetic_for(problem, algorithm, participation)
+    system = build(problem, algorithm, participation, arithmetic)
+    if isinstance(system, Refusal):
+        return system
+    return Moments(problem, algorithm, participation, SmallMoments(system))
+
+
+def _refuses(problem: Any, algorithm: Any, participation: Any) -> Refusal | None:
+    if not hasattr(problem, "hessians"):
+        return Refusal("moments", "exact moments need a quadratic problem.")
+    if problem.n_clients != participation.n_clients:
+        return Refusal(
+            "moments",
+            f"problem and law must have the same clients; got {problem.n_clients} and "
+            f"{participation.n_clients}.",
+        )
+    if settings_are_symbolic(algorithm):
+        return Refusal("moments", "symbols belong to flverify.symbolic.")
+    return None

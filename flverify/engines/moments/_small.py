@@ -1,0 +1,170 @@
+"""Moments of systems small enough to write the operators out.
+
+Exact for flint rationals, plain linear algebra for floats.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from flverify._core.errors import RefusedError
+from flverify._core.exact import Array, Scalar
+from flverify._core.rationals import entries, matrix
+from flverify.engines.moments import _reduce
+from flverify.engines.moments._operator import SecondMoments
+from flverify.engines.moments._radius import (
+    Interval,
+    collatz_wielandt,
+    exact_radius,
+    float_radius,
+)
+from flverify.engines.moments._system import System
+
+
+@dataclass(frozen=True)
+class SmallMoments:
+    """Rates, fixed point, stationary error and error curve of one system."""
+
+    system: System
+
+    @property
+    def exact(self) -> bool:
+        """Whether the arithmetic is rational."""
+        return self.system.arithmetic.exact
+
+    @cached_property
+    def _differences(self) -> SecondMoments:
+        return SecondMoments(_reduce.reduced(_reduce.differences(self.system)))
+
+    @cached_property
+    def _states(self) -> SecondMoments:
+        return SecondMoments(_reduce.reduced(self.system))
+
+    @cached_property
+    def mean_rate_interval(self) -> Interval:
+        """Enclosure of the spectral radius of the mean dynamics of differences."""
+        means = _reduce.means(_reduce.differences(self.system))
+        lifted = _lifted_mean(_reduce.reduced(means))
+        if self.exact:
+            return exact_radius(lifted)
+        rate = float_radius(lifted)
+        return rate, rate
+
+    @cached_property
+    def mean_square_rate_interval(self) -> Interval:
+        """Enclosure of the spectral radius of the second moments of differences."""
+        operator = self._differences
+        if self.exact:
+            return exact_radius(operator.matrix())
+        return collatz_wielandt(operator, self.mean_square_rate)
+
+    @cached_property
+    def mean_square_rate(self) -> Scalar:
+        """The radius itself; in exact mode the upper end of its enclosure."""
+        if self.exact:
+            return self.mean_square_rate_interval[1]
+        return float_radius(self._differences.matrix())
+
+    def mean_fixed_point(self) -> Array:
+        """Server model at the fixed point of the mean dynamics.
+
+        Raises
+        ------
+        RefusedError
+            If the mean dynamics have no unique fixed point.
+        """
+        system = _reduce.reduced(_reduce.means(self.system))
+        lifted = _lifted_mean(system)
+        readout = np.concatenate(system.readout, axis=1)
+        return self._fixed(lifted, readout)
+
+    def _fixed(self, lifted: Array, readout: Array) -> Array:
+        """Read the eigenvector of eigenvalue 1 whose constant is 1."""
+        identity = 0 * lifted
+        np.fill_diagonal(identity, self.system.arithmetic.convert(1))
+        kernel = _kernel(lifted - identity, self.exact)
+        values = readout @ kernel
+        if kernel.shape[1] != 1 or abs(float(values[-1, 0])) < 1e-300:
+            raise RefusedError(
+                "the mean dynamics must have exactly one fixed point; got a space of "
+                f"{kernel.shape[1]}; look at the conserved quantities of the setting."
+            )
+        return np.asarray(values[:-1, 0] / values[-1, 0])
+
+    def stationary_error(self, optimum: Array) -> Scalar:
+        """E|x - optimum|^2 in the stationary law; infinite when unstable."""
+        if self.mean_square_rate >= 1:
+            return math.inf
+        operator = self._states
+        values = operator.matrix()
+        ones = 0 * values
+        np.fill_diagonal(ones, self.system.arithmetic.convert(1))
+        kernel = _kernel(values - ones, self.exact)
+        if kernel.shape[1] != 1:
+            raise RefusedError(
+                "the second moments must have exactly one fixed point; got a space of "
+                f"{kernel.shape[1]}; look at the conserved quantities of the setting."
+            )
+        parts = operator.unstack(kernel[:, 0])
+        return self._error(parts, optimum)
+
+    def error_curve(self, start: Array, optimum: Array, rounds: int) -> list[Scalar]:
+        """E|x_r - optimum|^2 for r = 0, ..., rounds."""
+        operator = self._states
+        one = self.system.arithmetic.convert(1)
+        parts = operator.start(np.append(start, one))
+        curve = [self._error(parts, optimum)]
+        for _ in range(rounds):
+            parts = operator.apply(parts)
+            curve.append(self._error(parts, optimum))
+        return curve
+
+    def _error(self, parts: tuple[Array, ...], optimum: Array) -> Scalar:
+        system = self._states.system
+        total = sum(
+            readout @ part @ readout.T
+            for readout, part in zip(system.readout, parts, strict=True)
+        )
+        cross = optimum @ total[:-1, -1]
+        length = optimum @ optimum
+        spread = np.trace(np.asarray(total)[:-1, :-1])
+        return (spread - 2 * cross) / total[-1, -1] + length
+
+
+def _lifted_mean(system: System) -> Array:
+    """Mean dynamics of all modes as one matrix."""
+    places = np.cumsum([0, *system.sizes])
+    convert = system.arithmetic.convert
+    kind = object if system.arithmetic.exact else np.float64
+    out = np.full((places[-1], places[-1]), convert(0), dtype=kind)
+    for move in system.moves:
+        rows = slice(places[move.target], places[move.target + 1])
+        columns = slice(places[move.source], places[move.source + 1])
+        out[rows, columns] += move.probability * move.mean
+    return out
+
+
+def _kernel(values: Array, exact: bool) -> Array:
+    """Columns spanning the kernel of a square matrix."""
+    if exact:
+        return _exact_kernel(values)
+    _, sizes, rows = np.linalg.svd(values)
+    small = sizes <= 1e-11 * max(float(sizes.max(initial=0.0)), 1e-300)
+    return np.asarray(rows[small].T)
+
+
+def _exact_kernel(values: Array) -> Array:
+    reduced, rank = matrix(values).rref()
+    rows = entries(reduced)[:rank]
+    pivots = [next(k for k, v in enumerate(row) if v != 0) for row in rows]
+    free = [k for k in range(values.shape[1]) if k not in pivots]
+    out: Array = 0 * values[:, : len(free)]
+    for column, place in enumerate(free):
+        out[place, column] += 1
+        for pivot, row in zip(pivots, rows, strict=True):
+            out[pivot, column] -= row[place]
+    return out
