@@ -106,7 +106,8 @@ def array(values: object, name: str) -> Array:
     DomainError
         If an entry is not a finite number.
     """
-    raw = np.asarray(values)
+    # lists are read entry by entry: numpy would cast [True, 2] or [0.1, "0.2"] first
+    raw = values if isinstance(values, np.ndarray) else np.array(values, dtype=object)
     if raw.dtype.kind == "f":
         if not np.isfinite(raw).all():
             raise DomainError(f"{name} must be finite; got NaN or infinity; mend it.")

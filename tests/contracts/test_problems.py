@@ -1,0 +1,194 @@
+"""What holds for every problem: run on the examples of every member."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from flverify._core import catalogue
+from flverify._core.exact import Array, Scalar
+from flverify.problems import Quadratics
+from flverify.problems._problem import Problem
+
+PACKAGE = "flverify.problems"
+MEMBERS = catalogue.member_names(PACKAGE)
+
+
+def sources_of_examples(member: str) -> list[object]:
+    """Return whatever has an `examples` in a member: its problem classes, or itself."""
+    module = catalogue.load(PACKAGE, member)
+    public = [getattr(module, name) for name in module.__all__]
+    classes = [c for c in public if inspect.isclass(c) and issubclass(c, Problem)]
+    return classes or [module]
+
+
+def instances() -> Iterator[object]:
+    for member in MEMBERS:
+        for owner in sources_of_examples(member):
+            for number, problem in enumerate(owner.examples()):
+                yield pytest.param(problem, id=f"{member}-{number}")
+
+
+every_problem = pytest.mark.parametrize("problem", list(instances()))
+
+
+def some_points(problem: Problem) -> list[Array]:
+    draw = np.random.default_rng(problem.dim)
+    grid = draw.integers(-6, 7, size=(4, problem.dim))
+    if problem.exact:
+        return [np.array([Fraction(int(v), 4) for v in row]) for row in grid]
+    return list(grid / 4)
+
+
+def close(left: object, right: object, exact: bool) -> bool:
+    if exact:
+        return bool(np.all(np.asarray(left) == np.asarray(right)))
+    scale = 1 + np.abs(np.asarray(right, dtype=float)).max()
+    gap = np.abs(np.asarray(left, dtype=float) - np.asarray(right, dtype=float))
+    return bool(gap.max() < 1e-9 * scale)
+
+
+def gradient_is_the_slope(problem: Problem) -> bool:
+    """Central differences, which have no error on quadratics."""
+    step = Fraction(1, 2) if problem.exact else 0.5
+    for client in range(problem.n_clients):
+        for point in some_points(problem):
+            slopes = []
+            for axis in range(problem.dim):
+                shift = np.array([step * (k == axis) for k in range(problem.dim)])
+                rise = problem.value(client, point + shift)
+                fall = problem.value(client, point - shift)
+                slopes.append((rise - fall) / (2 * step))
+            if not close(problem.gradient(client, point), slopes, problem.exact):
+                return False
+    return True
+
+
+@pytest.mark.parametrize("member", MEMBERS)
+def test_members_offer_examples_and_say_what_is_public(member: str) -> None:
+    module = catalogue.load(PACKAGE, member)
+    assert module.__all__
+    # A name equal to its module would be hidden by it in `from ... import name`.
+    assert member not in module.__all__
+    assert all(getattr(module, name).__doc__ for name in module.__all__)
+    assert all(hasattr(owner, "examples") for owner in sources_of_examples(member))
+
+
+def test_there_are_instances() -> None:
+    assert len(list(instances())) >= 5
+
+
+@every_problem
+def test_kinds_and_shapes(problem: Problem) -> None:
+    assert isinstance(problem, Problem)
+    assert problem.n_clients >= 1
+    kind = object if problem.exact else np.float64
+    for client in range(problem.n_clients):
+        for point in some_points(problem):
+            gradient = problem.gradient(client, point)
+            assert gradient.shape == (problem.dim,)
+            assert gradient.dtype == kind
+            value = problem.value(client, point)
+            assert isinstance(value, Fraction if problem.exact else float)
+
+
+@every_problem
+def test_gradient_is_the_slope_of_the_value(problem: Problem) -> None:
+    assert gradient_is_the_slope(problem)
+
+
+@every_problem
+def test_the_mean_gradient_vanishes_at_the_minimiser(problem: Quadratics) -> None:
+    optimum = problem.minimiser()
+    total = sum(problem.gradient(i, optimum) for i in range(problem.n_clients))
+    assert close(total, np.zeros(problem.dim, dtype=int), problem.exact)
+
+
+@every_problem
+def test_weighted_minimiser(problem: Quadratics) -> None:
+    weights = [Fraction(1, 2 + i) for i in range(problem.n_clients)]
+    try:
+        optimum = problem.minimiser(weights)
+    except ValueError:
+        pytest.skip("this weighted sum is not convex")
+    parts = [w * problem.gradient(i, optimum) for i, w in enumerate(weights)]
+    assert close(sum(parts), np.zeros(problem.dim, dtype=int), problem.exact)
+
+
+@every_problem
+def test_permuting_clients_permutes_the_results(problem: Quadratics) -> None:
+    order = list(range(problem.n_clients))[::-1]
+    turned = Quadratics(problem.hessians[order], problem.linear[order])
+    assert close(turned.minimiser(), problem.minimiser(), problem.exact)
+    assert close(
+        turned.gradient_dissimilarity(),
+        problem.gradient_dissimilarity(),
+        problem.exact,
+    )
+    before, after = problem.client_smoothness(), turned.client_smoothness()
+    assert close(after, before[order], exact=False)
+
+
+@every_problem
+def test_rescaling_objective_and_space(problem: Quadratics) -> None:
+    # f -> c f(x/s): Hessians c/s^2, linear terms c/s; weights as documented.
+    c, s = Fraction(3, 2), Fraction(1, 4)
+    if not problem.exact:
+        c, s = 1.5, 0.25
+    stretched = Quadratics(problem.hessians / s**2, problem.linear / s)
+    moved = stretched.scaled(c)
+    assert close(moved.minimiser(), s * problem.minimiser(), problem.exact)
+    dissimilarity: Scalar = problem.gradient_dissimilarity()
+    assert close(
+        moved.gradient_dissimilarity(), (c / s) ** 2 * dissimilarity, problem.exact
+    )
+    for quantity in ("strong_convexity", "smoothness"):
+        old, new = getattr(problem, quantity)(), getattr(moved, quantity)()
+        assert close(float(new), float(c / s**2) * float(old), exact=False)
+
+
+@every_problem
+def test_curvature_lies_between_its_constants(problem: Quadratics) -> None:
+    smooth, mean = problem.client_smoothness(), problem.mean_hessian.astype(float)
+    for direction in np.random.default_rng(1).standard_normal((20, problem.dim)):
+        unit = direction / np.linalg.norm(direction)
+        for hessian, bound in zip(problem.hessians, smooth, strict=True):
+            assert np.abs(hessian.astype(float) @ unit).max() <= float(bound) + 1e-9
+        bend = unit @ mean @ unit
+        assert float(problem.strong_convexity()) - 1e-9 <= bend
+        assert bend <= float(problem.smoothness()) + 1e-9
+
+
+@dataclass(frozen=True)
+class WrongSlope(Problem):
+    """A planted bug: the gradient forgets the linear term."""
+
+    inner: Quadratics
+
+    @property
+    def n_clients(self) -> int:
+        return self.inner.n_clients
+
+    @property
+    def dim(self) -> int:
+        return self.inner.dim
+
+    @property
+    def exact(self) -> bool:
+        return self.inner.exact
+
+    def gradient(self, client: int, point: Array) -> Array:
+        return self.inner.gradient(client, point) + self.inner.linear[client]
+
+    def value(self, client: int, point: Array) -> Scalar:
+        return self.inner.value(client, point)
+
+
+def test_the_contract_catches_a_wrong_gradient() -> None:
+    assert not gradient_is_the_slope(WrongSlope(Quadratics.examples()[1]))
+    assert not gradient_is_the_slope(WrongSlope(Quadratics.examples()[2].as_float()))
