@@ -70,7 +70,7 @@ def scalar(value: object, name: str) -> Scalar:
     (Fraction(1, 5), 0.25)
     """
     if is_symbolic(value):
-        return value
+        return _settled(value, name)
     if isinstance(value, str):
         return parse_number(value)
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
@@ -85,6 +85,19 @@ def scalar(value: object, name: str) -> Scalar:
     return number
 
 
+def _settled(value: Any, name: str) -> Scalar:
+    """Turn sympy numbers into ours; let expressions with free symbols pass."""
+    if value.free_symbols:
+        return value
+    if value.is_Rational:
+        return Fraction(int(value.p), int(value.q))
+    if value.is_Float:
+        return float(value)
+    if not value.is_finite or not value.is_real:
+        raise DomainError(f"{name} must be finite; got {value}; pass a number.")
+    return value
+
+
 def is_exact(value: object) -> bool:
     """Whether a normalised scalar is rational."""
     return isinstance(value, Fraction | int) and not isinstance(value, bool)
@@ -94,6 +107,11 @@ def common_kind(values: Iterable[Scalar]) -> list[Scalar]:
     """Bring normalised scalars to one kind: floats as soon as one is a float."""
     listed = list(values)
     if any(isinstance(value, float) for value in listed):
+        if any(is_symbolic(value) for value in listed):
+            raise DomainError(
+                "floats must not be mixed with symbols; got both; give rationals or "
+                "decimal text in place of floats."
+            )
         return [float(value) for value in listed]
     return listed
 

@@ -61,7 +61,10 @@ Rows: TypeAlias = dict[tuple[Draw, Block], Row]
 
 
 class Lowering:
-    """Resolves symbols into blocks for one problem; `convert` fixes the arithmetic."""
+    """Resolves symbols into blocks for one problem; `convert` fixes the arithmetic.
+
+    `eliminated` expresses a server slot by sums of clients slots (its shares).
+    """
 
     def __init__(
         self,
@@ -69,8 +72,10 @@ class Lowering:
         linear: Array,
         points: tuple[ClientForm, ...],
         convert: Callable[[Scalar], Scalar],
+        eliminated: Mapping[str, Mapping[str, Scalar]] | None = None,
     ) -> None:
         self.hessians, self.linear = hessians, linear
+        self.eliminated = eliminated or {}
         self.points, self.convert = points, convert
         d = hessians.shape[1]
         self.identity = np.zeros((d, d), dtype=hessians.dtype)
@@ -82,8 +87,19 @@ class Lowering:
         kind, name = symbol
         if kind == "gradient":
             return self._gradient(name, client)
+        if kind == "server" and name in self.eliminated:
+            return self._sum_over_clients(self.eliminated[name])
         owner = client if kind == "client" else -1
         return {(kind, name, owner): self.identity}
+
+    def _sum_over_clients(self, shares: Mapping[str, Scalar]) -> Row:
+        """Express an eliminated server slot by sums of clients slots."""
+        clients = range(len(self.hessians))
+        return {
+            ("client", slot, i): self.convert(share) * self.identity
+            for slot, share in shares.items()
+            for i in clients
+        }
 
     def _gradient(self, call: int, client: int) -> Row:
         if (call, client) not in self._gradients:
@@ -124,11 +140,6 @@ class Lowering:
             draw = ALWAYS if feature == ONE else (feature, client)
             self.add(out[draw], self.symbol(symbol, client), value, client)
         return out
-
-
-def layout_of(trace: Trace, n_clients: int, dim: int) -> Layout:
-    """Return the layout of a traced algorithm's state."""
-    return Layout(trace.server_slots, trace.client_slots, n_clients, dim)
 
 
 def lower(

@@ -9,17 +9,22 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
 from flverify._core import seeds
 from flverify._core.checks import whole
-from flverify._core.errors import RefusedError
-from flverify._core.exact import Array, Scalar, is_exact
+from flverify._core.errors import DomainError, RefusedError, ShapeError
+from flverify._core.exact import Array, Scalar, is_symbolic
 from flverify._core.sources import Source
 
+Mask: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
+
 LARGEST_SUPPORT = 1 << 16  # outcomes that support() is willing to list
+LONGEST_REPR = 60  # characters of the notation that a repr shows
 
 
 class Participation(ABC):
@@ -27,32 +32,29 @@ class Participation(ABC):
 
     Rounds are independent unless the law has modes (see `ModeChain`). Clients are
     numbered from 0. Built from rationals a law answers in rationals.
+
+    A law says its moments, its outcomes and how a round is drawn; a law whose round
+    is a function of a fixed number of uniforms derives from `UniformDriven`.
     """
 
     source: ClassVar[Source]
-    width: ClassVar[int | None] = None  # uniforms per round; None: one per client
+    composite: ClassVar[bool] = False  # whether it is built from other laws
 
-    @property
-    @abstractmethod
-    def n_clients(self) -> int:
-        """Number of clients N."""
+    n_clients: int
 
     @property
     @abstractmethod
     def exact(self) -> bool:
         """Whether the law answers in rationals (or in symbols)."""
 
+    @property
     @abstractmethod
-    def moment(self, clients: Iterable[int], power: int) -> Scalar:
-        """E[1{clients in S} / |S|^power], with 0/0 = 0."""
-
-    @abstractmethod
-    def masks(self, uniforms: Array) -> Array:
-        """Turn uniforms (..., width) into participation masks (..., N)."""
+    def spec(self) -> str:
+        """The law in the notation of the command line, e.g. `bernoulli:1/5,1/2`."""
 
     @abstractmethod
     def support(self) -> Mapping[frozenset[int], Scalar]:
-        """Every outcome with its probability, for small N.
+        """Every outcome of nonzero probability, for small N.
 
         Raises
         ------
@@ -60,9 +62,42 @@ class Participation(ABC):
             If there are too many outcomes to list.
         """
 
-    def sample(
-        self, seed: int, runs: int | range, rounds: int | range
-    ) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    @abstractmethod
+    def _moment(self, clients: frozenset[int], power: int) -> Scalar:
+        """`moment` for checked arguments, not both of them trivial."""
+
+    @abstractmethod
+    def _draw(self, seed: int, runs: range, rounds: range) -> Mask:
+        """`sample` for checked arguments."""
+
+    def moment(self, clients: Iterable[int], power: int) -> Scalar:
+        """E[1{clients in S} / |S|^power], with 0/0 = 0.
+
+        Parameters
+        ----------
+        clients : iterable of int
+            A set of clients; repeated ones count once.
+        power : int
+            At least 0; the engines use 0, 1 and 2.
+
+        Raises
+        ------
+        ShapeError
+            If the clients are not a collection.
+        DomainError
+            If a client or the power is not a whole number of its range.
+
+        Examples
+        --------
+        >>> from flverify.participation import UniformCohort
+        >>> UniformCohort(3, 2).moment([0, 1], 2)
+        Fraction(1, 12)
+        """
+        chosen = members(clients, self.n_clients)
+        whole(power, "power", least=0)
+        return self._moment(chosen, power) if chosen or power else self._one()
+
+    def sample(self, seed: int, runs: int | range, rounds: int | range) -> Mask:
         """Draw who participates: a pure function of (seed, run, round).
 
         Parameters
@@ -77,6 +112,13 @@ class Participation(ABC):
         -------
         mask : (runs, rounds, N) array of bool
 
+        Raises
+        ------
+        DomainError
+            If the seed, runs or rounds are negative or not whole numbers.
+        RefusedError
+            If a probability is a symbol.
+
         Examples
         --------
         >>> from flverify.participation import UniformCohort
@@ -85,16 +127,14 @@ class Participation(ABC):
         """
         which_runs, which_rounds = as_range(runs, "runs"), as_range(rounds, "rounds")
         whole(seed, "seed", least=0, most=(1 << 63) - 1)
-        width = self.n_clients if self.width is None else self.width
-        draws = seeds.panel(seed, which_runs, which_rounds, width)
-        return np.asarray(self.masks(draws), dtype=np.bool_)
+        return self._draw(seed, which_runs, which_rounds)
 
     def inclusion(self) -> Array:
         """Inclusion probabilities p_i = P(i in S), shape (N,)."""
         return self._vector(0)
 
     def averaging_weights(self) -> Array:
-        """Averaging weights q_i = E[I_i / |S|], shape (N,), summing to P(S nonempty)."""
+        """Averaging weights q_i = E[I_i / |S|], shape (N,); sum: P(S nonempty)."""
         return self._vector(1)
 
     def joint_inclusion(self) -> Array:
@@ -109,11 +149,27 @@ class Participation(ABC):
         """E[I_i I_j / |S|^2], shape (N, N)."""
         return self._matrix(2)
 
+    def nonempty_probability(self) -> Scalar:
+        """P(S is not empty), the sum of the averaging weights."""
+        return sum(self.averaging_weights().tolist())
+
     def empty_probability(self) -> Scalar:
         """P(S is empty)."""
-        whole_mass = self.moment((), 0)
-        nonempty = sum(self.averaging_weights().tolist())
-        return whole_mass - nonempty
+        return self._one() - self.nonempty_probability()
+
+    def modes(self) -> Modes:
+        """Return the chain of modes; a law without memory has one mode, itself."""
+        one = Fraction(1)
+        return Modes((one,), ((one,),), (self,), (one,))
+
+    def settle(self, name: str, value: object) -> None:
+        """Store a normalised setting on the frozen instance."""
+        object.__setattr__(self, name, value)
+
+    def __repr__(self) -> str:
+        spec = self.spec
+        shown = spec if len(spec) <= LONGEST_REPR else f"{spec[: LONGEST_REPR - 3]}..."
+        return f"<{type(self).__name__} {shown} on {self.n_clients} clients>"
 
     def _vector(self, power: int) -> Array:
         values = [self.moment((i,), power) for i in range(self.n_clients)]
@@ -125,6 +181,47 @@ class Participation(ABC):
         values = [upper[min(i, j), max(i, j)] for i in size for j in size]
         return table(values, (self.n_clients, self.n_clients))
 
+    def _one(self) -> Scalar:
+        return Fraction(1) if self.exact else 1.0
+
+
+class UniformDriven(Participation):
+    """A law whose round is a function of a fixed number of independent uniforms."""
+
+    @property
+    def width(self) -> int:
+        """Uniforms per round."""
+        return self.n_clients
+
+    @abstractmethod
+    def masks(self, uniforms: Array) -> Mask:
+        """Turn uniforms in [0, 1), shape (..., width), into masks (..., N)."""
+
+    def _draw(self, seed: int, runs: range, rounds: range) -> Mask:
+        return self.masks(seeds.panel(seed, runs, rounds, self.width))
+
+
+@dataclass(frozen=True)
+class Modes:
+    """The Markov chain of modes behind a law.
+
+    Parameters
+    ----------
+    initial : tuple of K scalars
+        Distribution of the mode of round 0.
+    transition : tuple of K tuples of K scalars
+        Row-stochastic: probability that mode k is followed by mode l.
+    laws : tuple of K laws
+        Law of S in each mode.
+    stationary : tuple of K scalars
+        Stationary distribution of the transition.
+    """
+
+    initial: tuple[Scalar, ...]
+    transition: tuple[tuple[Scalar, ...], ...]
+    laws: tuple[Participation, ...]
+    stationary: tuple[Scalar, ...]
+
 
 def table(values: list[Scalar], shape: tuple[int, ...]) -> Array:
     """Arrange scalars of one kind: dtype object for exact ones, float64 otherwise."""
@@ -134,13 +231,34 @@ def table(values: list[Scalar], shape: tuple[int, ...]) -> Array:
     return out.reshape(shape)
 
 
+def symmetric(diagonal: Array, pairs: Iterable[tuple[int, int, Scalar]]) -> Array:
+    """Build a symmetric matrix from its diagonal and its entries (i, j), i < j."""
+    out = np.empty((len(diagonal), len(diagonal)), dtype=diagonal.dtype)
+    np.fill_diagonal(out, diagonal)
+    for i, j, value in pairs:
+        out[i, j] = out[j, i] = value
+    return out
+
+
 def as_range(value: int | range, name: str) -> range:
-    """Read a count as range(count)."""
-    return value if isinstance(value, range) else range(whole(value, name, least=0))
+    """Read a count as range(count); a range must be plain and start at 0 or above."""
+    if not isinstance(value, range):
+        return range(whole(value, name, least=0))
+    if value.step != 1 or value.start < 0:
+        raise DomainError(
+            f"{name} must be a count or a range of step 1 from 0 or above; "
+            f"got {value}; ask for such a range and select from it."
+        )
+    return range(value.start, max(value.start, value.stop))
 
 
 def members(clients: Iterable[int], n_clients: int) -> frozenset[int]:
     """Check client numbers and return them as a set."""
+    if isinstance(clients, str) or not isinstance(clients, Iterable):
+        raise ShapeError(
+            f"clients must be a collection of client numbers; got {clients!r}; "
+            f"pass a tuple such as (0, 1)."
+        )
     return frozenset(whole(i, "client", 0, n_clients - 1) for i in clients)
 
 
@@ -148,11 +266,28 @@ def require_listable(outcomes: int) -> None:
     """Refuse to list a support that is too large."""
     if outcomes > LARGEST_SUPPORT:
         raise RefusedError(
-            f"support() lists at most {LARGEST_SUPPORT} outcomes; this law has "
-            f"{outcomes}; use its moments instead."
+            f"support() goes through at most {LARGEST_SUPPORT} outcomes; this law "
+            f"has {outcomes}; use its moments instead."
         )
 
 
 def all_exact(values: Iterable[Scalar]) -> bool:
     """Whether no value is a float."""
-    return all(is_exact(v) or not isinstance(v, float) for v in values)
+    return not any(isinstance(v, float) for v in values)
+
+
+def floats(values: Iterable[Scalar]) -> Array:
+    """Numbers as float64, to draw with; symbols cannot be drawn with."""
+    listed = list(values)
+    for value in listed:
+        if is_symbolic(value) and value.free_symbols:
+            raise RefusedError(
+                f"drawing needs numbers; got the symbolic probability {value}; "
+                f"substitute numbers first."
+            )
+    return np.array([float(v) for v in listed], dtype=np.float64)
+
+
+def inverse_power(size: int, power: int) -> Fraction:
+    """1/size^power, with 0 for an empty set: power 0 there is the caller's case."""
+    return Fraction(1, size**power) if size else Fraction(0)

@@ -9,19 +9,22 @@ from typing import Any
 import numpy as np
 
 from flverify._core.checks import whole
-from flverify._core.errors import Refusal, ShapeError
+from flverify._core.errors import ReadingError, Refusal, ShapeError
 from flverify._core.exact import Array, Scalar, array
-from flverify.algorithms._algorithm import Algorithm
+from flverify.algorithms._algorithm import Algorithm, Server
 from flverify.engines.arithmetic import (
     RATIONAL,
     arithmetic_for,
     settings_are_symbolic,
 )
+from flverify.engines.moments._large import LargeMoments
+from flverify.engines.moments._messages import message_system
 from flverify.engines.moments._small import SmallMoments
 from flverify.engines.moments._system import build
 from flverify.participation._law import Participation
 
-LARGEST_EXACT = 28  # reduced coordinates up to which second moments are exact
+LARGEST_EXACT = 200  # state numbers up to which a system is built in rationals
+LARGEST_DENSE = 80  # state numbers up to which float operators are written out
 
 
 @dataclass(frozen=True)
@@ -161,16 +164,45 @@ def moments(
     >>> problem = Quadratics([[[1]], [[2]]], [[0], [2]])
     >>> setting = moments(problem, FedAvg("1/4", 2), Bernoulli(["1/2", "1/2"]))
     >>> setting.mean_square_rate, setting.bias.tolist()
-    (Fraction(2089, 4096), [Fraction(-4, 57)])
+    (Fraction(1581, 4096), [Fraction(-2, 57)])
     """
     refusal = _refuses(problem, algorithm, participation)
     if refusal is not None:
         return refusal
+    engine = _engine(problem, algorithm, participation)
+    if isinstance(engine, Refusal):
+        return engine
+    return Moments(problem, algorithm, participation, engine)
+
+
+def _engine(
+    problem: Any, algorithm: Any, participation: Any
+) -> SmallMoments | LargeMoments | Refusal:
+    """Write small systems out; keep large float ones as mean map and messages."""
     arithmetic = arithmetic_for(problem, algorithm, participation)
-    system = build(problem, algorithm, participation, arithmetic)
-    if isinstance(system, Refusal):
-        return system
-    return Moments(problem, algorithm, participation, SmallMoments(system))
+    size = _state_size(problem, algorithm)
+    one_mode = len(participation.modes().laws) == 1
+    if not arithmetic.exact and size > LARGEST_DENSE and one_mode:
+        try:
+            system = message_system(problem, algorithm, participation)
+        except ReadingError as error:
+            return Refusal("moments", str(error))
+        return LargeMoments(system)
+    if size > (LARGEST_EXACT if arithmetic.exact else LARGEST_DENSE):
+        return Refusal(
+            "moments",
+            f"a state of {size} numbers is too large for exact arithmetic or for a law "
+            "with modes; pass floats (problem.as_float()) and a law with one mode.",
+        )
+    small = build(problem, algorithm, participation, arithmetic)
+    return small if isinstance(small, Refusal) else SmallMoments(small)
+
+
+def _state_size(problem: Any, algorithm: Any) -> int:
+    kinds = list(algorithm.slots().values())
+    return int(
+        problem.dim * sum(1 if k is Server else problem.n_clients for k in kinds)
+    )
 
 
 def _refuses(problem: Any, algorithm: Any, participation: Any) -> Refusal | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import flint
 import numpy as np
@@ -38,7 +38,8 @@ def exact_radius(values: Array) -> Interval:
         return Fraction(0), Fraction(0)
     polynomial = matrix(values).charpoly().numer()
     with flint.ctx.workprec(PRECISION):
-        sizes = [_modulus(pair[0]) for pair in polynomial.complex_roots()]
+        pairs: Any = polynomial.complex_roots()  # (root, multiplicity)
+        sizes = [_modulus(root) for root, _ in pairs]
     low, high = max(s[0] for s in sizes), max(s[1] for s in sizes)
     guess = ((low + high) / 2).limit_denominator(10**12)
     at = flint.fmpq(guess.numerator, guess.denominator)

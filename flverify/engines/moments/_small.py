@@ -9,6 +9,7 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 
+import flint
 import numpy as np
 
 from flverify._core.errors import RefusedError
@@ -23,6 +24,8 @@ from flverify.engines.moments._radius import (
     float_radius,
 )
 from flverify.engines.moments._system import System
+
+LARGEST_OPERATOR = 400  # order up to which operators are written out
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,11 @@ class SmallMoments:
     def mean_square_rate_interval(self) -> Interval:
         """Enclosure of the spectral radius of the second moments of differences."""
         operator = self._differences
+        if operator.offsets[-1] > LARGEST_OPERATOR:
+            raise RefusedError(
+                f"exact rates are limited to operators of order {LARGEST_OPERATOR}; "
+                f"got {operator.offsets[-1]}; pass floats (problem.as_float())."
+            )
         if self.exact:
             return exact_radius(operator.matrix())
         return collatz_wielandt(operator, self.mean_square_rate)
@@ -162,7 +170,7 @@ def _exact_kernel(values: Array) -> Array:
     rows = entries(reduced)[:rank]
     pivots = [next(k for k, v in enumerate(row) if v != 0) for row in rows]
     free = [k for k in range(values.shape[1]) if k not in pivots]
-    out: Array = 0 * values[:, : len(free)]
+    out = np.full((values.shape[1], len(free)), flint.fmpq(0), dtype=object)
     for column, place in enumerate(free):
         out[place, column] += 1
         for pivot, row in zip(pivots, rows, strict=True):

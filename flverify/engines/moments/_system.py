@@ -18,6 +18,7 @@ from flverify._core.exact import Array, Scalar
 from flverify._core.rationals import ldl
 from flverify.engines import enumerate as listing
 from flverify.engines.arithmetic import Arithmetic
+from flverify.engines.conserved import redundant
 from flverify.engines.forms import SHARE, TAKES_PART
 from flverify.engines.lower import (
     ALWAYS,
@@ -25,7 +26,6 @@ from flverify.engines.lower import (
     Layout,
     Lowering,
     dense,
-    layout_of,
     lower,
     start_matrix,
 )
@@ -121,10 +121,12 @@ def _traced(
 ) -> tuple[Layout, Array, Read]:
     n_clients, dim = linear.shape
     traced = trace(algorithm, n_clients)
-    layout = layout_of(traced, n_clients, dim)
+    gone = redundant(algorithm, n_clients)
+    kept = tuple(s for s in traced.server_slots if s not in gone)
+    layout = Layout(kept, traced.client_slots, n_clients, dim)
     convert = arithmetic.convert
-    first = Lowering(hessians, linear, traced.start_points, convert)
-    later = Lowering(hessians, linear, traced.points, convert)
+    first = Lowering(hessians, linear, traced.start_points, convert, gone)
+    later = Lowering(hessians, linear, traced.points, convert, gone)
     draws = dense(lower(traced.after, layout, later), layout, convert)
     start = start_matrix(traced, layout, first, convert)
     return layout, start, lambda law: _from_moments(draws, law, arithmetic)
@@ -175,7 +177,8 @@ def _factor(covariance: Array, arithmetic: Arithmetic) -> list[tuple[Any, Array]
     if arithmetic.exact:
         return ldl(covariance)
     values, vectors = np.linalg.eigh(covariance)
-    floor = 1e-15 * max(values.max(), 0.0)
+    # fixed sums such as sum a_i = 1 leave null directions; rounding must not fill them
+    floor = 1e-12 * max(values.max(), 0.0)
     kept = [(v, column) for v, column in zip(values, vectors.T, strict=True)]
     return [(float(v), column) for v, column in kept if v > floor]
 

@@ -1,0 +1,169 @@
+"""Rates of large float systems: only the messages are random.
+
+With M = Mbar + sum_phi (phi - E phi) E_phi C_phi the operator is T(P) = Mbar P Mbar'
++ E (K o (C P C')) E', K the covariance of the features blown up to blocks. For c above
+rho(Mbar)^2, rho(T) < c iff rho(F(c)) < 1 with F(c): Phi -> C X C', c X - Mbar X Mbar'
+= E (K o Phi) E'. One eigendecomposition of Mbar gives every F(c); right and left
+iterates of F meet in a two-sided quotient whose root in c converges fast.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import eigh
+from scipy.sparse.linalg import LinearOperator, gmres
+
+from flverify._core.errors import RefusedError
+from flverify._core.exact import Array
+from flverify.engines.moments._messages import MessageSystem
+from flverify.engines.moments._perron import MessageMap, perron
+from flverify.engines.moments._spectrum import Spectrum
+from flverify.engines.moments._thin import Thin, entire, thin
+
+ABOVE = 1e-6  # how far above the rate, relatively, the enclosure looks
+
+
+@dataclass(frozen=True)
+class LargeMoments:
+    """Rates, fixed point and error curve of a large traced float system."""
+
+    system: MessageSystem
+    exact = False
+
+    @cached_property
+    def _thin(self) -> Thin:
+        return thin(self.system)
+
+    @cached_property
+    def _spectrum(self) -> Spectrum:
+        return Spectrum.of(self._thin)
+
+    @property
+    def mean_rate_interval(self) -> tuple[float, float]:
+        """Spectral radius of the mean map, twice: floats carry no enclosure here."""
+        rate = self._spectrum.radius
+        return rate, rate
+
+    @cached_property
+    def mean_square_rate(self) -> float:
+        """Spectral radius of the second moments of differences."""
+        return perron(MessageMap(self._spectrum, self._thin))
+
+    @cached_property
+    def mean_square_rate_interval(self) -> tuple[float, float]:
+        """Enclose the rate: T(X) <= c X above it, known lower bounds below it.
+
+        X solves c X = T(X) + identity for c just above the rate. From below the rate
+        is at least that of the mean map squared, that of the slowest memory, and the
+        least quotient of T(X) by X.
+        """
+        mapped = MessageMap(self._spectrum, self._thin)
+        above = self.mean_square_rate * (1 + ABOVE) + 1e-300
+        forcing = np.eye(len(self._thin.mean))
+        if mapped.groups:
+            message = _resolved(mapped, self._heard(forcing, above), above, 1e-8)
+            middle = self._thin.weight * message
+            forcing = forcing + self._thin.rows @ middle @ self._thin.rows.T
+        near = _smith(self._thin.mean, forcing, above)
+        quotients = eigh(self._thin.apply(near), near, eigvals_only=True)
+        lower = max(float(quotients[0]), mapped.floor, mapped.held)
+        return min(lower, self.mean_square_rate), float(quotients[-1])
+
+    def _heard(self, forcing: Array, rate: float) -> Array:
+        """C X C' for the X that the mean map alone makes of a forcing."""
+        alone = _smith(self._thin.mean, forcing, rate)
+        return np.asarray(self._thin.columns @ alone @ self._thin.columns.T)
+
+    @cached_property
+    def _fixed_state(self) -> Array:
+        """Homogeneous state at the fixed point of the mean dynamics."""
+        mean, start = self.system.mean, self.system.start
+        gap, forcing = np.eye(len(mean) - 1) - mean[:-1, :-1], mean[:-1, -1].copy()
+        # slots of clients that never take part keep their start
+        idle = ~gap.any(axis=1)
+        gap[idle, idle], forcing[idle] = 1.0, start[:-1, -1][idle]
+        try:
+            state = np.linalg.solve(gap, forcing)
+        except np.linalg.LinAlgError:
+            state = np.full(len(forcing), np.nan)
+        if not np.allclose(gap @ state, forcing, rtol=1e-6):
+            raise RefusedError(
+                "the mean dynamics must have exactly one fixed point; the float "
+                "system is singular; look at flat directions of the problem."
+            )
+        return np.append(state, 1.0)
+
+    def mean_fixed_point(self) -> Array:
+        """Server model at the fixed point of the mean dynamics."""
+        return np.asarray(self._fixed_state[self._model])
+
+    @property
+    def _model(self) -> slice:
+        return self.system.layout.places["server", "model", -1]
+
+    def stationary_error(self, optimum: Array) -> float:
+        """E|x - optimum|^2 in the stationary law; infinite when unstable."""
+        if self.mean_square_rate >= 1:
+            return float("inf")
+        bias = self._fixed_state[self._model] - optimum
+        if not self.system.messages:
+            return float(bias @ bias)
+        whole = entire(self.system)
+        noise = self.system.columns @ self._fixed_state
+        mapped = MessageMap(Spectrum.of(whole), whole)
+        first = mapped.unpack(mapped.step(mapped.pack(np.outer(noise, noise)), 1.0))
+        message = _resolved(mapped, first, 1.0, 1e-12) + np.outer(noise, noise)
+        middle = whole.weight * message
+        second = _smith(whole.mean, whole.rows @ middle @ whole.rows.T, 1.0)
+        return float(np.trace(second[self._model, self._model]) + bias @ bias)
+
+    def error_curve(self, start: Array, optimum: Array, rounds: int) -> list[float]:
+        """E|x_r - optimum|^2 for r = 0, ..., rounds."""
+        second = self._start(start)
+        curve = [self._error(second, optimum)]
+        for _ in range(rounds):
+            second = self.system.apply(second)
+            curve.append(self._error(second, optimum))
+        return curve
+
+    def _start(self, start: Array) -> Array:
+        state = self.system.start @ np.append(start, 1.0)
+        return np.outer(state, state)
+
+    def _error(self, second: Array, optimum: Array) -> float:
+        spread = np.trace(second[self._model, self._model])
+        cross = optimum @ second[self._model, -1]
+        return float(spread - 2 * cross + optimum @ optimum)
+
+
+def _resolved(mapped: MessageMap, heard: Array, rate: float, tolerance: float) -> Array:
+    """Solve Phi = F(rate) Phi + heard for a message covariance."""
+    driven = mapped.pack(heard)
+
+    def residual(vector: Array) -> Array:
+        return np.asarray(vector - mapped.step(vector, rate))
+
+    shape = (len(driven), len(driven))
+    operator = LinearOperator(shape, matvec=residual, dtype=np.float64)
+    solution, failed = gmres(operator, driven, rtol=tolerance, restart=60, maxiter=6)
+    if failed:
+        raise RefusedError(
+            f"second moments must be solved to {tolerance}; the iteration stalled; the "
+            "mean-square rate is too close to a repeated one."
+        )
+    return mapped.unpack(solution)
+
+
+def _smith(mean: Array, forcing: Array, rate: float) -> Array:
+    """Solve rate X = mean X mean' + forcing by doubling."""
+    step, total = mean / np.sqrt(rate), forcing / rate
+    for _ in range(60):
+        added = step @ total @ step.T
+        total = total + added
+        if np.abs(added).max() <= 1e-15 * np.abs(total).max():
+            break
+        step = step @ step
+    return np.asarray((total + total.T) / 2)

@@ -1,0 +1,230 @@
+"""A traced round on quadratics as mean map plus random messages, block by block.
+
+M = Mbar + sum_phi (phi - E phi) E_phi C_phi: each feature moves the state through a
+thin factor, its message. Blocks of d coordinates stay blocks, so the second-moment
+operator costs a few products per client instead of dense products of the full state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from flverify._core.exact import Array
+from flverify.engines.conserved import redundant
+from flverify.engines.forms import ONE, TAKES_PART
+from flverify.engines.lower import (
+    ALWAYS,
+    CONSTANT,
+    Block,
+    Draw,
+    Layout,
+    Lowering,
+    Row,
+    Rows,
+    lower,
+)
+from flverify.engines.moments._system import feature_moments
+from flverify.engines.trace import Trace, trace
+
+Part = dict[slice, Array]  # nonzero blocks of a thin factor, by their coordinates
+
+
+@dataclass(frozen=True)
+class Message:
+    """One feature's thin factor: rows E (n x m) and columns C (m x n)."""
+
+    draw: Draw
+    rows: Mapping[Any, Array]
+    columns: Mapping[Any, Array]
+
+    @property
+    def width(self) -> int:
+        """Number m of coordinates of the message."""
+        return int(next(iter(self.columns.values())).shape[0])
+
+
+@dataclass(frozen=True)
+class MessageSystem:
+    """Mean map by blocks, messages, and the covariance of their features."""
+
+    layout: Layout
+    mean_blocks: Mapping[tuple[Block, Block], Array]
+    messages: tuple[Message, ...]
+    covariance: Array
+    start: Array
+    retention: Array  # per message: share of its memory slot kept on average, else 0
+
+    @property
+    def size(self) -> int:
+        """Length of the homogeneous state."""
+        return self.layout.size
+
+    @property
+    def independent(self) -> bool:
+        """Whether no two features are correlated."""
+        off = self.covariance - np.diag(np.diag(self.covariance))
+        return not np.abs(off).max(initial=0.0) > 0
+
+    @cached_property
+    def mean(self) -> Array:
+        """The mean map, dense, homogeneous."""
+        out = np.zeros((self.size, self.size))
+        places = self.layout.places
+        for (row, column), part in self.mean_blocks.items():
+            out[places[row], places[column]] += part
+        out[-1, -1] = 1.0
+        return out
+
+    @cached_property
+    def rows(self) -> Array:
+        """All E side by side, (n, total message width)."""
+        return self._dense([m.rows for m in self.messages], transpose=False)
+
+    @cached_property
+    def columns(self) -> Array:
+        """All C stacked, (total message width, n)."""
+        return self._dense([m.columns for m in self.messages], transpose=True).T
+
+    def _dense(self, factors: list[Mapping[Any, Array]], transpose: bool) -> Array:
+        parts = []
+        for factor in factors:
+            blocks = {b: v.T if transpose else v for b, v in factor.items()}
+            width = next(iter(blocks.values())).shape[1]
+            part = np.zeros((self.size, width))
+            for block, values in blocks.items():
+                part[self.layout.places[block]] = values
+            parts.append(part)
+        return np.concatenate(parts, axis=1) if parts else np.zeros((self.size, 0))
+
+    def apply(self, second: Array) -> Array:
+        """E[M P M'] of a symmetric homogeneous second moment."""
+        half = self._mean_times(second)
+        out = self._mean_times(np.ascontiguousarray(half.T))
+        heard = [self._hear(message, second) for message in self.messages]
+        for i, one in enumerate(self.messages):
+            for j in self._partners(i):
+                spoken = self._hear(self.messages[j], heard[i].T).T
+                self._speak(out, one, self.messages[j], self.covariance[i, j] * spoken)
+        return (out + out.T) / 2
+
+    def _partners(self, i: int) -> list[int]:
+        return [int(j) for j in np.flatnonzero(self.covariance[i])]
+
+    def _mean_times(self, values: Array) -> Array:
+        places = self.layout.places
+        out = np.zeros_like(values)
+        for (row, column), part in self.mean_blocks.items():
+            out[places[row]] += part @ values[places[column]]
+        out[-1] = values[-1]
+        return out
+
+    def _hear(self, message: Message, values: Array) -> Array:
+        places = self.layout.places
+        parts = [part @ values[places[b]] for b, part in message.columns.items()]
+        return np.asarray(sum(parts[1:], start=parts[0]))
+
+    def _speak(self, out: Array, one: Message, other: Message, middle: Array) -> None:
+        places = self.layout.places
+        for row, left in one.rows.items():
+            part = left @ middle
+            for column, right in other.rows.items():
+                out[places[row], places[column]] += part @ right.T
+
+
+def message_system(problem: Any, algorithm: Any, participation: Any) -> MessageSystem:
+    """Lower a traced round to messages, conserved server slots eliminated.
+
+    Raises
+    ------
+    ReadingError
+        If the round cannot be traced.
+    """
+    hessians = np.asarray(problem.hessians, dtype=np.float64)
+    linear = np.asarray(problem.linear, dtype=np.float64)
+    n_clients, dim = linear.shape
+    traced = trace(algorithm, n_clients)
+    gone = redundant(algorithm, n_clients)
+    slots = tuple(s for s in traced.server_slots if s not in gone)
+    layout = Layout(slots, traced.client_slots, n_clients, dim)
+    later = Lowering(hessians, linear, traced.points, float, gone)
+    rows = lower(traced.after, layout, later)
+    first = Lowering(hessians, linear, traced.start_points, float, gone)
+    start = _start(lower(traced.start, layout, first), layout)
+    remembers = _has_memory(traced)
+    return _assemble(rows, layout, start, participation, remembers)
+
+
+def _has_memory(traced: Trace) -> bool:
+    """Whether participation overwrites a clients slot: g_i + I_i (new - g_i)."""
+    for slot in traced.client_slots:
+        terms = traced.after[slot].terms  # type: ignore[union-attr]
+        own = ("client", slot)
+        if terms.get((ONE, own)) == 1 and terms.get((TAKES_PART, own)) == -1:
+            return True
+    return False
+
+
+def _start(rows: Rows, layout: Layout) -> Array:
+    out = np.zeros((layout.size, layout.dim + 1))
+    for (_, block), row in rows.items():
+        for column, part in row.items():
+            place = slice(layout.dim, None) if column == CONSTANT else slice(layout.dim)
+            out[layout.places[block], place] += part
+    out[-1, -1] = 1.0
+    return out
+
+
+def _assemble(
+    rows: Rows,
+    layout: Layout,
+    start: Array,
+    participation: Any,
+    remembers: bool,
+) -> MessageSystem:
+    draws = list(dict.fromkeys(draw for draw, _ in rows if draw != ALWAYS))
+    if draws:
+        first, second = feature_moments(participation, draws)
+        means = np.asarray(first, dtype=np.float64)
+        covariance = np.asarray(second, dtype=np.float64) - np.outer(means, means)
+        covariance[np.abs(covariance) < 1e-16] = 0.0
+    else:
+        means, covariance = np.zeros(0), np.zeros((0, 0))
+    weights = {ALWAYS: 1.0, **dict(zip(draws, means.tolist(), strict=True))}
+    mean: dict[tuple[Block, Block], Array] = {}
+    for (draw, block), row in rows.items():
+        for column, part in row.items():
+            key = (block, column)
+            mean[key] = mean.get(key, 0) + weights[draw] * part
+    messages = tuple(_message(draw, rows) for draw in draws)
+    kept = [
+        1.0 - value if remembers and kind == TAKES_PART else 0.0
+        for (kind, _), value in zip(draws, means.tolist(), strict=True)
+    ]
+    return MessageSystem(layout, mean, messages, covariance, start, np.array(kept))
+
+
+def _message(draw: Draw, rows: Rows) -> Message:
+    """Factor one feature's matrix thinly through a singular value decomposition."""
+    own: dict[Block, Row] = {b: row for (d, b), row in rows.items() if d == draw}
+    columns = list(dict.fromkeys(c for row in own.values() for c in row))
+    widths = {c: next(r[c] for r in own.values() if c in r).shape[1] for c in columns}
+    height = next(iter(next(iter(own.values())).values())).shape[0]
+    table = [
+        [row.get(c, np.zeros((height, widths[c]))) for c in columns]
+        for row in own.values()
+    ]
+    left, sizes, right = np.linalg.svd(np.block(table), full_matrices=False)
+    kept = sizes > 1e-13 * sizes.max(initial=0.0)
+    rows_part = np.split(left[:, kept], len(own), axis=0)
+    cuts = np.cumsum([widths[c] for c in columns])[:-1]
+    scaled = sizes[kept, None] * right[kept]
+    return Message(
+        draw,
+        dict(zip(own, rows_part, strict=True)),
+        dict(zip(columns, np.split(scaled, cuts, axis=1), strict=True)),
+    )

@@ -1,0 +1,218 @@
+"""The rate of a message system: the c at which F(c) has spectral radius 1.
+
+F(c): Phi -> C X C' with c X - Mbar X Mbar' = E (K o Phi) E'. A few two-sided steps
+find c roughly; then Arnoldi finds the Perron value of F(c) and a secant moves c.
+Clients that remember crowd the spectrum of F near 1, so the two-sided steps leave
+out the part of F that only repeats a message's own memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.optimize import brentq
+
+from flverify._core.errors import RefusedError
+from flverify._core.exact import Array
+from flverify.engines.moments._spectrum import Parts, Spectrum, gather, spread
+from flverify.engines.moments._thin import Thin
+
+ROUGH_STEPS = 6  # two-sided steps before Arnoldi
+KRYLOV = 60  # largest Krylov space
+RESIDUAL = 1e-9  # relative residual of a Ritz pair
+SETTLED = 1e-10  # relative change of the rate that counts as converged
+OUTER = 12  # secant steps before giving up
+
+
+class MessageMap:
+    """F(c) on packed block-diagonal message covariances, and its adjoint."""
+
+    def __init__(self, spectrum: Spectrum, system: Thin) -> None:
+        self.spectrum, self.system = spectrum, system
+        self.groups = _groups(system)
+        self.weights = [system.weight[g, g] for g in self.groups]
+        self.floor = spectrum.radius**2
+        # what a client remembers decays no faster than its absence
+        kept = system.retention
+        held = (kept**2 + np.diag(system.weight))[kept > 0]
+        self.held = float(held.max(initial=0.0))
+
+    def pack(self, message: Array) -> Array:
+        """Flatten the diagonal blocks of a message covariance."""
+        return np.concatenate([message[g, g].ravel() for g in self.groups])
+
+    def blocks(self, vector: Array) -> list[Array]:
+        """Diagonal blocks of a packed covariance."""
+        sizes = [g.stop - g.start for g in self.groups]
+        cuts = np.cumsum([size**2 for size in sizes])[:-1]
+        parts = np.split(vector, cuts)
+        return [p.reshape(n, n) for p, n in zip(parts, sizes, strict=True)]
+
+    def unpack(self, vector: Array) -> Array:
+        """Rebuild the message covariance, zero off the blocks."""
+        out = np.zeros_like(self.system.weight)
+        for group, block in zip(self.groups, self.blocks(vector), strict=True):
+            out[group, group] = block
+        return out
+
+    def _weighted(self, blocks: list[Array]) -> list[Array]:
+        return [w * b for w, b in zip(self.weights, blocks, strict=True)]
+
+    def forced(self, right: Array) -> Parts:
+        """E (K o Phi) E' in eigenvectors of the mean map."""
+        middles = self._weighted(self.blocks(right))
+        return spread(self.spectrum.said, middles, self.groups)
+
+    def asked(self, left: Array) -> Parts:
+        """C' Psi C in the dual eigenvectors."""
+        return spread(self.spectrum.heard, self.blocks(left), self.groups)
+
+    def right(self, forced: Parts, rate: float) -> Array:
+        """F(c) Phi from the forced parts."""
+        gaps = self.spectrum.gaps(rate)
+        solved = [f / g for f, g in zip(forced, gaps, strict=True)]
+        return _flat(gather(self.spectrum.heard, solved, self.groups))
+
+    def left(self, asked: Parts, rate: float) -> Array:
+        """Adjoint F(c)* Psi from the asked parts."""
+        gaps = self.spectrum.gaps(rate)
+        solved = [a / g.conj() for a, g in zip(asked, gaps, strict=True)]
+        back = gather(self.spectrum.said, solved, self.groups)
+        return _flat(self._weighted(back))
+
+    def step(self, vector: Array, rate: float) -> Array:
+        """F(c) on a packed covariance."""
+        return self.right(self.forced(vector), rate)
+
+    def memory(self, rate: float) -> Array:
+        """Part of F(c) that repeats a message's own memory, packed."""
+        kept = self.system.retention
+        held = np.multiply.outer(kept, kept)
+        repeated = np.where(held > 0, self.system.weight / (rate - held), 0.0)
+        return self.pack(repeated)
+
+    def quotient(self, forced: Parts, asked: Parts, target: float) -> float | None:
+        """Rate c at which Psi F(c) Phi = Psi Phi; None if there is none."""
+
+        def excess(rate: float) -> float:
+            gaps = self.spectrum.gaps(rate)
+            terms = zip((1, 4, 2, 2), forced, asked, gaps, strict=True)
+            total = sum(w * np.sum(f * a.conj() / g).real for w, f, a, g in terms)
+            return float(total) - target
+
+        return _root(excess, self.floor)
+
+
+def perron(mapped: MessageMap) -> float:
+    """Find c with rho(F(c)) = 1, or rho(Mbar)^2 if the mean map alone sets the rate.
+
+    Raises
+    ------
+    RefusedError
+        If the secant does not settle.
+    """
+    if not np.any(mapped.system.weight):
+        return mapped.floor
+    rough = _two_sided(mapped)
+    if rough is None:
+        return mapped.floor
+    rate, right, slope = rough
+    low = max(mapped.floor, mapped.held)
+    value, right = _arnoldi(mapped, right, rate)
+    for _ in range(OUTER):
+        moved = max(rate - (value - 1) / slope, low + (rate - low) / 16)
+        after, right = _arnoldi(mapped, right, moved)
+        if abs(moved - rate) <= SETTLED * rate or after == value:
+            return moved
+        slope = (after - value) / (moved - rate)
+        rate, value = moved, after
+    raise RefusedError(
+        f"the mean-square rate must settle within {OUTER} steps; it did not; the "
+        "setting is too close to a repeated rate."
+    )
+
+
+def _two_sided(mapped: MessageMap) -> tuple[float, Array, float] | None:
+    """Rough rate, right vector and slope of the Perron value in c."""
+    right = mapped.pack(np.eye(len(mapped.system.weight)))
+    left, rate, slope = right, 0.0, -1.0
+    for _ in range(ROUGH_STEPS):
+        forced, asked = mapped.forced(right), mapped.asked(left)
+        target = float(left @ right)
+        found = mapped.quotient(forced, asked, target)
+        if found is None:
+            return None
+        rate = max(found, mapped.held * (1 + 1e-9), mapped.floor * (1 + 1e-12))
+        slope = _slope(mapped, forced, asked, rate) / target
+        own = mapped.memory(rate)
+        right = (mapped.right(forced, rate) - own * right) / (1 - own)
+        left = (mapped.left(asked, rate) - own * left) / (1 - own)
+        right, left = right / np.abs(right).max(), left / np.abs(left).max()
+    return rate, right, slope
+
+
+def _slope(mapped: MessageMap, forced: Parts, asked: Parts, rate: float) -> float:
+    """Differentiate Psi F(c) Phi in c."""
+    gaps = mapped.spectrum.gaps(rate)
+    terms = zip((1, 4, 2, 2), forced, asked, gaps, strict=True)
+    return -float(sum(w * np.sum(f * a.conj() / g**2).real for w, f, a, g in terms))
+
+
+def _arnoldi(mapped: MessageMap, start: Array, rate: float) -> tuple[float, Array]:
+    """Largest real Ritz value of F(c) and its vector, without restarts."""
+    basis = np.empty((KRYLOV, len(start)))
+    table = np.zeros((KRYLOV, KRYLOV))
+    fresh, size = start, float(np.linalg.norm(start))
+    for k in range(KRYLOV):
+        basis[k] = fresh / size
+        fresh = mapped.step(basis[k], rate)
+        for _ in range(2):  # twice is enough for orthogonality
+            shares = basis[: k + 1] @ fresh
+            table[: k + 1, k] += shares
+            fresh = fresh - shares @ basis[: k + 1]
+        size = float(np.linalg.norm(fresh))
+        value, chosen = _largest(table[: k + 1, : k + 1])
+        enough = max(RESIDUAL, 1e-3 * abs(value - 1))  # c still moves by this much
+        if size * abs(chosen[-1]) <= enough * value or k == KRYLOV - 1:
+            break
+        table[k + 1, k] = size
+    vector = chosen @ basis[: k + 1]
+    trace = sum(float(np.trace(block)) for block in mapped.blocks(vector))
+    return value, np.asarray(np.sign(trace) * vector)
+
+
+def _largest(table: Array) -> tuple[float, Array]:
+    """Largest real eigenvalue of a small matrix, and its unit eigenvector."""
+    values, vectors = np.linalg.eig(table)
+    best = int(np.argmax(values.real))
+    chosen = vectors[:, best].real
+    return float(values[best].real), chosen / np.linalg.norm(chosen)
+
+
+def _groups(system: Thin) -> list[slice]:
+    """Cut message coordinates into runs whose features do not correlate."""
+    reach = system.weight != 0
+    np.fill_diagonal(reach, True)
+    # the furthest coordinate that anything up to k meets, or shares a feature with
+    last = [int(np.flatnonzero(row)[-1]) for row in reach]
+    same = [int(np.flatnonzero(system.owner == o)[-1]) for o in system.owner]
+    furthest = np.maximum.accumulate(np.maximum(last, same))
+    ends = [k for k, end in enumerate(furthest) if end == k]
+    starts = [0, *(end + 1 for end in ends)]
+    return [slice(a, b + 1) for a, b in zip(starts, ends, strict=False)]
+
+
+def _flat(blocks: list[Array]) -> Array:
+    return np.concatenate([block.ravel() for block in blocks])
+
+
+def _root(excess: Callable[[float], float], floor: float) -> float | None:
+    """Root of a decreasing function above floor; None if it is negative throughout."""
+    low = floor * (1 + 1e-13) + 1e-300
+    if excess(low) < 0:
+        return None
+    high = max(2 * floor, 1e-6)
+    while excess(high) > 0:
+        low, high = high, 2 * high
+    return float(brentq(excess, low, high, xtol=1e-300, rtol=1e-12))

@@ -1,0 +1,91 @@
+"""Eigenvalues of a real mean map, with complex pairs kept once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from flverify._core.exact import Array
+from flverify.engines.moments._thin import Thin
+
+Parts: TypeAlias = list[Array]  # on pairs (R,R), (R,C), (C,C), (C, conj C)
+
+
+@dataclass(frozen=True)
+class Split:
+    """Rows of W^-1 E, or of (C W)^H, for real eigenvalues and for upper ones."""
+
+    real: Array
+    upper: Array
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """Eigenvalues lambda of the mean map, real ones first, then those above."""
+
+    real: Array
+    upper: Array
+    said: Split  # W^-1 E
+    heard: Split  # (C W)^H
+
+    @classmethod
+    def of(cls, system: Thin) -> Spectrum:
+        """Decompose the mean map of a thin system."""
+        values, vectors = np.linalg.eig(system.mean)
+        flat, upper = np.flatnonzero(values.imag == 0), np.flatnonzero(values.imag > 0)
+        said = np.linalg.solve(vectors, system.rows.astype(vectors.dtype))
+        heard = (system.columns @ vectors).conj().T
+
+        def split(rows: Array) -> Split:
+            return Split(np.ascontiguousarray(rows[flat].real), rows[upper])
+
+        return cls(values[flat].real, values[upper], split(said), split(heard))
+
+    @property
+    def radius(self) -> float:
+        """Spectral radius of the mean map."""
+        both = (np.abs(self.real), np.abs(self.upper))
+        return float(np.concatenate(both).max(initial=0.0))
+
+    def gaps(self, rate: float) -> Parts:
+        """Return c - lambda_k conj(lambda_l) on the pairs."""
+        real, upper = self.real, self.upper
+        return [
+            rate - np.multiply.outer(real, real),
+            rate - np.multiply.outer(real, upper.conj()),
+            rate - np.multiply.outer(upper, upper.conj()),
+            rate - np.multiply.outer(upper, upper),
+        ]
+
+
+def spread(rows: Split, middles: list[Array], groups: list[slice]) -> Parts:
+    """Multiply rows middle rows^H on the pairs; middle is block diagonal."""
+    pushed = Split(np.empty_like(rows.real), np.empty_like(rows.upper))
+    for group, middle in zip(groups, middles, strict=True):
+        pushed.real[:, group] = rows.real[:, group] @ middle
+        pushed.upper[:, group] = rows.upper[:, group] @ middle
+    return [
+        pushed.real @ rows.real.T,
+        pushed.real @ rows.upper.conj().T,
+        pushed.upper @ rows.upper.conj().T,
+        pushed.upper @ rows.upper.T,
+    ]
+
+
+def gather(rows: Split, parts: Parts, groups: list[slice]) -> list[Array]:
+    """Sum rows_k^H part_kl rows_l over all eigenvalues, on the diagonal blocks."""
+    both, mixed, same, cross = parts
+    real, upper = rows.real, rows.upper
+    flat = both @ real
+    if len(upper):
+        flat = flat + 2 * (mixed @ upper).real
+        half = mixed.conj().T @ real + same @ upper + cross @ upper.conj()
+    out = []
+    for group in groups:
+        block = real[:, group].T @ flat[:, group]
+        if len(upper):
+            block = block + 2 * (upper[:, group].conj().T @ half[:, group]).real
+        out.append((block + block.T) / 2)
+    return out
