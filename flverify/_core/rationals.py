@@ -11,6 +11,7 @@ from fractions import Fraction
 import flint
 import numpy as np
 
+from flverify._core.errors import DomainError
 from flverify._core.exact import Array, Scalar
 
 
@@ -72,10 +73,20 @@ def ldl(symmetric: Array) -> list[tuple[Scalar, Array]]:
     Returns
     -------
     terms : list of (pivot > 0, column)
+
+    Raises
+    ------
+    DomainError
+        If the matrix is not positive semidefinite.
     """
     rest, terms = symmetric.copy(), []
     for k in range(rest.shape[0]):
         pivot = rest[k, k]
+        if pivot < 0 or (pivot == 0 and any(v != 0 for v in rest[:, k])):
+            raise DomainError(
+                "second moments must form a positive semidefinite matrix; these do "
+                "not; check the law's tables."
+            )
         if pivot == 0:
             continue
         column = rest[:, k] / pivot

@@ -106,6 +106,11 @@ class Algorithm(ABC):
         """State after one round."""
 
     @classmethod
+    @abstractmethod
+    def examples(cls, n_clients: int) -> list[Self]:
+        """Small exact instances of every variant; the contract suite runs on them."""
+
+    @classmethod
     def slots(cls) -> dict[str, type]:
         """Name and type (Server, Clients or Numbers) of every slot, in order."""
         hints = get_type_hints(cls.State)

@@ -98,6 +98,17 @@ class AgnosticFedAvg(Algorithm):
     source: ClassVar[Source] = Source("agnostic", "Algorithm 1")
     State: ClassVar[type] = AgnosticFedAvgState
 
+    @classmethod
+    def examples(cls, n_clients: int) -> list[AgnosticFedAvg]:
+        """Small exact instances of every variant."""
+        del n_clients
+        return [
+            cls("1/20", 3),
+            cls("1/20", 2, schedule="separate"),
+            cls("1/20", 3, projection=Ball("1/4")),
+            cls("1/20", 3, projection=Box("-1/8", "1/5")),
+        ]
+
     def __post_init__(self) -> None:
         self.settle("step_size", positive(self.step_size, "step_size"))
         self.settle("period", whole(self.period, "period"))

@@ -71,6 +71,12 @@ class FedAU(Algorithm):
     source: ClassVar[Source] = Source("wang2024", "Algorithms 1 and 2")
     State: ClassVar[type] = FedAUState
 
+    @classmethod
+    def examples(cls, n_clients: int) -> list[FedAU]:
+        """Small exact instances of every variant."""
+        del n_clients
+        return [cls("1/20", 2, cutoff=3), cls("1/20", 1, variant="notebook")]
+
     def __post_init__(self) -> None:
         self.check_common()
         if self.cutoff is not None:

@@ -57,6 +57,12 @@ class FedAvg(Algorithm):
     source: ClassVar[Source] = Source("focus", "eq. (2); mcmahan2017, Algorithm 1")
     State: ClassVar[type] = FedAvgState
 
+    @classmethod
+    def examples(cls, n_clients: int) -> list[FedAvg]:
+        """Small exact instances of every variant."""
+        del n_clients
+        return [cls("1/20", 3), cls("1/20", 2, "7/10", aggregation="all")]
+
     def __post_init__(self) -> None:
         self.check_common()
         server = positive(self.server_step_size, "server_step_size")

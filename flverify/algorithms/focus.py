@@ -69,6 +69,16 @@ class Focus(Algorithm):
     source: ClassVar[Source] = Source("focus", "Algorithm 1")
     State: ClassVar[type] = FocusState
 
+    @classmethod
+    def examples(cls, n_clients: int) -> list[Focus]:
+        """Small exact instances of every variant."""
+        del n_clients
+        return [
+            cls("1/20", 3),
+            cls("1/50", 2, empty_round="skip"),
+            cls("1/50", 1, initial_gradients="start", initial_tracker="sum"),
+        ]
+
     def __post_init__(self) -> None:
         self.check_common()
         choice(self.empty_round, "empty_round", ("step", "skip"))

@@ -47,6 +47,12 @@ class GradientDescent(Algorithm):
     source: ClassVar[Source] = Source("flverify", "gradient descent on sum f_i")
     State: ClassVar[type] = GradientDescentState
 
+    @classmethod
+    def examples(cls, n_clients: int) -> list[GradientDescent]:
+        """Small exact instances of every variant."""
+        del n_clients
+        return [cls("1/20")]
+
     def __post_init__(self) -> None:
         self.check_common()
         whole(self.local_steps, "local_steps of gradient descent", 1, 1)

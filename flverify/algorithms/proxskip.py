@@ -66,6 +66,15 @@ class ProxSkip(Algorithm):
     source: ClassVar[Source] = Source("mishchenko2022", "Algorithm 1 (Scaffnew)")
     State: ClassVar[type] = ProxSkipState
 
+    @classmethod
+    def examples(cls, n_clients: int) -> list[ProxSkip]:
+        """Small exact instances of every variant."""
+        del n_clients
+        return [
+            cls("1/20", probability="2/5"),
+            cls("1/50", 2, variant="notebook"),
+        ]
+
     def __post_init__(self) -> None:
         self.check_common()
         choice(self.variant, "variant", ("paper", "notebook"))

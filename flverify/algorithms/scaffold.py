@@ -62,6 +62,12 @@ class Scaffold(Algorithm):
     source: ClassVar[Source] = Source("karimireddy2020", "Algorithm 1")
     State: ClassVar[type] = ScaffoldState
 
+    @classmethod
+    def examples(cls, n_clients: int) -> list[Scaffold]:
+        """Small exact instances of every variant."""
+        del n_clients
+        return [cls("1/20", 3, "3/5"), cls("1/20", 2, option="I")]
+
     def __post_init__(self) -> None:
         self.check_common()
         server = positive(self.server_step_size, "server_step_size")

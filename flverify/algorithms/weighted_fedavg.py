@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple
 
 from flverify._core.checks import numbers
@@ -57,6 +58,13 @@ class WeightedFedAvg(Algorithm):
 
     source: ClassVar[Source] = Source("agnostic", "eq. (10)")
     State: ClassVar[type] = WeightedFedAvgState
+
+    @classmethod
+    def examples(cls, n_clients: int) -> list[WeightedFedAvg]:
+        """Small exact instances of every variant."""
+        total = n_clients * (n_clients + 1) // 2
+        weights = [Fraction(i + 1, total) for i in range(n_clients)]
+        return [cls("1/20", tuple(weights), 2)]
 
     def __post_init__(self) -> None:
         self.check_common()

@@ -136,7 +136,8 @@ class LargeMoments:
     def _error(self, second: Array, optimum: Array) -> float:
         spread = np.trace(second[self._model, self._model])
         cross = optimum @ second[self._model, -1]
-        return float(spread - 2 * cross + optimum @ optimum)
+        error = float(spread - 2 * cross + optimum @ optimum)
+        return max(error, 0.0)  # rounding may dip below
 
 
 def _resolved(mapped: MessageMap, heard: Array, rate: float, tolerance: float) -> Array:

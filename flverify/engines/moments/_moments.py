@@ -23,7 +23,7 @@ from flverify.engines.moments._small import SmallMoments
 from flverify.engines.moments._system import build
 from flverify.participation._law import Participation
 
-LARGEST_EXACT = 200  # state numbers up to which a system is built in rationals
+LARGEST_EXACT = 64  # state numbers up to which a system is built in rationals
 LARGEST_DENSE = 80  # state numbers up to which float operators are written out
 
 

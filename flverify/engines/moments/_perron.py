@@ -20,8 +20,8 @@ from flverify.engines.moments._thin import Thin
 
 ROUGH_STEPS = 6  # two-sided steps before Arnoldi
 KRYLOV = 60  # largest Krylov space
-RESIDUAL = 1e-9  # relative residual of a Ritz pair
-SETTLED = 1e-10  # relative change of the rate that counts as converged
+RESIDUAL = 3e-9  # relative residual of a Ritz pair
+SETTLED = 1e-9  # relative step of the secant that ends it; the step is still taken
 OUTER = 12  # secant steps before giving up
 
 
@@ -119,14 +119,16 @@ def perron(mapped: MessageMap) -> float:
         return mapped.floor
     rate, right, slope = rough
     low = max(mapped.floor, mapped.held)
-    value, right = _arnoldi(mapped, right, rate)
+    known: tuple[float, float] | None = None
     for _ in range(OUTER):
-        moved = max(rate - (value - 1) / slope, low + (rate - low) / 16)
-        after, right = _arnoldi(mapped, right, moved)
-        if abs(moved - rate) <= SETTLED * rate or after == value:
-            return moved
-        slope = (after - value) / (moved - rate)
-        rate, value = moved, after
+        value, right = _arnoldi(mapped, right, rate)
+        if known is not None and known[1] != value:
+            slope = (value - known[1]) / (rate - known[0])
+        step = (value - 1) / slope
+        if abs(step) <= SETTLED * rate:
+            return rate - step
+        known = (rate, value)
+        rate = max(rate - step, low + (rate - low) / 16)
     raise RefusedError(
         f"the mean-square rate must settle within {OUTER} steps; it did not; the "
         "setting is too close to a repeated rate."
@@ -173,7 +175,7 @@ def _arnoldi(mapped: MessageMap, start: Array, rate: float) -> tuple[float, Arra
             fresh = fresh - shares @ basis[: k + 1]
         size = float(np.linalg.norm(fresh))
         value, chosen = _largest(table[: k + 1, : k + 1])
-        enough = max(RESIDUAL, 1e-3 * abs(value - 1))  # c still moves by this much
+        enough = max(RESIDUAL, 1e-2 * abs(value - 1))  # c still moves by this much
         if size * abs(chosen[-1]) <= enough * value or k == KRYLOV - 1:
             break
         table[k + 1, k] = size

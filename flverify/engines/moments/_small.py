@@ -133,14 +133,14 @@ class SmallMoments:
 
     def _error(self, parts: tuple[Array, ...], optimum: Array) -> Scalar:
         system = self._states.system
-        total = sum(
-            readout @ part @ readout.T
-            for readout, part in zip(system.readout, parts, strict=True)
-        )
+        pairs = zip(system.readout, parts, strict=True)
+        seen = [readout @ part @ readout.T for readout, part in pairs]
+        total = sum(seen[1:], start=seen[0])
         cross = optimum @ total[:-1, -1]
         length = optimum @ optimum
-        spread = np.trace(np.asarray(total)[:-1, :-1])
-        return (spread - 2 * cross) / total[-1, -1] + length
+        spread = np.trace(total[:-1, :-1])
+        error = (spread - 2 * cross) / total[-1, -1] + length
+        return error if self.exact else max(float(error), 0.0)  # rounding may dip below
 
 
 def _lifted_mean(system: System) -> Array:

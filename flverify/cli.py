@@ -1,0 +1,159 @@
+"""The command line: one group, exit codes, and one sentence for every bad input.
+
+Exit codes: 0 as expected; 1 the answer is no; 2 bad input or refused; 130
+interrupted; 141 the reader of the output went away. A command's module is loaded
+when the command runs or shows its own help, so that the overview costs nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+import io
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from flverify import __version__
+from flverify._core.errors import FlverifyError
+
+# Kept here, not read from the modules: the overview must not import them.
+COMMANDS = {
+    "audit": "Judge claims and compare the verdicts with the ledger.",
+    "list": "List the claims with their source and proposition.",
+    "show": "Show one claim: statement, finding, control, evidence.",
+    "law": "Tables of a participation law.",
+    "rate": "Exact rates of convergence, several algorithms in one table.",
+    "bias": "Where the mean goes: fixed point, bias, stationary error.",
+    "simulate": "Sampled mean squared error against rounds.",
+    "figure": "Draw a printed figure and write its table.",
+}
+BAD_INPUT, INTERRUPTED, READER_GONE = 2, 130, 141
+_TOO_LARGE = (MemoryError, OverflowError)
+
+
+class Commands(click.Group):
+    """A group whose commands are loaded on use and whose errors are one sentence."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands, in the order of the overview."""
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Load one command."""
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"flverify.commands.{cmd_name}")
+        found: click.Command = module.command
+        return found
+
+    def format_commands(
+        self, ctx: click.Context, formatter: click.HelpFormatter
+    ) -> None:
+        """Write the overview from the help lines alone."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; a reader that went away is no error of ours."""
+        try:
+            result = super().invoke(ctx)
+            _flush()
+        except BrokenPipeError:
+            _silence()
+            ctx.exit(READER_GONE)
+        except KeyboardInterrupt as error:
+            raise click.Abort from error
+        return result
+
+    def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
+        """Run the command line; standing alone, end the process with its exit code."""
+        run: Callable[..., Any] = super().main
+        if not standalone_mode:
+            return run(*args, standalone_mode=False, **extra)
+        _prepare()
+        sys.exit(_exit_code(lambda: run(*args, standalone_mode=False, **extra)))
+
+
+def _exit_code(run: Callable[[], object]) -> int:
+    """Run, turn every expected failure into one sentence, and return the code."""
+    try:
+        code = run()
+    except (click.Abort, KeyboardInterrupt):
+        return _complain("interrupted.", INTERRUPTED)
+    except (click.ClickException, FlverifyError, OSError, *_TOO_LARGE) as error:
+        return _complain(_sentence(error))
+    return code if isinstance(code, int) else 0
+
+
+def _sentence(error: Exception) -> str:
+    """Say what must hold, what was given and what to do."""
+    if isinstance(error, click.UsageError):
+        where = error.ctx.command_path if error.ctx else "flverify"
+        return f"{error.format_message().rstrip('.')}; see `{where} --help`."
+    if isinstance(error, click.ClickException):
+        return error.format_message()
+    if isinstance(error, OSError) and not isinstance(error, FlverifyError):
+        _silence()
+        return (
+            f"a file must be readable or writable; {error.filename or 'the output'} "
+            f"is not: {error.strerror or error}; name another one."
+        )
+    if isinstance(error, _TOO_LARGE):
+        return (
+            f"sizes and numbers must fit the memory and the range of floats; these do "
+            f"not ({error or type(error).__name__}); choose smaller ones."
+        )
+    return str(error)
+
+
+def _complain(message: str, code: int = BAD_INPUT) -> int:
+    click.echo("error: " + " ".join(message.split()), err=True)
+    return code
+
+
+def _prepare() -> None:
+    """Let exact text be long, and let no character stop the output."""
+    sys.set_int_max_str_digits(0)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _flush() -> None:
+    if sys.stdout is not None:
+        sys.stdout.flush()
+
+
+def _silence() -> None:
+    """Point the standard output at nothing, so that the last flush cannot fail."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        try:
+            place = sys.stdout.fileno()
+        except OSError:  # not a file: there is no flush to fear
+            return
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nothing, place)
+        os.close(nothing)
+
+
+@click.group(
+    cls=Commands,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.version_option(__version__, prog_name="flverify")
+@click.pass_context
+def main(ctx: click.Context) -> None:
+    """Check convergence theorems of federated optimisation.
+
+    `flverify audit` judges every claim; `flverify COMMAND --help` tells more about a
+    command. Numbers are read exactly: 3/8, 0.2 and 2e-4 are rationals.
+    """
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())

@@ -1,0 +1,172 @@
+"""Which claims a command is about: ids or prefixes of the shipped ones, and files."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from flverify._core.errors import FlverifyError, FormatError
+from flverify.claims import ledger, registry
+from flverify.claims.audit import Audited, audit
+from flverify.claims.claim import Claim
+from flverify.claims.verdict import Finding, Verdict
+
+# What a user's file may raise; a fault of the package itself is not hidden by these.
+FAULTS = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    ImportError,
+    LookupError,
+    NameError,
+    OSError,
+    RuntimeError,
+    SystemExit,
+    TypeError,
+    ValueError,
+)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Claims that share a ledger.
+
+    Parameters
+    ----------
+    claims : dict of id to Claim
+    path : path
+        The ledger.
+    whole : bool
+        Whether these are all claims of the ledger.
+    own : bool
+        Whether they come from a user's file, whose ledger may be absent.
+    """
+
+    claims: dict[str, Claim]
+    path: Path
+    whole: bool
+    own: bool
+
+    def expected(self) -> dict[str, ledger.Entry]:
+        """Return what the ledger expects.
+
+        Raises
+        ------
+        FormatError
+            If the ledger is damaged.
+        """
+        entries = ledger.read(self.path)
+        for key, entry in entries.items():
+            if not _is_entry(entry):
+                raise FormatError(
+                    f"every claim of a ledger must have a verdict; {key} of "
+                    f"{self.path.name} has none of {', '.join(Verdict)}; regenerate "
+                    "it with `flverify audit --update-ledger`."
+                )
+        return entries
+
+    @property
+    def silent(self) -> bool:
+        """Whether there is nothing to compare with: a user's file without a ledger."""
+        return self.own and not self.path.exists()
+
+
+def groups(targets: Sequence[str]) -> list[Group]:
+    """Return the claims that ids, prefixes and files name; all shipped ones if none.
+
+    Raises
+    ------
+    FlverifyError
+        If a target names nothing, or a file is damaged.
+    """
+    prefixes = [target for target in targets if not _is_file(target)]
+    files = dict.fromkeys(target for target in targets if _is_file(target))
+    out = [_own(Path(target)) for target in files]
+    if prefixes or not files:
+        shipped = registry.shipped_claims()
+        picked = set().union(*(registry.chosen(shipped, p) for p in prefixes or [""]))
+        claims = {key: one for key, one in shipped.items() if key in picked}
+        path = registry.proofs_folder() / "ledger.toml"
+        whole = len(claims) == len(shipped)
+        out.insert(0, Group(claims, path, whole, own=False))
+    _require_distinct(out)
+    return out
+
+
+@contextmanager
+def faults_of(group: Group, what: str) -> Iterator[None]:
+    """Turn what a user's file raises into one sentence that says where.
+
+    Raises
+    ------
+    FormatError
+        If the file raised something that is no exception of the package.
+    """
+    try:
+        yield
+    except FlverifyError:
+        raise
+    except FAULTS as error:
+        if not group.own:
+            raise
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        raise FormatError(
+            f"{what} must run without an exception; it raised "
+            f"{type(error).__name__}: {error} ({Path(place.filename).name}, line "
+            f"{place.lineno}); mend it."
+        ) from error
+
+
+def judge(group: Group, claim: Claim) -> Audited:
+    """Judge one claim with its control.
+
+    Raises
+    ------
+    FormatError
+        If the check of a user's file raises, or returns no finding.
+    """
+    with faults_of(group, f"the check of {claim.id}"):
+        one = next(iter(audit([claim])))
+    returned = [one.finding] if one.control is None else [one.finding, one.control]
+    if not all(isinstance(finding, Finding) for finding in returned):
+        raise FormatError(
+            f"the check of {claim.id} must return a finding of the judge; got "
+            f"{returned[0]!r}; return what flverify.claims.judge gives."
+        )
+    return one
+
+
+def _own(path: Path) -> Group:
+    group = Group({}, path.with_suffix(".ledger.toml"), whole=True, own=True)
+    with faults_of(group, f"the file {path}"):
+        found = registry.claims_in([path])
+    if not found:
+        raise FormatError(
+            f"a file of claims must define at least one; {path} has none; decorate a "
+            "check with flverify.claims.claim.claim."
+        )
+    group.claims.update(found)
+    return group
+
+
+def _is_file(target: str) -> bool:
+    return target.endswith(".py")
+
+
+def _is_entry(entry: object) -> bool:
+    if not isinstance(entry, dict) or entry.get("verdict") not in list(Verdict):
+        return False
+    return isinstance(entry.get("readings", {}), dict)
+
+
+def _require_distinct(found: Sequence[Group]) -> None:
+    ids = [key for group in found for key in group.claims]
+    twice = sorted({key for key in ids if ids.count(key) > 1})
+    if twice:
+        raise FormatError(
+            f"every claim must have an id of its own; {', '.join(twice)} stands in two "
+            "files; rename one of them."
+        )

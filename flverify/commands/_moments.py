@@ -1,0 +1,87 @@
+"""What `rate` and `bias` share: ask the moments engine about every algorithm."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import click
+
+from flverify._core.errors import Refusal, RefusedError
+from flverify.commands._algorithms import Chosen
+from flverify.commands._setting import Setting, read_setting
+from flverify.engines.moments import moments
+from flverify.report import console
+from flverify.report.envelope import envelope
+from flverify.report.moments import refusal
+
+Record = dict[str, Any]
+
+
+def answer(
+    kind: str,
+    wanted: str,
+    names: Sequence[str],
+    options: Mapping[str, Any],
+    read: Callable[[str, Any], Record],
+    show: Callable[[Sequence[Record]], None],
+) -> None:
+    """Ask, print, and end with exit code 2 if no algorithm has an answer.
+
+    Parameters
+    ----------
+    kind : str
+        Name of the report.
+    wanted : str
+        The value of a record that counts as an answer.
+    names : sequence of str
+        The algorithms.
+    options : mapping
+        The options of the setting, with `floats` and `as_json`.
+    read, show : callables
+        From an algorithm's name and moments to a record, and the table of records.
+    """
+    setting = read_setting(names, options, floats=options["floats"])
+    records = []
+    with console.progress(kind, len(setting.algorithms)) as begin:
+        for chosen in setting.algorithms:
+            begin(chosen.name)
+            found = _ask(setting, chosen)
+            record = {**read(chosen.name, found), "settings": chosen.settings()}
+            records.append(record)
+    if options["as_json"]:
+        click.echo(_json(kind, setting, records))
+    else:
+        console.fields(setting.lines())
+        console.line()
+        show(records)
+        console.remarks(setting.notes)
+    _require_an_answer(records, wanted)
+
+
+def _require_an_answer(records: Sequence[Record], wanted: str) -> None:
+    """Refuse if no algorithm has what was wanted."""
+    reasons = {one["algorithm"]: refusal(one, wanted) for one in records}
+    if all(reasons.values()):
+        listed = (f"{name}: {why}" for name, why in reasons.items())
+        raise RefusedError("; ".join(listed))
+
+
+def _ask(setting: Setting, chosen: Chosen) -> Any:
+    """Return moments or a refusal, which the engine may also raise."""
+    try:
+        return moments(setting.problem, chosen.algorithm, setting.law)
+    except RefusedError as error:
+        return Refusal("moments", str(error))
+
+
+def _json(kind: str, setting: Setting, records: Sequence[Record]) -> str:
+    """With one algorithm its keys also stand at the top level."""
+    alone = records[0] if len(records) == 1 else {}
+    return envelope(
+        kind,
+        **setting.record(),
+        notes=setting.notes,
+        algorithms=records,
+        **alone,
+    )

@@ -1,0 +1,170 @@
+"""A setting from the command line: problem, law, algorithms, and words for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, TypeVar
+
+import click
+import numpy as np
+
+from flverify._core.checks import positive
+from flverify._core.exact import Scalar
+from flverify.commands._algorithms import Chosen, build, read_overrides
+from flverify.commands._laws import build_law, read_law
+from flverify.commands._numbers import one_number
+from flverify.commands._problems import problem_options, read_problem
+from flverify.report.laws import notes
+
+Run = TypeVar("Run", bound=Callable[..., Any])
+
+DEFAULT_LAW = "full"
+_OPTIONAL = ("law", "step_size", "local_steps")
+_RULE = "largest power of 1/2 at most 1/(2 N L local_steps)"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What an engine is asked about, and how a report words it.
+
+    Parameters
+    ----------
+    problem, law
+        Of the package, exact unless floats were asked for.
+    algorithms : tuple of Chosen
+    words : mapping
+        What was asked, by name.
+    defaults : mapping
+        Which of these were not given, and where their values come from.
+    notes : tuple of str
+        What the law does to convergence, and what was filled in.
+    """
+
+    problem: Any
+    law: Any
+    algorithms: tuple[Chosen, ...]
+    words: Mapping[str, Any]
+    defaults: Mapping[str, str]
+    notes: tuple[str, ...]
+
+    def lines(self) -> list[tuple[str, str]]:
+        """Return what was asked as labels and texts; defaults are marked."""
+        return [
+            (
+                name.removeprefix("n_").replace("_", " "),
+                f"{value} ({self.defaults[name]})"
+                if name in self.defaults
+                else str(value),
+            )
+            for name, value in self.words.items()
+        ]
+
+    def record(self) -> dict[str, Any]:
+        """Return what was asked for a JSON report."""
+        return {"setting": {**self.words, "defaults": sorted(self.defaults)}}
+
+
+def setting_options(*, seed_name: str | None = "--seed") -> Callable[[Run], Run]:
+    """Return a decorator that adds algorithms, law, problem and settings."""
+    own = [
+        click.argument("algorithms", nargs=-1, required=True, metavar="ALGORITHM..."),
+        click.option(
+            "--law",
+            metavar="LAW",
+            help=f"Participation law, {DEFAULT_LAW} by default; see `flverify law "
+            "--help`.",
+        ),
+        click.option(
+            "--step-size",
+            metavar="NUMBER",
+            help=f"Default: the {_RULE}, L the largest absolute row sum of a Hessian.",
+        ),
+        click.option(
+            "--local-steps",
+            type=click.IntRange(min=1),
+            help="Gradient evaluations per client and round, 1 by default; "
+            "agnostic_fedavg takes its period from it.",
+        ),
+        click.option(
+            "--set",
+            "overrides",
+            multiple=True,
+            metavar="[ALGORITHM.]NAME=VALUE",
+            help="Another setting, for every algorithm that has it or for one; may be "
+            "repeated.",
+        ),
+    ]
+    problem = problem_options(seed_name=seed_name)
+
+    def add(run: Run) -> Run:
+        run = problem(run)
+        for option in reversed(own):
+            run = option(run)
+        return run
+
+    return add
+
+
+def read_setting(
+    names: Sequence[str], options: Mapping[str, Any], *, floats: bool = False
+) -> Setting:
+    """Build the setting that the options describe.
+
+    Raises
+    ------
+    FlverifyError
+        If an option is outside its domain or contradicts another.
+    """
+    listed = tuple(dict.fromkeys(names))
+    overrides = read_overrides(options["overrides"], listed)
+    text = options["law"] or DEFAULT_LAW
+    written = read_law(text, floats)
+    alone = written.alone if (written.alone or 0) > 1 else None
+    described = read_problem(options, written.clients or alone)
+    problem = described.problem.as_float() if floats else described.problem
+    law = build_law(written, text, problem.n_clients)
+    steps = options["local_steps"] or 1
+    step_size = _step_size(options["step_size"], problem, steps)
+    chosen = [build(name, step_size, steps, overrides, law) for name in listed]
+    words = {
+        "problem": described.text,
+        "law": text,
+        "n_clients": problem.n_clients,
+        "step_size": step_size,
+        "local_steps": steps,
+    }
+    defaults = {name: "default" for name in _OPTIONAL if not options[name]}
+    if "step_size" in defaults:
+        defaults["step_size"] = f"default: {_RULE}"
+    filled = (f"{c.name}: {note}" for c in chosen for note in c.notes)
+    given = (*notes(law), *filled)
+    return Setting(problem, law, tuple(chosen), words, defaults, given)
+
+
+def _step_size(text: str | None, problem: Any, local_steps: int) -> Scalar:
+    if text:
+        return positive(one_number("--step-size", text), "--step-size")
+    return default_step_size(problem, local_steps)
+
+
+def default_step_size(problem: Any, local_steps: int) -> Fraction:
+    """Return the largest power of 1/2 at most 1/(2 N L local_steps).
+
+    L is the largest absolute row sum of a Hessian, which bounds its eigenvalues.
+
+    Examples
+    --------
+    >>> from flverify.problems import Quadratics
+    >>> default_step_size(Quadratics([[[1]], [[2]]], [[0], [2]]), 1)
+    Fraction(1, 8)
+    """
+    row_sums = np.abs(problem.hessians).sum(axis=2)
+    bound = Fraction(row_sums.max()) * 2 * problem.n_clients * local_steps
+    step = Fraction(1)
+    while step * bound > 1:
+        step /= 2
+    while 0 < 2 * step * bound <= 1:
+        step *= 2
+    return step

@@ -1,0 +1,72 @@
+"""`flverify figure`: draw a printed figure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from flverify._core.errors import InputError
+from flverify.report import console
+from flverify.report.envelope import envelope
+from flverify.report.figures import find_figures, load_figure, make
+from flverify.report.style import FORMATS
+
+
+@click.command(name="figure")
+@click.argument("name", required=False)
+@click.option("--list", "listing", is_flag=True, help="List the figures instead.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=Path(),
+    help="Folder for the files, the current one by default.",
+)
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(FORMATS),
+    default=FORMATS[0],
+    show_default=True,
+    help="Format of the picture.",
+)
+@click.option("--quick", is_flag=True, help="A small problem of the same kind.")
+@click.option("--stored", is_flag=True, help="Draw the table that is shipped.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object instead.")
+def command(
+    name: str | None,
+    listing: bool,
+    out: Path,
+    kind: str,
+    quick: bool,
+    stored: bool,
+    as_json: bool,
+) -> None:
+    """Compute a figure's table, draw it, and write table, picture and caption."""
+    if listing == (name is not None):
+        raise InputError(
+            f"either a figure's NAME or --list must be given; got "
+            f"{'both' if listing else 'neither'}; see `flverify figure --help`."
+        )
+    if name is None:
+        _list(as_json)
+        return
+    title = load_figure(name).TITLE
+    with console.progress(f"figure {name}", 1) as begin:
+        begin("computing and drawing")
+        written = make(name, out, kind, quick, stored)
+    if as_json:
+        click.echo(envelope("figure", name=name, title=title, files=written))
+        return
+    console.line(title)
+    for path in written:
+        click.echo(f"wrote {path}")
+
+
+def _list(as_json: bool) -> None:
+    titles = {name: load_figure(name).TITLE for name in find_figures()}
+    if as_json:
+        rows = [{"name": name, "title": title} for name, title in titles.items()]
+        click.echo(envelope("figures", figures=rows))
+    else:
+        console.table(("figure", "title"), list(titles.items()))

@@ -1,0 +1,69 @@
+"""`flverify show`: one claim in full, judged anew."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import Any
+
+import click
+
+from flverify._core.errors import UnknownNameError
+from flverify.claims import ledger
+from flverify.claims.audit import Audited, record
+from flverify.claims.claim import Claim
+from flverify.commands._claims import Group, groups, judge
+from flverify.report import console
+from flverify.report.claims import reproduce, show
+from flverify.report.envelope import envelope
+
+
+@click.command(name="show")
+@click.argument("claim_id", metavar="ID")
+@click.option("--file", "path", metavar="FILE.py", help="A file of your own claims.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object instead.")
+@click.pass_context
+def command(ctx: click.Context, claim_id: str, path: str | None, as_json: bool) -> None:
+    """Show one claim in full: statement, finding, control, evidence, how to reproduce.
+
+    The claim is judged anew. The exit code is 1 if its verdict differs from the ledger
+    or its control misbehaves.
+    """
+    group, claim = _find(claim_id, path)
+    entries = group.expected()
+    with console.progress("judging", 1) as begin:
+        begin(claim.id)
+        one = judge(group, claim)
+    expected = entries.get(claim.id)
+    known = str(expected["verdict"]) if expected else None
+    if as_json:
+        click.echo(envelope("show", **_record(one, known)))
+    else:
+        show(one, known)
+    differs = not group.silent and bool(ledger.differences([one], entries))
+    ctx.exit(1 if differs or one.control_fault() else 0)
+
+
+def _find(claim_id: str, path: str | None) -> tuple[Group, Claim]:
+    """Find a claim by its whole id."""
+    for group in groups([path] if path else []):
+        if claim_id in group.claims:
+            return group, group.claims[claim_id]
+    near = get_close_matches(claim_id, group.claims, n=3, cutoff=0.3)
+    near = [key for key in group.claims if key.startswith(claim_id)][:3] or near
+    hint = f"did you mean {', '.join(near)}" if near else "see `flverify list`"
+    raise UnknownNameError(f"an id must be that of a claim; got {claim_id!r}; {hint}.")
+
+
+def _record(one: Audited, expected: str | None) -> dict[str, Any]:
+    control = one.control
+    return {
+        **record(one),
+        "citation": one.claim.source.citation(),
+        "ledger_verdict": expected,
+        "constants": dict(one.claim.constants),
+        "twin": dict(one.claim.twin),
+        "no_control": one.claim.no_control,
+        "control_reason": control.reason if control else None,
+        "control_fault": one.control_fault(),
+        "reproduce": reproduce(one.claim),
+    }

@@ -1,0 +1,1 @@
+"""What a reader sees: tables, text and figures. Nothing is computed here."""

@@ -1,0 +1,146 @@
+"""Tables of claims: verdicts, what they are about, and one claim in full."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.text import Text
+
+from flverify.claims.audit import Audited
+from flverify.claims.claim import Claim
+from flverify.claims.verdict import Finding, Verdict
+from flverify.report import console
+
+_STYLE = {
+    Verdict.PROVED: "green",
+    Verdict.CERTIFIED: "green",
+    Verdict.SUPPORTED: "cyan",
+    Verdict.REFUTED: "red",
+    Verdict.INCONCLUSIVE: "yellow",
+}
+
+
+def verdict_table(audited: Sequence[Audited]) -> None:
+    """Print id, verdict, scope and reason of every claim."""
+    rows = [
+        (one.claim.id, _verdict(one.finding), one.finding.scope, one.finding.reason)
+        for one in audited
+    ]
+    console.table(("claim", "verdict", "scope", "reason"), rows, keep=2)
+
+
+def counts(audited: Sequence[Audited]) -> dict[str, int]:
+    """Return how many claims have each verdict, zeros included."""
+    found = Counter(one.finding.verdict for one in audited)
+    return {str(verdict): found[verdict] for verdict in Verdict}
+
+
+def count_line(audited: Sequence[Audited]) -> str:
+    """Return the count per verdict as one line."""
+    parts = [f"{many} {name}" for name, many in counts(audited).items() if many]
+    word = "claim" if len(audited) == 1 else "claims"
+    return f"{len(audited)} {word}: {', '.join(parts)}"
+
+
+def claim_table(claims: Sequence[Claim], expected: Mapping[str, str]) -> None:
+    """Print id, expected verdict, source and proposition of every claim."""
+    rows = [
+        (one.id, expected.get(one.id, "none"), str(one.source), one.proposition)
+        for one in claims
+    ]
+    console.table(("claim", "ledger", "source", "proposition"), rows, keep=2)
+
+
+def show(audited: Audited, expected: str | None) -> None:
+    """Print one claim in full."""
+    claim, finding = audited.claim, audited.finding
+    console.fields(
+        [
+            ("claim", claim.id),
+            ("statement", claim.statement),
+            ("proposition", claim.proposition),
+            ("source", claim.source.citation()),
+            ("verdict", _verdict(finding)),
+            ("scope", finding.scope),
+            ("reason", finding.reason),
+            ("ledger", expected or "not in the ledger"),
+            *_constants(claim),
+            *_readings(finding),
+            *flat("evidence", finding.evidence),
+            *_correction(finding),
+            *_control(audited),
+            *(("reproduce", way) for way in reproduce(claim)),
+        ]
+    )
+
+
+def reproduce(claim: Claim) -> list[str]:
+    """Say how to judge a claim again: command line, Python, and where its check is."""
+    code = getattr(claim.judged_by, "__code__", None)
+    path = Path(code.co_filename) if code else Path("claims.py")
+    shipped = path.parent.name in ("proofs", "_proofs")
+    name = f"{path.parent.name}/{path.name}" if shipped else str(path)
+    target = claim.id if shipped else name
+    load = "shipped_claims()" if shipped else f"claims_in([Path({name!r})])"
+    needed = load.partition("(")[0]
+    ways = [
+        f"flverify audit {target}",
+        f"from flverify.claims.registry import {needed}; "
+        + ("" if shipped else "from pathlib import Path; ")
+        + f"{load}[{claim.id!r}].check()",
+    ]
+    where = [f"the check is in {name}, line {code.co_firstlineno}"] if code else []
+    return ways + where
+
+
+def flat(label: str, content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield nested evidence as labels and texts."""
+    for key, value in content.items():
+        name = f"{label}: {key}"
+        if isinstance(value, Mapping) and value:
+            yield from flat(name, value)
+        elif isinstance(value, list | tuple):
+            yield name, ", ".join(str(entry) for entry in value)
+        else:
+            yield name, str(value)
+
+
+def _verdict(finding: Finding) -> Text:
+    return Text(str(finding.verdict), style=_STYLE[finding.verdict])
+
+
+def _outcome(finding: Finding) -> str:
+    return f"{finding.verdict} ({finding.scope}): {finding.reason}"
+
+
+def _constants(claim: Claim) -> Iterator[tuple[str, str]]:
+    for name, value in claim.constants.items():
+        yield f"constant: {name}", str(value)
+
+
+def _readings(finding: Finding) -> Iterator[tuple[str, str]]:
+    for name, found in finding.readings.items():
+        yield f"reading: {name}", _outcome(found)
+        yield from flat(f"reading: {name}", found.evidence)
+
+
+def _correction(finding: Finding) -> Iterator[tuple[str, str]]:
+    if finding.correction:
+        yield "correction", finding.correction.statement
+        yield "correction", _outcome(finding.correction.finding)
+
+
+def _control(audited: Audited) -> Iterator[tuple[str, str]]:
+    claim = audited.claim
+    if audited.control is None:
+        yield "control", f"none: {claim.no_control}"
+        return
+    kind = "broken" if audited.finding.passes() else "mended"
+    twin = ", ".join(f"{name} = {value}" for name, value in claim.twin.items())
+    yield f"control ({kind} twin)", twin
+    yield "control", _outcome(audited.control)
+    if audited.control_fault():
+        yield "control", f"misbehaves: {audited.control_fault()}"

@@ -1,0 +1,158 @@
+"""Tables and progress: framed and coloured on a terminal, plain text in a pipe."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TypeAlias
+
+import click
+from rich import box
+from rich.cells import cell_len
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.progress import TimeElapsedColumn as Elapsed
+from rich.table import Table
+from rich.text import Text
+
+WIDTH = 100  # columns in a pipe: the same everywhere, so that output repeats
+KEEP = 44  # widest entry of a column that is kept on one line
+LEAST = 12  # of a column beside the kept ones
+GAP = 2  # between columns; a frame adds one
+
+Cell: TypeAlias = str | Text
+
+
+def table(
+    headings: Sequence[str], rows: Sequence[Sequence[Cell]], keep: int = 1
+) -> None:
+    """Print a table to the standard output; text wraps and is never cut off.
+
+    Parameters
+    ----------
+    headings : sequence of str
+        One per column; all empty for a table without headings.
+    rows : sequence of rows of cells
+    keep : int
+        How many of the first columns stay on one line where that is possible.
+    """
+    terminal = _is_terminal(sys.stdout)
+    made = Table(
+        box=box.SIMPLE_HEAD if terminal else None,
+        show_header=any(headings),
+        show_edge=False,
+        pad_edge=False,
+        padding=(0, 1),
+        header_style="bold",
+    )
+    natural = [
+        max(len(heading), *(cell_len(str(row[place])) for row in rows), 1)
+        for place, heading in enumerate(headings)
+    ]
+    width, gap = (Console().width, GAP + 1) if terminal else (WIDTH, GAP)
+    # said to rich in full, since its own shrinking may cut off a last character
+    for heading, one in zip(
+        headings, widths(natural, width - gap * len(natural), keep), strict=True
+    ):
+        made.add_column(Text(heading), overflow="fold", width=one)
+    for row in rows:
+        made.add_row(*(Text(c) if isinstance(c, str) else c for c in row))
+    _print(made, terminal)
+
+
+def widths(natural: Sequence[int], room: int, keep: int) -> list[int]:
+    """Share room among columns: the kept ones first, the others as even as can be.
+
+    Examples
+    --------
+    >>> widths([10, 200, 5, 200], room=100, keep=1)
+    [10, 42, 5, 43]
+    >>> widths([90, 90], room=100, keep=2)
+    [44, 44]
+    """
+    kept = [min(one, KEEP) for one in natural[:keep]]
+    if sum(kept) + LEAST * (len(natural) - keep) > room:
+        return _shared(natural, room)
+    return [*kept, *_shared(natural[keep:], room - sum(kept))]
+
+
+def _shared(natural: Sequence[int], room: int) -> list[int]:
+    """Give every column what it needs or an equal share of what is left."""
+    out = [0] * len(natural)
+    by_need = sorted(range(len(natural)), key=lambda place: natural[place])
+    for done, place in enumerate(by_need):
+        out[place] = max(1, min(natural[place], room // (len(natural) - done)))
+        room -= out[place]
+    return out
+
+
+def fields(pairs: Sequence[tuple[str, Cell]]) -> None:
+    """Print labels with their texts, one below the other."""
+    table(("", ""), pairs)
+
+
+def line(text: str = "") -> None:
+    """Print a paragraph to the standard output, wrapped."""
+    _print(Text(text, overflow="fold"), _is_terminal(sys.stdout))
+
+
+def remarks(notes: Sequence[str]) -> None:
+    """Print notes below a report."""
+    if notes:
+        line()
+    for note in notes:
+        line(f"note: {note}")
+
+
+def say(text: str) -> None:
+    """Print a message to the standard error."""
+    click.echo(text, err=True)
+
+
+@contextmanager
+def progress(label: str, total: int) -> Iterator[Callable[[str], None]]:
+    """Show a progress bar on the standard error if that is a terminal.
+
+    Yields
+    ------
+    begin : callable
+        To be called with the name of every part as it begins.
+    """
+    if not _is_terminal(sys.stderr):
+        yield _ignore
+        return
+    columns = (
+        TextColumn(label),
+        BarColumn(bar_width=30),
+        MofNCompleteColumn(),
+        Elapsed(),
+        TextColumn("{task.fields[part]}", markup=False),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(label, total=total, part="")
+        begun = iter([False])
+
+        def begin(name: str) -> None:
+            bar.update(task, advance=int(next(begun, True)), part=name)
+
+        yield begin
+
+
+def _ignore(name: str) -> None:
+    """Begin a part without showing it."""
+
+
+def _print(shown: Table | Text, terminal: bool) -> None:
+    if terminal:
+        Console(highlight=False).print(shown)
+        return
+    page = io.StringIO()
+    Console(file=page, width=WIDTH, color_system=None, highlight=False).print(shown)
+    text = "\n".join(part.rstrip() for part in page.getvalue().splitlines())
+    click.echo(text)
+
+
+def _is_terminal(stream: object) -> bool:
+    return bool(getattr(stream, "isatty", lambda: False)())

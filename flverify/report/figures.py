@@ -1,0 +1,188 @@
+"""Find the figures, compute their tables and draw them into files.
+
+A file of figures/ is a figure: NAME and TITLE, `table(quick)` computes a table,
+`draw(figure, table)` only draws it, `caption(table)` says setting, verdict and scope,
+and `read(path)` reads the table back from its CSV file.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+from matplotlib.figure import Figure
+
+from flverify._core.checks import choice
+from flverify._core.errors import FormatError, InputError, UnknownNameError
+from flverify.report import style
+
+
+class Table(Protocol):
+    """What a figure is drawn from: frozen, typed, one CSV file."""
+
+    def write_csv(self, path: Path) -> None:
+        """Write the table whole."""
+
+
+class FigureFile(Protocol):
+    """What a file of figures/ defines."""
+
+    NAME: str
+    TITLE: str
+    SIZE: tuple[float, float]  # inches: width and height
+
+    def table(self, quick: bool) -> Any:
+        """Compute the table; quick: of a small problem of the same kind."""
+
+    def read(self, path: Path) -> Any:
+        """Read the table back from its CSV file."""
+
+    def draw(self, figure: Figure, table: Any) -> None:
+        """Draw the table into an empty figure, computing nothing."""
+
+    def caption(self, table: Any) -> str:
+        """Say setting, verdict and scope."""
+
+
+def figures_folder() -> Path:
+    """Folder of the shipped figures: inside a wheel, or beside a checkout.
+
+    Raises
+    ------
+    UnknownNameError
+        If neither exists.
+    """
+    package = Path(__file__).resolve().parent.parent
+    for folder in (package / "_figures", package.parent / "figures"):
+        if folder.is_dir():
+            return folder
+    raise UnknownNameError(
+        "the folder figures/ must be beside the package or inside it; found neither; "
+        "reinstall flverify."
+    )
+
+
+def find_figures() -> dict[str, Path]:
+    """Return the file of each figure, by name."""
+    files = sorted(figures_folder().glob("[!_]*.py"))
+    return {path.stem: path for path in files}
+
+
+def load_figure(name: str) -> FigureFile:
+    """Import one figure.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such figure.
+    FormatError
+        If its file does not define what a figure needs.
+    """
+    known = find_figures()
+    if name not in known:
+        raise UnknownNameError(
+            f"a figure must be one of {', '.join(known)}; got {name!r}; pick one."
+        )
+    module_name = f"flverify_figure_{name}"
+    spec = importlib.util.spec_from_file_location(module_name, known[name])
+    if spec is None or spec.loader is None:
+        raise FormatError(f"{known[name].name} must be Python; it is not; mend it.")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module_name] = module
+    spec.loader.exec_module(module)
+    needed = [*FigureFile.__annotations__, "table", "read", "draw", "caption"]
+    missing = [one for one in needed if not hasattr(module, one)]
+    if missing:
+        raise FormatError(
+            f"{known[name].name} must define {', '.join(needed)}; it lacks "
+            f"{', '.join(missing)}; add them."
+        )
+    return cast("FigureFile", module)
+
+
+def stored_csv(name: str) -> Path:
+    """Return the path of a figure's stored table, figures/data/NAME.csv."""
+    return figures_folder() / "data" / f"{name}.csv"
+
+
+def make(
+    name: str,
+    out: Path,
+    format: str = "pdf",  # noqa: A002 - the word of matplotlib and the command line
+    quick: bool = False,
+    stored: bool = False,
+) -> list[Path]:
+    """Compute a figure's table and write it as CSV, picture and caption.
+
+    Parameters
+    ----------
+    name : str
+        A figure of `find_figures()`.
+    out : path
+        Folder that receives NAME.csv, NAME.FORMAT and NAME.txt; made if absent.
+    format : {"pdf", "png", "svg"}
+        Format of the picture.
+    quick : bool
+        Compute a small problem of the same kind instead of the printed sizes.
+    stored : bool
+        Compute nothing: draw the table that ships as figures/data/NAME.csv.
+
+    Returns
+    -------
+    paths : list of path
+        The files written, each whole or not at all.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such figure.
+    DomainError
+        If the format is unknown.
+    InputError
+        If `out` is not a folder, or quick and stored are both asked for.
+    FormatError
+        If the stored table is missing or damaged.
+    """
+    choice(format, "format", style.FORMATS)
+    if quick and stored:
+        raise InputError(
+            "a figure must be quick or stored; got both; the stored table is the "
+            "full one."
+        )
+    figure = load_figure(name)
+    folder = _folder(out)
+    table = figure.read(stored_csv(name)) if stored else figure.table(quick)
+    paths = [folder / f"{name}.{end}" for end in ("csv", format, "txt")]
+    table.write_csv(paths[0])
+    render(figure, table, paths[1], format)
+    _write_text(paths[2], figure.caption(table) + "\n")
+    return paths
+
+
+def render(figure: FigureFile, table: Any, path: Path, kind: str) -> None:
+    """Draw a table in the house style into one file."""
+    width, height = figure.SIZE
+    with style.house_style():
+        canvas = style.new_figure(height, width)
+        figure.draw(canvas, table)
+        style.save(canvas, path, kind)
+
+
+def _folder(out: Path) -> Path:
+    folder = Path(out)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"out must be a folder that can be written; got {str(out)!r} "
+            f"({error.strerror}); name another."
+        ) from error
+    return folder
+
+
+def _write_text(path: Path, text: str) -> None:
+    scratch = path.with_name(f"{path.name}.part")
+    scratch.write_text(text, encoding="utf-8")
+    scratch.replace(path)

@@ -1,0 +1,47 @@
+"""Write files whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from flverify._core.errors import InputError
+
+
+def require_writable(path: Path) -> None:
+    """Check, before a long computation, that a file can be written.
+
+    Raises
+    ------
+    InputError
+        If the path is a folder, or its folder does not exist or is closed to us.
+    """
+    folder = path.resolve().parent
+    if path.is_dir():
+        raise InputError(f"{path} must name a file; it is a folder; add a file name.")
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise InputError(
+            f"{path} must lie in a folder that can be written to; {folder} is none; "
+            "create it or name another file."
+        )
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write text to a file in one step: readers see the old file or the new one.
+
+    Raises
+    ------
+    InputError
+        If the path is a folder, or its folder does not exist or is closed to us.
+    """
+    require_writable(path)
+    target = path.resolve()
+    if target.exists() and not target.is_file():  # a device or a pipe stays what it is
+        target.write_text(text, encoding="utf-8")
+        return
+    scratch = target.with_name(f"{target.name}.{os.getpid()}.part")
+    try:
+        scratch.write_text(text, encoding="utf-8")
+        scratch.replace(target)
+    finally:
+        scratch.unlink(missing_ok=True)

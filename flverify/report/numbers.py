@@ -1,0 +1,71 @@
+"""Numbers for readers: short rationals as they are, everything else as decimals."""
+
+from __future__ import annotations
+
+import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+
+import numpy as np
+
+from flverify._core.exact import Scalar, text
+
+LONGEST = 17  # characters of a rational that is shown as it is
+DIGITS = 10
+
+
+def shown(value: Scalar) -> str:
+    """Text of a number for a table; `~` marks a rational too long to be shown whole.
+
+    Examples
+    --------
+    >>> shown(Fraction(3, 8)), shown(0.25), shown(math.inf)
+    ('3/8', '0.25', 'infinite')
+    >>> shown(Fraction(10**30 + 1, 3 * 10**30))
+    '~0.3333333333'
+    """
+    if isinstance(value, Fraction):
+        exact = text(value)
+        return exact if len(exact) <= LONGEST else f"~{decimal(value):.{DIGITS}g}"
+    if isinstance(value, float):
+        if math.isfinite(value):
+            return f"{value:.{DIGITS}g}"
+        return "not a number" if math.isnan(value) else "infinite"
+    return text(value)
+
+
+def decimal(value: Fraction, digits: int = 28, rounding: str | None = None) -> Decimal:
+    """Return a rational as a decimal, whatever its size."""
+    context = Context(prec=digits, rounding=rounding, Emin=-(10**9), Emax=10**9)
+    return context.divide(Decimal(value.numerator), Decimal(value.denominator))
+
+
+def enclosure(lower: Scalar, upper: Scalar) -> str:
+    """Text of an interval, its ends rounded outwards; `exact` if it is one point.
+
+    Examples
+    --------
+    >>> enclosure(Fraction(1, 3), Fraction(2, 3))
+    '[0.333333333333, 0.666666666667]'
+    """
+    if lower == upper and isinstance(lower, Fraction):
+        return "exact"
+    if not (math.isfinite(lower) and math.isfinite(upper)):
+        return f"[{shown(lower)}, {shown(upper)}]"
+    low = decimal(Fraction(lower), 12, ROUND_FLOOR)
+    high = decimal(Fraction(upper), 12, ROUND_CEILING)
+    return f"[{low}, {high}]"
+
+
+def listed(values: object, most: int | None = None) -> str:
+    """Text of a vector; what is left out is said.
+
+    Examples
+    --------
+    >>> listed([Fraction(1, 2), Fraction(0), Fraction(1)], most=2)
+    '1/2, 0 and 1 more'
+    """
+    entries = [shown(value) for value in np.asarray(values, dtype=object).tolist()]
+    if most is None or len(entries) <= most:
+        return ", ".join(entries)
+    return f"{', '.join(entries[:most])} and {len(entries) - most} more"

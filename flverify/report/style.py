@@ -1,0 +1,171 @@
+"""One figure style: widths, colours, line styles, and files that repeat byte by byte.
+
+Colours are those of Okabe and Ito, told apart by every common kind of colour vision;
+an algorithm has the same colour, line style and marker in every figure.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from matplotlib import style
+from matplotlib.figure import Figure
+
+from flverify._core.catalogue import member_names
+from flverify._core.checks import choice
+
+COLUMN = 3.35  # inches: one column of a two-column page
+PAGE = 6.9  # inches: the text width of such a page
+FORMATS = ("pdf", "png", "svg")
+
+# What a file says of itself: no dates and no versions, so that it repeats.
+_METADATA: dict[str, dict[str, Any]] = {
+    "pdf": {"CreationDate": None, "Producer": None, "Creator": None},
+    "png": {"Software": None},
+    "svg": {"Date": None, "Creator": None},
+}
+
+_SETTINGS: dict[str, Any] = {
+    "font.family": "DejaVu Sans",  # shipped with matplotlib: the same everywhere
+    "font.size": 7.5,
+    "axes.titlesize": 8,
+    "axes.labelsize": 8,
+    "legend.fontsize": 7.5,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "axes.linewidth": 0.6,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "0.88",
+    "grid.linewidth": 0.5,
+    "lines.linewidth": 1.2,
+    "lines.markersize": 3.5,
+    "legend.frameon": False,
+    "savefig.dpi": 200,
+    "pdf.fonttype": 42,
+    "svg.hashsalt": "flverify",
+}
+
+
+@dataclass(frozen=True)
+class Look:
+    """How an algorithm is drawn, in every figure.
+
+    Parameters
+    ----------
+    label : str
+        Name in a legend.
+    colour : str
+        Hexadecimal colour.
+    dashes : tuple of floats
+        Lengths of dashes and gaps in line widths; empty for a solid line.
+    marker : str
+        Marker of matplotlib.
+    """
+
+    label: str
+    colour: str
+    dashes: tuple[float, ...]
+    marker: str
+
+    @property
+    def line(self) -> dict[str, Any]:
+        """Keywords of a line in this look."""
+        pattern: Any = (0, self.dashes) if self.dashes else "-"
+        return {"color": self.colour, "linestyle": pattern}
+
+    @property
+    def points(self) -> dict[str, Any]:
+        """Keywords of hollow markers in this look, without a line."""
+        return {
+            "color": self.colour,
+            "linestyle": "none",
+            "marker": self.marker,
+            "markerfacecolor": "white",
+            "markeredgewidth": 0.8,
+        }
+
+
+# Pairs that coincide somewhere (FedAvg and FedAU, SCAFFOLD and ProxSkip) have a
+# solid and a broken line, so that both are seen.
+_LOOKS = {
+    "focus": Look("FOCUS", "#0072B2", (), "o"),
+    "fedavg": Look("FedAvg", "#E69F00", (), "s"),
+    "fedau": Look("FedAU", "#7A3B69", (3.0, 2.0), "^"),
+    "scaffold": Look("SCAFFOLD", "#009E73", (), "D"),
+    "proxskip": Look("ProxSkip", "#D55E00", (1.0, 1.5), "v"),
+    "agnostic_fedavg": Look("agnostic FedAvg", "#56B4E9", (5.0, 2.0), "p"),
+    "weighted_fedavg": Look("weighted FedAvg", "#CC79A7", (5.0, 1.5, 1.0, 1.5), "h"),
+    "gradient_descent": Look("gradient descent", "#000000", (2.0, 1.0), "x"),
+}
+_SPARE = ("#999999", "#8C564B", "#17BECF", "#AA4499", "#332288")
+_SPARE_MARKERS = ("<", ">", "*", "P", "d")
+
+
+def look(algorithm: str) -> Look:
+    """Return the look of an algorithm, named by its file in flverify/algorithms.
+
+    An algorithm without a look of its own gets a spare one by its place among those.
+
+    Raises
+    ------
+    DomainError
+        If there is no such algorithm.
+
+    Examples
+    --------
+    >>> look("focus").label
+    'FOCUS'
+    """
+    known = member_names("flverify.algorithms")
+    name = choice(algorithm, "algorithm", known)
+    if name in _LOOKS:
+        return _LOOKS[name]
+    place = [other for other in known if other not in _LOOKS].index(name)
+    turn, at = divmod(place, len(_SPARE))
+    dashes = (1.0 + turn, 1.0, 4.0, 1.0)
+    return Look(name.replace("_", " "), _SPARE[at], dashes, _SPARE_MARKERS[at])
+
+
+@contextmanager
+def house_style() -> Iterator[None]:
+    """Draw in the one style, whatever the user's own matplotlib settings are.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> with house_style():
+    ...     matplotlib.rcParams["svg.hashsalt"]
+    'flverify'
+    """
+    with style.context(["default", _SETTINGS]):
+        yield
+
+
+def new_figure(height: float, width: float = PAGE) -> Figure:
+    """Return an empty figure in inches; no window system is touched."""
+    return Figure(figsize=(width, height))
+
+
+def save(figure: Figure, path: Path, kind: str) -> None:
+    """Write a picture whole, replacing an old one in one step.
+
+    The same figure gives the same bytes: no dates, a fixed salt for names in SVG.
+
+    Raises
+    ------
+    DomainError
+        If the format is not pdf, png or svg.
+    """
+    choice(kind, "format", FORMATS)
+    scratch = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        figure.savefig(scratch, format=kind, metadata=_METADATA[kind])
+        scratch.replace(path)
+    finally:
+        scratch.unlink(missing_ok=True)

@@ -1,0 +1,184 @@
+"""`flverify audit`: verdicts, ledgers, controls that misbehave, damaged files."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+
+import pytest
+
+from flverify.claims import registry
+
+FAULTY = """
+from flverify._core.sources import Source
+from flverify.claims import judge
+from flverify.claims.claim import claim
+
+
+@claim("demo.faulty", source=Source("flverify", "example"), statement="1+1=2",
+       proposition="p", constants={"two": 2, "idle": 0}, twin={"idle": 1})
+def total(c):
+    return judge.identity([("sum", 1 + 1, c.two)], scope="the two numbers")
+"""
+
+
+def ledger_of(path):
+    return path.with_suffix(".ledger.toml")
+
+
+def test_a_file_without_ledger_is_only_reported(run, claims):
+    ran = run("audit", claims)
+    assert ran.code == 0
+    assert ran.stderr == ""
+    words = " ".join(ran.stdout.split())
+    assert "demo.sum PROVED the two numbers" in words
+    assert "demo.less REFUTED counterexample 1 < 1 fails at x = 1" in words
+    assert "3 claims: 1 PROVED, 1 REFUTED, 1 INCONCLUSIVE" in words
+    assert "absent, nothing to compare with" in words
+    assert not ledger_of(claims).exists()
+
+
+def test_the_ledger_is_written_kept_and_compared(run, claims):
+    assert run("audit", claims, "--update-ledger").code == 0
+    kept = tomllib.loads(ledger_of(claims).read_text())["claims"]
+    assert kept["demo.less"] == {"verdict": "REFUTED", "control": "SUPPORTED"}
+    assert kept["other.reading"]["readings"] == {"one": "PROVED", "two": "REFUTED"}
+    same = run("audit", claims)
+    assert same.code == 0
+    assert "all verdicts agree with the ledger" in same.stdout
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('"two": 2}', '"two": 5}', "demo.sum: PROVED -> REFUTED"),
+        ("[1/1]", "[1/1]", ""),
+        ('("second", 1, 2)', '("second", 1, 1)', "other.reading: INCONCLUSIVE"),
+        ('"demo.less"', '"demo.more"', "in the ledger, but there is no such claim"),
+        ('twin={"one": Fraction(1, 2)}', 'twin={"one": Fraction(2)}', "misbehaves"),
+    ],
+)
+def test_a_planted_change_differs_from_the_ledger(run, claims, old, new, says):
+    run("audit", claims, "--update-ledger")
+    before = ledger_of(claims).read_text()
+    claims.write_text(claims.read_text().replace(old, new))
+    ran = run("audit", claims)
+    assert ran.code == (1 if says else 0)
+    assert says in " ".join(ran.stdout.split())
+    assert ledger_of(claims).read_text() == before
+
+
+def test_a_control_that_misbehaves_is_never_written(run, write):
+    path = write("faulty.py", FAULTY)
+    ran = run("audit", path, "--update-ledger")
+    assert ran.code == 1
+    assert "control misbehaves: demo.faulty: the broken twin is PROVED" in ran.stdout
+    assert "not written" in ran.stdout
+    assert not ledger_of(path).exists()
+
+
+def test_the_json_file_has_the_records(run, claims, tmp_path):
+    path = tmp_path / "report.json"
+    run("audit", claims, "--json", path)
+    report = json.loads(path.read_text())
+    assert report["format"] == "flverify/audit"
+    assert report["version"] == 1
+    assert report["counts"]["PROVED"] == 1
+    assert report["counts"]["CERTIFIED"] == 0
+    assert report["differences"] == []
+    assert report["control_faults"] == {}
+    records = {one["id"]: one for one in report["claims"]}
+    asked = {"id", "verdict", "scope", "reason", "readings", "source", "statement"}
+    asked |= {"control_verdict", "correction", "seconds"}
+    assert all(asked <= one.keys() for one in records.values())
+    assert records["demo.sum"]["statement"] == "1+1=2 [b]x[/b]"
+    assert records["demo.sum"]["readings"] == []
+    assert records["demo.less"]["control_verdict"] == "SUPPORTED"
+    assert records["demo.less"]["evidence"]["counterexample"] == {"x": "1"}
+    assert records["other.reading"]["control_verdict"] is None
+    assert [r["reading"] for r in records["other.reading"]["readings"]] == [
+        "one",
+        "two",
+    ]
+    left = {one.name for one in tmp_path.iterdir() if one.name != "__pycache__"}
+    assert left == {"mine.py", "report.json"}
+
+
+def shipped_by(monkeypatch, folder):
+    monkeypatch.setattr(registry, "proofs_folder", lambda: folder)
+
+
+def test_prefixes_choose_and_keep_the_rest_of_the_ledger(run, claims, monkeypatch):
+    shipped_by(monkeypatch, claims.parent)
+    ledger = claims.parent / "ledger.toml"
+    assert run("audit").code == 1  # shipped claims must have a ledger
+    assert run("audit", "--update-ledger").code == 0
+    whole = ledger.read_text()
+    claims.write_text(claims.read_text().replace('"two": 2}', '"two": 5}'))
+    assert run("audit", "demo.less").code == 0
+    assert run("audit", "demo").code == 1
+    ran = run("audit", "demo.sum", "other", "--json", claims.parent / "r.json")
+    assert ran.code == 1
+    assert "2 claims" in ran.stdout
+    claims.write_text(claims.read_text().replace('"two": 5}', '"two": 2}'))
+    assert run("audit", "demo", "--update-ledger").code == 0
+    assert ledger.read_text() == whole
+
+
+def test_own_files_stand_beside_prefixes(run, claims, write, monkeypatch, tmp_path):
+    (tmp_path / "shipped").mkdir()
+    text = claims.read_text().replace('"demo.', '"ours.').replace('"other.', '"ours.')
+    (tmp_path / "shipped" / "ours.py").write_text(text)
+    shipped_by(monkeypatch, tmp_path / "shipped")
+    run("audit", "--update-ledger")
+    ran = run("audit", "ours.sum", claims)
+    assert ran.code == 0
+    assert "4 claims" in ran.stdout
+    assert "mine.ledger.toml: absent" in ran.stdout
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("def broken(:", "must be valid Python"),
+        ("x = 1", "must define at least one"),
+        ("import no_such_module_at_all", "ModuleNotFoundError"),
+        ("x = 1/0", "ZeroDivisionError"),
+        ("undefined", "line 1"),
+        ("raise SystemExit(0)", "SystemExit"),
+        (FAULTY.replace("1 + 1, c.two", "1 + 1, c.three"), "check of demo.faulty"),
+        (FAULTY.replace("return judge", "judge"), "must return a finding"),
+        (FAULTY.replace('"idle": 1', '"lazy": 1'), "must change constants"),
+        (FAULTY.replace('"flverify", "ex', '"nobody", "ex'), "bibliography"),
+        (FAULTY + FAULTY.replace("total", "again"), "an id of its own"),
+    ],
+)
+def test_damaged_files_of_claims(fails, write, tmp_path, content, says):
+    report = tmp_path / "report.json"
+    assert says in fails("audit", write("mine.py", content), "--json", report)
+    assert not report.exists()
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["[claims", '[claims."demo.sum"]\nverdict = "MAYBE"', "[claims]\nx = 3", "\x00"],
+)
+def test_a_damaged_ledger_can_be_regenerated(run, fails, claims, content):
+    ledger_of(claims).write_text(content)
+    assert "ledger" in fails("audit", claims)
+    assert ledger_of(claims).read_text() == content
+    assert run("audit", claims, "--update-ledger").code == 0
+    assert run("audit", claims).code == 0
+
+
+def test_other_bad_input(fails, claims, tmp_path):
+    assert "must match a claim" in fails("audit", "no.such.id")
+    assert "must be a Python file" in fails("audit", tmp_path / "missing.py")
+    assert "must match a claim" in fails("audit", tmp_path)
+    assert "folder" in fails("audit", claims, "--json", tmp_path / "no" / "r.json")
+    assert "must name a file" in fails("audit", claims, "--json", tmp_path)
+    assert "requires an argument" in fails("audit", "--json")
+    assert "No such option" in fails("audit", "--all")
+    double = tmp_path / "double.py"
+    double.write_text(claims.read_text())
+    assert "two files" in fails("audit", claims, double)

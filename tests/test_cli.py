@@ -1,0 +1,285 @@
+"""The command line as a process: exit codes, streams, interrupts, lazy imports."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from inspect import signature
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from click.testing import CliRunner
+
+import flverify
+from flverify import cli
+from flverify._core.catalogue import member_names
+from flverify._core.errors import MissingExtraError
+
+ROOT = Path(flverify.__file__).resolve().parent.parent
+START = "from flverify.cli import main; main(prog_name='flverify')"
+HEAVY = {"numpy", "scipy", "sympy", "matplotlib", "rich", "flint", "numba", "cvxpy"}
+
+SLEEPY = """
+import time
+
+from flverify._core.sources import Source
+from flverify.claims import judge
+from flverify.claims.claim import claim
+
+
+@claim("demo.slow", source=Source("flverify", "example"), statement="1 ≤ 2",
+       proposition="p", constants={"naps": 0.0}, twin={"naps": 0.0})
+def slow(c):
+    time.sleep(c.naps)
+    return judge.inconclusive("slept")
+"""
+
+
+class Ended(NamedTuple):
+    """How a process ended."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def environment(**extra):
+    return {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", **extra}
+
+
+def python(code, *arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **extra):
+    """Start our own interpreter on some code."""
+    return subprocess.Popen(  # noqa: S603 - our own interpreter, our own code
+        [sys.executable, "-c", code, *map(str, arguments)],
+        stdout=stdout,
+        stderr=stderr,
+        encoding="utf-8",
+        env=environment(**extra),
+    )
+
+
+def ended(running):
+    """Wait for a process and return its exit code and what it wrote."""
+    stdout, stderr = running.communicate(timeout=120)
+    return Ended(running.returncode, stdout, stderr)
+
+
+def process(*arguments, **extra):
+    """Run the command line in a process of its own."""
+    with python(START, *arguments, **extra) as running:
+        return ended(running)
+
+
+def loaded_after(*arguments):
+    """Names of the modules that a run of the command line has loaded."""
+    code = (
+        "import sys; from flverify.cli import main; "
+        f"main({list(arguments)!r}, standalone_mode=False); "
+        "print(*sys.modules, file=sys.stderr)"
+    )
+    with python(code) as running:
+        return set(ended(running).stderr.split())
+
+
+@pytest.fixture
+def sleepy(tmp_path):
+    path = tmp_path / "sleepy.py"
+    path.write_text(SLEEPY, encoding="utf-8")
+    return path
+
+
+def invoke(*arguments):
+    # before click 8.2 the streams had to be asked for one by one
+    apart = "mix_stderr" in signature(CliRunner).parameters
+    runner = CliRunner(**({"mix_stderr": False} if apart else {}))
+    return runner.invoke(cli.main, list(arguments))
+
+
+def test_version_and_overview():
+    done = process("--version")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f"flverify, version {flverify.__version__}\n"
+    bare, asked = invoke(), invoke("--help")
+    assert bare.exit_code == asked.exit_code == 0
+    assert bare.stdout == asked.stdout
+
+
+def test_every_file_of_a_command_is_in_the_overview():
+    assert tuple(sorted(cli.COMMANDS)) == member_names("flverify.commands")
+    overview = invoke("--help").stdout
+    for name, words in cli.COMMANDS.items():
+        assert re.search(rf"^  {name} +{re.escape(words)}$", overview, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", sorted(cli.COMMANDS))
+def test_every_command_has_help_and_takes_json(name):
+    result = invoke(name, "--help")
+    assert result.exit_code == 0
+    assert result.stdout.startswith(f"Usage: main {name}")
+    assert "--json" in result.stdout
+
+
+def test_the_overview_imports_nothing_heavy():
+    for arguments in (["--help"], ["--version"], []):
+        loaded = loaded_after(*arguments)
+        assert not loaded & HEAVY
+        assert not {name for name in loaded if name.startswith("flverify.commands")}
+
+
+def test_a_commands_help_loads_its_own_module_alone():
+    loaded = loaded_after("law", "--help")
+    commands = {name for name in loaded if name.startswith("flverify.commands.")}
+    assert "flverify.commands.law" in commands
+    others = {f"flverify.commands.{name}" for name in cli.COMMANDS} - {
+        "flverify.commands.law"
+    }
+    assert not commands & others
+    assert not loaded & {"sympy", "matplotlib", "cvxpy"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["nonsense"], "No such command"),
+        (["--nonsense"], "No such option"),
+        (["law"], "Missing argument"),
+        (["law", "full", "--n-clients", "x"], "see `flverify law --help`"),
+        (["rate", "nonsense"], "pick one"),
+        (["audit", "missing.py"], "name a .py file"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_code_2(arguments, says):
+    done = process(*arguments)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert says in done.stderr
+    assert done.stderr.startswith("error: ")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "says"),
+    [
+        (MissingExtraError("the extra must be installed; add it."), "the extra must"),
+        (MemoryError(), "must fit the memory"),
+        (OverflowError("too large"), "too large"),
+        (PermissionError(13, "Permission denied", "x.json"), "x.json is not"),
+    ],
+)
+def test_expected_failures_of_any_depth_are_one_sentence(monkeypatch, fault, says):
+    def fail(*_):
+        raise fault
+
+    monkeypatch.setattr("flverify.commands.law.tables", fail)
+    result = invoke("law", "full", "--n-clients", "2")
+    assert result.exit_code == 2
+    assert says in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_a_fault_of_the_package_is_not_hidden(monkeypatch):
+    def fail(*_):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("flverify.commands.law.tables", fail)
+    result = invoke("law", "full", "--n-clients", "2")
+    assert isinstance(result.exception, ZeroDivisionError)
+
+
+def test_an_interrupt_inside_the_process_is_code_130(monkeypatch):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("flverify.commands.law.tables", stop)
+    result = invoke("law", "full", "--n-clients", "2")
+    assert result.exit_code == 130
+    assert result.stderr == "error: interrupted.\n"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_a_real_interrupt_is_code_130_and_writes_nothing(sleepy, tmp_path):
+    sleepy.write_text(SLEEPY.replace('{"naps": 0.0}, twin', '{"naps": 60}, twin'))
+    marker = tmp_path / "begun"
+    text = sleepy.read_text().replace(
+        "    time.sleep", f"    open({str(marker)!r}, 'w').close(); time.sleep"
+    )
+    sleepy.write_text(text)
+    report = tmp_path / "report.json"
+    with python(START, "audit", sleepy, "--json", report) as running:
+        while not marker.exists() and running.poll() is None:
+            time.sleep(0.02)
+        running.send_signal(signal.SIGINT)
+        done = ended(running)
+    assert done == (130, "", "error: interrupted.\n")
+    assert not report.exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes of POSIX")
+def test_a_reader_that_goes_away_is_no_error():
+    with python(START, "law", "uniform:2", "--n-clients", 5) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        running.stdout.close()  # long before the first line is written
+        stderr = running.stderr.read()
+    assert stderr == ""
+    assert running.returncode == cli.READER_GONE
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a full device")
+def test_a_full_device_is_one_sentence():
+    with Path("/dev/full").open("w") as full:
+        done = process("law", "uniform:1", "--n-clients", 2, stdout=full)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "must be readable or writable" in done.stderr
+
+
+def test_a_pipe_gets_plain_text_of_one_width(sleepy):
+    plain = process("audit", sleepy)
+    assert plain.returncode == 0
+    assert plain.stderr == ""  # no progress bar
+    assert "\x1b" not in plain.stdout
+    pretty = {"TERM": "xterm-256color", "COLUMNS": "40", "FORCE_COLOR": "1"}
+    assert process("audit", sleepy, **pretty).stdout == plain.stdout
+
+
+def test_no_character_stops_the_output(sleepy):
+    done = process("show", "demo.slow", "--file", sleepy, PYTHONIOENCODING="latin-1")
+    assert done.returncode == 0
+    assert "1 \\u2264 2" in done.stdout
+
+
+def test_runs_repeat_from_process_to_process():
+    arguments = ("simulate", "focus", "--law", "bernoulli:1/2", "--rounds", 5, "--json")
+    one = process(*arguments, PYTHONHASHSEED="1")
+    other = process(*arguments, PYTHONHASHSEED="2")
+    assert one.stdout == other.stdout
+    assert json.loads(one.stdout)["format"] == "flverify/simulate"
+    assert one.stderr == ""
+
+
+def test_a_terminal_gets_a_progress_bar_on_its_error_stream(sleepy):
+    pty = pytest.importorskip("pty")
+    ours, theirs = pty.openpty()
+    done = process("audit", sleepy, stderr=theirs, TERM="xterm")
+    os.close(theirs)
+    shown = os.read(ours, 100000).decode()
+    os.close(ours)
+    assert done.returncode == 0
+    assert "audit" in shown
+    assert "0/1" in shown
+    assert "\x1b" not in done.stdout
+
+
+def test_the_python_line_of_show_reproduces_the_verdict(sleepy):
+    shown = process("show", "demo.slow", "--file", sleepy, "--json")
+    lines = json.loads(shown.stdout)["reproduce"]
+    head, _, call = next(line for line in lines if "import" in line).rpartition("; ")
+    with python(f"{head}; print({call}.verdict)") as running:
+        assert ended(running) == (0, "INCONCLUSIVE\n", "")
