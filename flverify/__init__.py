@@ -18,7 +18,16 @@ _NAMES = {
     "InputError": "flverify._core.errors",
     "RefusedError": "flverify._core.errors",
 }
-__all__ = ["__version__", *sorted(_NAMES)]
+__all__ = [
+    "FlverifyError",
+    "InputError",
+    "Refusal",
+    "RefusedError",
+    "__version__",
+    "moments",
+    "simulate",
+    "symbolic",
+]
 
 
 def __getattr__(name: str) -> object:

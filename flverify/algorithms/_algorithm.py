@@ -106,9 +106,10 @@ class Algorithm(ABC):
         """State after one round."""
 
     @classmethod
-    @abstractmethod
     def examples(cls, n_clients: int) -> list[Self]:
         """Small exact instances of every variant; the contract suite runs on them."""
+        del n_clients
+        return []  # an algorithm of a user's own file need not give any
 
     @classmethod
     def slots(cls) -> dict[str, type]:

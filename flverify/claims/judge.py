@@ -10,7 +10,7 @@ from __future__ import annotations
 import operator
 import random
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -18,6 +18,7 @@ import numpy as np
 import sympy
 
 from flverify._core.exact import Scalar, is_exact
+from flverify.claims import _signs
 from flverify.claims.verdict import PASSING, Finding, Verdict, weakest
 
 FLOAT_MARGIN = 1e-9  # relative: closer than this, a float comparison says nothing
@@ -91,19 +92,18 @@ def _compare(label: str, left: Any, right: Any) -> Finding | None:
             return inconclusive(f"{label}: floats cannot show an identity")
         difference = sympy.simplify(_sympy(one) - _sympy(other))
         if difference != 0:
-            return _refuting_point(f"{label}[{place}]", one, other, difference)
+            return _refuting_point(f"{label}[{place}]", one, other)
     return None
 
 
-def _refuting_point(
-    label: str, left: Any, right: Any, difference: sympy.Expr
-) -> Finding:
+def _refuting_point(label: str, left: Any, right: Any) -> Finding:
     """Find a rational point where both sides differ, evaluating each side anew."""
-    symbols = sorted(difference.free_symbols, key=str)
+    sides = _sympy(left), _sympy(right)
+    symbols = sorted(sides[0].free_symbols | sides[1].free_symbols, key=str)
     draws = random.Random(0)  # noqa: S311 - a deterministic search, not a secret
     for _ in range(POINTS):
         point = {s: sympy.Rational(draws.randint(1, 8), 9) for s in symbols}
-        values = [_sympy(side).subs(point) for side in (left, right)]
+        values = [side.subs(point) for side in sides]
         if all(value.is_Rational for value in values) and values[0] != values[1]:
             evidence = {
                 "identity": label,
@@ -214,12 +214,36 @@ def witness(case: Case, relation: str, scope: str) -> Finding:
     return inconclusive(f"the witness has {negated[relation]} or is not exact")
 
 
+nonnegative = _signs.nonnegative
+
+
+def proof_or_search(proof: Finding, search: Finding) -> Finding:
+    """Judge by a proof, or by the counterexample of a search if the proof fails.
+
+    A proof that does not go through refutes nothing: without a counterexample the
+    claim stays open. A proof beside a counterexample means that one of them is wrong.
+    """
+    refuted = search.verdict == Verdict.REFUTED
+    if proof.passes() and refuted:
+        return inconclusive(f"a proof stands against a counterexample: {search.reason}")
+    if refuted:
+        return search
+    if proof.passes():
+        evidence = {**proof.evidence, "searched beside the proof": search.reason}
+        return replace(proof, evidence=evidence)
+    return inconclusive(
+        f"the proof does not go through ({proof.reason}) and the search shows no "
+        f"violation ({search.reason})"
+    )
+
+
 def all_of(parts: Mapping[str, Finding]) -> Finding:
     """Judge a claim made of several: refuted by any part, else as weak as any."""
     for wanted in (Verdict.REFUTED, Verdict.INCONCLUSIVE):
         for name, part in parts.items():
             if part.verdict == wanted:
-                evidence = {"part": name, **part.evidence}
+                every = {n: f"{p.verdict}: {p.reason}" for n, p in parts.items()}
+                evidence = {"part": name, **part.evidence, "parts": every}
                 reason = f"{name}: {part.reason}"
                 return Finding(wanted, part.scope, reason, evidence)
     verdict = weakest([part.verdict for part in parts.values()])

@@ -1,0 +1,29 @@
+"""Examples in README.md and docs/ run as tests, in the order they are printed."""
+
+from __future__ import annotations
+
+from doctest import ELLIPSIS, NORMALIZE_WHITESPACE
+
+import matplotlib as mpl
+import pytest
+from sybil import Sybil
+from sybil.integration.pytest import SybilItem
+from sybil.parsers.markdown import PythonCodeBlockParser
+
+mpl.use("Agg")
+
+pytest_collect_file = Sybil(
+    parsers=[
+        PythonCodeBlockParser(doctest_optionflags=ELLIPSIS | NORMALIZE_WHITESPACE)
+    ],
+    patterns=["*.md"],
+    excludes=["CHANGELOG.md"],
+).pytest()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Undo the random order for documents: their examples build on one another."""
+    documents = [item for item in items if isinstance(item, SybilItem)]
+    documents.sort(key=lambda item: (str(item.path), item.location[1] or 0))
+    items[:] = [item for item in items if not isinstance(item, SybilItem)] + documents

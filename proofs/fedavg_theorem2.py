@@ -1,0 +1,396 @@
+"""Where FedAvg ends up: (3), Theorem 2 and Corollaries 1-3 of the FOCUS paper.
+
+Theorem 2 bounds limsup_K E|xbar_K - x*|^2, xbar_K = q' x_K, by three terms. The first
+two are not covariant under f -> c f, eta -> eta/c, which moves no iterate: they vanish
+as c -> 0 while the bias of the sampling stays. With 80 eta^2 kappa^2 (tau-1)^2 and
+10 delta_q^2 / mu^2 in their place the bound is covariant and holds on everything
+searched. Much hangs on readings: (29) over all stacked x leaves a finite delta_q only
+to q = u; Case 3a prints q_i = 1/m where E[I_i/|S|] = 1/N; and where rounds can be
+empty the q_i sum to less than 1, so q'x is not the server model. In (3) the left side
+is of order eta^2, not eta.
+
+Conventions: rounds are independent (Section 5.3 leaves memory out); an empty round
+keeps the server model; the limsup is over all iterations, local ones included, of the
+recursion (33)-(35). Exact moments give the left sides; the rechecks run the plain
+loop on every cohort. Clients are those of `flverify.claims.parallel_clients`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import product
+from types import SimpleNamespace
+from typing import Any
+
+import sympy
+
+from flverify._core.sources import Source
+from flverify.claims import judge
+from flverify.claims.claim import claim
+from flverify.claims.client_drift import drift_ratio, drift_ratio_again, minimiser
+from flverify.claims.parallel_clients import Setting, step_cap
+from flverify.claims.parallel_families import (
+    ALONE,
+    BALANCED,
+    BIASED,
+    PARTS,
+    UNIFORM,
+    WITH_EMPTY_ROUNDS,
+    Laws,
+    Weights,
+    averaging,
+    heterogeneity_again,
+    limit,
+    limit_again,
+    mismatch_again,
+    normalised,
+    one_over_m,
+    rescaled,
+)
+from flverify.claims.verdict import Finding
+from flverify.participation import ExplicitLaw, Full
+
+TAUS = (1, 2, 5)
+PRINTED = {"drift": 80, "drift_L": 2, "bias": 10, "bias_Lmu": 0, "variance": 16}
+MENDED = {"drift_L": 0, "bias_Lmu": 1}
+STATIONARY = "x* is stationary for every cohort"
+
+SEARCHED = (
+    "scalar and two-dimensional clients, kappa from 1 to 10^4, step sizes at the cap "
+    "and at 1/100 of it, f -> c f for c = 1/1000, 1, 1000, tau = {}"
+)
+
+
+@claim(
+    "focus.eq3.drift_li",
+    source=Source("focus", "eq. (3), attributed to Li et al. 2019a"),
+    statement=r"\|x^o-x^\star\|^2=\Omega\big((\tau-1)\eta\big)\|x^\star\|^2",
+    proposition="For every two scalar quadratic clients of different curvatures and "
+    "different minimisers with x* not 0, full participation and every tau > 1 there "
+    "are c, eta_0 > 0 with |x^o - x*|^2 >= c (tau-1) eta |x*|^2 for eta < eta_0, x^o "
+    "being the fixed point of FedAvg with step size eta.",
+    constants={"power": 2},
+    twin={"power": 1},
+)
+def drift_li(c: SimpleNamespace) -> Finding:
+    """Compute liminf |x^o - x*|^p / ((tau-1) eta |x*|^p) as eta -> 0."""
+    return _drifts(c.power).corrected(
+        r"\|x^o-x^\star\|=\Omega\big((\tau-1)\eta\big)\|x^\star\|, \text{ with a "
+        r"constant that depends on the clients}",
+        _drifts(1),
+    )
+
+
+def _drifts(power: int) -> Finding:
+    def cases() -> Iterator[judge.Case]:
+        curvatures = ((1, 2), (1, 100), (3, 1), (Fraction(1, 7), 5))
+        minimisers = ((0, 1), (-1, 2), (10, 11), (1, Fraction(1, 3)))
+        for row, points, tau in product(curvatures, minimisers, (2, 3, 5, 10)):
+            h, b = tuple(map(Fraction, row)), tuple(map(Fraction, points))
+            where = {
+                "compared": f"lim |x^o - x*|^{power} / ((tau-1) eta |x*|^{power}), 0",
+                "h": list(h),
+                "b": list(b),
+                "x*": minimiser(h, b),
+                "tau": tau,
+                "participation": "full",
+            }
+            yield judge.Case(
+                where,
+                drift_ratio(h, b, tau, power),
+                0,
+                lambda h=h, b=b, tau=tau: (drift_ratio_again(h, b, tau, power), 0),
+            )
+
+    searched = "pairs of scalar quadratics h (x - b)^2 / 2, tau = 2, 3, 5, 10"
+    return judge.instances(cases(), ">", searched)
+
+
+def terms(c: Any, eta: Any, tau: Any, big: Any, mu: Any, sigma: Any, delta: Any) -> Any:
+    """List the three terms of Theorem 2; sigma and delta are squared.
+
+    `drift_L` is the power of L beside kappa^2 in the first, `bias_Lmu` that of
+    1/(L mu) beside kappa in the second: 2 and 0 in print.
+    """
+    kappa = big / mu
+    drift = c.drift * eta**2 * kappa**2 * big**c.drift_L * (tau - 1) ** 2
+    bias = c.bias * kappa / (big * mu) ** c.bias_Lmu * delta
+    noise = c.variance * eta * tau**2 / mu
+    return [drift * (delta + sigma), bias, noise * (delta + sigma)]
+
+
+def bounded(
+    c: Any, laws: Laws, local_steps: tuple[int, ...], weights: Weights = averaging
+) -> Finding:
+    """Judge limsup E|xbar - x*|^2 <= the sum of the terms, xbar = sum_i w_i x_i."""
+
+    def cases() -> Iterator[judge.Case]:
+        # No iterate depends on the scale, so the left side is that of scale 1.
+        for plain, setting in rescaled(laws, local_steps):
+            w = weights(setting)
+            yield judge.Case(
+                setting.where() | {"weights of xbar": list(w)},
+                limit(plain, w),
+                _bound(c, setting, setting.heterogeneity, setting.mismatch),
+                lambda s=setting, w=w: (
+                    limit_again(s, w),
+                    _bound(c, s, heterogeneity_again(s), mismatch_again(s)),
+                ),
+            )
+
+    searched = SEARCHED.format(", ".join(map(str, local_steps)))
+    return judge.instances(cases(), "<=", searched)
+
+
+def _bound(c: Any, s: Setting, sigma: Any, delta: Any) -> Fraction:
+    mu, big = s.strong_convexity, s.smoothness
+    return sum(terms(c, s.step_size, s.local_steps, big, mu, sigma, delta))
+
+
+def theorem2_readings(c: Any) -> Finding:
+    """Judge Theorem 2 under both quantifiers of (29), N = 1 apart.
+
+    Over all stacked x a finite delta_q needs q = u, since every grad f_i takes every
+    value; otherwise the right side is infinite.
+    """
+    alone = bounded(c, ALONE, TAUS)
+    return judge.readings(
+        {
+            "(i) (29) over all stacked x, finite for q = u alone": judge.all_of(
+                {"N > 1": bounded(c, BALANCED, TAUS), "N = 1": alone}
+            ),
+            "(ii) (29) over x = 1x": judge.all_of(
+                {"N > 1": bounded(c, BIASED + BALANCED, TAUS), "N = 1": alone}
+            ),
+        }
+    )
+
+
+@claim(
+    "focus.thm2",
+    source=Source("focus", "Theorem 2, repeated as (59)"),
+    statement=r"\limsup_{K\to\infty}\mathbb{E}\|\bar{x}_K-x^\star\|^2\le 80\eta^2"
+    r"\kappa^2L^2(\tau-1)^2(\delta_q^2+\sigma_G^2)+10\kappa\delta_q^2+16\eta\tau^2/\mu"
+    r"(\delta_q^2+\sigma_G^2),\quad \bar{x}_k=q^{\mathsf{T}}\boldsymbol{x}_k,\;\eta\le"
+    r"\min\{\tfrac{1}{3L},\tfrac{1}{4(\tau-1)L}\}",
+    proposition="Under Assumptions 1, 2, 3 and 5, with independent rounds and a finite "
+    "delta_q in (29), the bound holds for every step size below the caps.",
+    constants=PRINTED,
+    twin=MENDED,
+    no_control="the quantifier of (29) decides; the twin, the bound with both terms "
+    "made covariant under f -> c f, passes under both readings",
+)
+def theorem2(c: SimpleNamespace) -> Finding:
+    """Compare exact limits with the bound at every scale."""
+    mended = SimpleNamespace(**{**PRINTED, **MENDED})
+    return theorem2_readings(c).corrected(
+        r"\limsup_{K\to\infty}\mathbb{E}\|\bar{x}_K-x^\star\|^2\le 80\eta^2\kappa^2"
+        r"(\tau-1)^2(\delta_q^2+\sigma_G^2)+10\delta_q^2/\mu^2+16\eta\tau^2/\mu"
+        r"(\delta_q^2+\sigma_G^2),\quad \delta_q^2 \text{ over consensual } x",
+        theorem2_readings(mended),
+    )
+
+
+def uniform_readings(c: Any, local_steps: tuple[int, ...]) -> Finding:
+    """Judge the bound without delta_q under both readings of uniform sampling."""
+    usual = bounded(c, BALANCED, local_steps)
+    found = judge.readings(
+        {
+            "(i) uniform sampling is q = u": usual,
+            "(ii) Case 3a as printed, xbar with q_i = 1/m": bounded(
+                c, (*UNIFORM, Full(2)), local_steps, one_over_m
+            ),
+        }
+    )
+    statement = r"q_i=\mathbb{E}[I_i/|S|]=1/N \text{ in } \bar{x}_K"
+    return found.corrected(statement, usual)
+
+
+@claim(
+    "focus.cor1",
+    source=Source("focus", "Corollary 1, eq. (60)"),
+    statement=r"\limsup_{K\to\infty}\mathbb{E}\|\bar{x}_K-x^\star\|^2\le 80\eta^2"
+    r"\kappa^2L^2(\tau-1)^2\sigma_G^2+16\eta\tau^2/\mu\sigma_G^2",
+    proposition="Under the conditions of Theorem 2 and uniform sampling, the bound "
+    "holds without the terms in delta_q.",
+    constants=PRINTED,
+    twin={"variance": Fraction(1, 2)},
+    no_control="Case 3a prints q_i = 1/m and the corollary may mean it; the twin, 1/2 "
+    "in place of 16, fails under both readings",
+)
+def corollary1(c: SimpleNamespace) -> Finding:
+    """Compare exact limits with the bound, delta_q being 0."""
+    return uniform_readings(c, TAUS)
+
+
+@claim(
+    "focus.cor2",
+    source=Source("focus", "Corollary 2, eq. (61)"),
+    statement=r"\limsup_{K\to\infty}\mathbb{E}\|\bar{x}_K-x^\star\|^2\le 16\eta\tau^2"
+    r"/\mu\sigma_G^2,\quad\tau=1",
+    proposition="Under the conditions of Theorem 2, uniform sampling and tau = 1, the "
+    "bound keeps its last term alone.",
+    constants={"variance": 16},
+    twin={"variance": Fraction(1, 2)},
+    no_control="Case 3a prints q_i = 1/m and the corollary may mean it; the twin, 1/2 "
+    "in place of 16, fails under both readings",
+)
+def corollary2(c: SimpleNamespace) -> Finding:
+    """Compare exact limits with the bound at tau = 1."""
+    return uniform_readings(SimpleNamespace(**{**PRINTED, **vars(c)}), (1,))
+
+
+@claim(
+    "focus.cor3",
+    source=Source("focus", "Corollary 3, eq. (62)"),
+    statement=r"\lim_{K\to\infty}\mathbb{E}\|\bar{x}_K-x^\star\|^2=0 \text{ for "
+    r"homogeneous } f_i",
+    proposition="Under the conditions of Theorem 2 and with all f_i equal, xbar_K = "
+    "q'x_K converges to x* in mean square, for all tau and all laws of Assumption 1.",
+    constants={"spread": 0},
+    twin={"spread": Fraction(1, 10)},
+    no_control="Assumption 1 does not say what an empty round is; the twin, clients "
+    "whose minimisers differ, fails under both readings",
+)
+def corollary3(c: SimpleNamespace) -> Finding:
+    """Compute exact limits for equal clients; `spread` sets their minimisers apart."""
+    found = judge.readings(
+        {
+            "(a) empty rounds happen, 0/0 = 0": _homogeneous(c, WITH_EMPTY_ROUNDS),
+            "(b) rounds are never empty": _homogeneous(c, ALONE + BALANCED + BIASED),
+        }
+    )
+    statement = (
+        r"\lim_{K\to\infty}\mathbb{E}\|\bar{x}_K/\textstyle\sum_i q_i-x^\star\|^2=0"
+    )
+    every = WITH_EMPTY_ROUNDS + ALONE + BALANCED + BIASED
+    return found.corrected(statement, _homogeneous(c, every, normalised))
+
+
+def _homogeneous(c: Any, laws: Laws, weights: Weights = averaging) -> Finding:
+    def cases() -> Iterator[judge.Case]:
+        for law, tau in product(laws, TAUS):
+            for rows in ((1,), (1, Fraction(1, 10**4))):
+                setting = _equal_clients(law, tau, rows, Fraction(c.spread))
+                w = weights(setting)
+                yield judge.Case(
+                    setting.where() | {"weights of xbar": list(w)},
+                    setting.limit(w),
+                    0,
+                    lambda s=setting, w=w: (limit_again(s, w), Fraction(0)),
+                )
+
+    searched = (
+        "equal clients in one and two dimensions, kappa = 1, 10^4, tau = 1, 2, 5, step "
+        "sizes at the cap"
+    )
+    return judge.instances(cases(), "==", searched)
+
+
+def _equal_clients(law: Any, tau: int, rows: Any, spread: Fraction) -> Setting:
+    n = law.n_clients
+    minimisers = tuple(2 + spread * i for i in range(n))
+    curvatures = tuple((Fraction(h),) * n for h in rows)
+    cap = step_cap(Fraction(max(rows)), tau)
+    points = (minimisers,) * len(rows)
+    return Setting(curvatures, points, law, tau, cap, reach=Fraction(1))
+
+
+@claim(
+    "focus.thm2.remark",
+    source=Source("focus", "Remark of Theorem 2"),
+    statement=r"\text{(i) } \tau=1 \Rightarrow \text{first term}=0;\;\text{(ii) first "
+    r"and third terms}\to 0 \text{ as } \eta\to 0;\;\text{(iii) the second does not "
+    r"depend on } \eta;\;\text{(iv) even for } \tau=1 \text{ and uniform sampling, "
+    r"FedAvg fails to converge to the optimal solution unless the objective functions "
+    r"are homogeneous}",
+    proposition="The printed terms do what (i)-(iii) say, and with tau = 1 and uniform "
+    "sampling limsup E|xbar_K - x*|^2 > 0 for all heterogeneous clients.",
+    constants={**PRINTED, "unless": "homogeneous"},
+    twin={"unless": STATIONARY},
+)
+def remark(c: SimpleNamespace) -> Finding:
+    """Differentiate the terms; compute exact limits of heterogeneous clients."""
+    found = _remark_readings(c)
+    mended = SimpleNamespace(**{**vars(c), "unless": STATIONARY})
+    return found.corrected(
+        r"\text{(iv) } \dots \text{ unless } \textstyle\sum_{i\in S}\nabla f_i(x^\star)"
+        r"=0 \text{ for every cohort } S",
+        _remark_readings(mended),
+    )
+
+
+PAIRED = ExplicitLaw({(0,): "1/3", (1, 2): "2/3"}, 3)
+
+
+def _remark_readings(c: Any) -> Finding:
+    formula = _remark_terms(c)
+    laws = {
+        "(i) uniform sampling is q = u, full participation included": (
+            Full(2),
+            Full(3),
+            PAIRED,
+            *UNIFORM,
+        ),
+        "(ii) uniform sampling is m < N clients of Case 3a": UNIFORM,
+    }
+    return judge.readings(
+        {
+            name: judge.all_of({"terms": formula, "(iv)": _never_exact(c, chosen)})
+            for name, chosen in laws.items()
+        }
+    )
+
+
+def _remark_terms(c: Any) -> Finding:
+    eta, tau, big, mu, sigma, delta = sympy.symbols(
+        "eta tau L mu sigma delta", positive=True
+    )
+    drift, bias, noise = terms(c, eta, tau, big, mu, sigma, delta)
+    pairs = [
+        ("(i) first term at tau = 1", drift.subs(tau, 1), 0),
+        ("(ii) first term as eta -> 0", sympy.limit(drift, eta, 0, "+"), 0),
+        ("(ii) third term as eta -> 0", sympy.limit(noise, eta, 0, "+"), 0),
+        ("(iii) derivative of the second term in eta", sympy.diff(bias, eta), 0),
+    ]
+    return judge.identity(pairs, "all values of the constants")
+
+
+def _never_exact(c: Any, laws: Laws) -> Finding:
+    def cases() -> Iterator[judge.Case]:
+        for law, part in product(laws, PARTS):
+            for setting in _different_clients(law, part):
+                if not _excepted(c.unless, setting):
+                    yield judge.Case(
+                        setting.where(),
+                        setting.limit(),
+                        0,
+                        lambda s=setting: (limit_again(s, s.weights), Fraction(0)),
+                    )
+
+    return judge.instances(cases(), ">", "scalar clients, kappa = 1 and N, tau = 1")
+
+
+def _different_clients(law: Any, part: Fraction) -> Iterator[Setting]:
+    """Clients of sigma_G > 0: different minimisers, curvatures, or both."""
+    n = law.n_clients
+    equal, rising = (Fraction(1),) * n, tuple(Fraction(i + 1) for i in range(n))
+    same, apart = (Fraction(0),) * n, tuple(Fraction(min(i, 2) % 3) for i in range(n))
+    balanced = (Fraction(0), *[Fraction((-1) ** i) for i in range(1, n)])
+    for h, b in product((equal, rising), (apart, same, balanced)):
+        step = part * step_cap(max(h), 1)
+        setting = Setting((h,), (b,), law, 1, step, reach=Fraction(1))
+        if setting.heterogeneity > 0:
+            yield setting
+
+
+def _excepted(unless: str, setting: Setting) -> bool:
+    """Whether the remark lets these heterogeneous clients converge."""
+    if unless == "homogeneous":
+        return False
+    return all(
+        sum(c.derivative(i, c.minimiser) for i in cohort) == 0
+        for c in setting.coordinates
+        for cohort in setting.law.support()
+    )

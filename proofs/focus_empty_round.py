@@ -1,0 +1,187 @@
+"""FOCUS, Assumption 1 when nobody takes part: what each convention keeps.
+
+The paper does not say what q_i, the server or FOCUS do in a round without
+participants, which Case 2 has as soon as all p_i < 1. With 0/0 = 0 the weights sum to
+less than one; given a nonempty round the clients are no longer independent; only a
+client that always comes keeps all that is printed.
+
+Conventions: clients from 1; P_0 = P(S empty); W(S) is that of (35), and for S empty
+every node takes the server's model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import prod
+from typing import Any
+
+import numpy as np
+import sympy
+
+from flverify import mixing
+from flverify._core.sources import Source
+from flverify.claims import cohorts, judge
+from flverify.claims.any_cohort import OneCohort
+from flverify.claims.claim import claim
+from flverify.claims.cohorts import Listed, people, sides
+from flverify.claims.judge import Case
+from flverify.claims.laws import Setting
+from flverify.claims.printed_mixing import virtual
+from flverify.claims.verdict import Finding
+from flverify.participation import Bernoulli, NonEmpty
+from flverify.reference import focus
+
+
+@claim(
+    "focus.assump1.empty",
+    source=Source("focus", "Assumption 1 with Section 3.1, Case 2; not printed"),
+    statement=r"\mathbb{I}_i/\textstyle\sum_j\mathbb{I}_j\text{ and }x_{r+1}\text{ if }"
+    r"S_r=\emptyset,\ P(S_r=\emptyset)=\prod_i(1-p_i)\quad\text{(not printed)}",
+    proposition="With the convention for empty rounds, Case 2 keeps what is printed "
+    "and used elsewhere: independent I_i, sum_i q_i = 1 and q'E W(S) = q'; for FOCUS, "
+    "an empty round is the one that (13)-(14) execute with S = {}.",
+    constants={"p": (Fraction(1, 2), Fraction(1, 3), Fraction(9, 10)), "total": 1},
+    no_control="depends on the convention, and none is printed",
+)
+def empty_round(c: Any) -> Finding:
+    """Judge each convention, then relate the first two."""
+    certain = (*c.p[:-1], Fraction(1))
+    plain = Setting(Bernoulli(c.p), cohorts.independent(c.p))
+    given = Setting(NonEmpty(Bernoulli(c.p)), cohorts.nonempty(plain.listed))
+    sure = Setting(Bernoulli(certain), cohorts.independent(certain))
+    conventions = {
+        "(a) 0/0 = 0, the server keeps its model": (plain, "a"),
+        "(b) given that S is not empty": (given, "b"),
+        "(c) some p_i = 1": (sure, "c"),
+    }
+    found = judge.readings(
+        {
+            **{
+                name: kept(setting, free_law(letter), c.total)
+                for name, (setting, letter) in conventions.items()
+            },
+            "FOCUS (i) line 13 is executed": focus_empty("step"),
+            "FOCUS (ii) the round is skipped": focus_empty("skip"),
+        }
+    )
+    return found.corrected(
+        r"q_i^{(a)}=(1-P_0)\,q_i^{(b)},\quad\textstyle\sum_i q_i^{(a)}=1-P_0,\quad "
+        r"P_0=\prod_i(1-p_i)",
+        related(),
+    )
+
+
+def free_law(convention: str) -> list[Listed]:
+    """Case 2 with free p_i for one to three clients, under a convention."""
+    out: list[Listed] = []
+    for n in (1, 2, 3):
+        p = list(sympy.symbols(f"p_1:{n + 1}", positive=True))
+        if convention == "c":
+            p[-1] = sympy.Integer(1)
+        law = cohorts.independent(p)
+        out.append(cohorts.nonempty(law) if convention == "b" else law)
+    return out
+
+
+def kept(setting: Setting, free: list[Listed], total: int) -> Finding:
+    """Judge independence, sum and eigenvector for one convention."""
+    pairs = []
+    for n, law in enumerate(free, start=1):
+        for name, found, expected in listed_sides(law, n, total):
+            pairs.append((f"{name}, N = {n}", found, expected))
+    law, n = setting.law, setting.n_clients
+    q = law.averaging_weights()
+    row = np.append(Fraction(0), q) @ mixing.expected_matrix("virtual", law)
+    p = law.inclusion()
+    found = [(law.moment([i - 1 for i in s], 0), product_of(p, s)) for s in groups(n)]
+    found += [(q.sum(), total), *zip(row, [0, *q], strict=True)]
+    again = listed_sides(setting.listed, n, total)
+    cases = [
+        Case({**setting.where, "statement": name}, *one, sides(*two))
+        for one, (name, *two) in zip(found, again, strict=True)
+    ]
+    proof = judge.identity(pairs, "N = 1..3, every p_i the convention allows")
+    return judge.proof_or_search(proof, judge.instances(cases, "==", "one law, N = 3"))
+
+
+def groups(n_clients: int) -> list[frozenset[int]]:
+    """List the sets of at least two clients, on which independence is a statement."""
+    return cohorts.subsets(n_clients, least=2)
+
+
+def product_of(table: Sequence[Any], members: frozenset[int]) -> Any:
+    """Product of the entries of some clients, numbered from 1."""
+    return prod(table[i - 1] for i in members)
+
+
+def listed_sides(law: Listed, n: int, total: int) -> list[tuple[str, Any, Any]]:
+    """Both sides of independence, sum and eigenvector from listed outcomes."""
+    p = [cohorts.inclusion(law, i) for i in people(n)]
+    q = np.array([0, *(cohorts.averaging(law, i) for i in people(n))], dtype=object)
+    mean = cohorts.mean(law, lambda s: OneCohort(s, n).matrix(virtual("keep")))
+    out = [
+        (
+            f"P({cohorts.shown(group)} in S)",
+            cohorts.mean(law, lambda s, g=group: int(g <= s)),
+            product_of(p, group),
+        )
+        for group in groups(n)
+    ]
+    out.append(("sum of q_i", q.sum(), total))
+    places = enumerate(zip(q @ mean, q, strict=True))
+    return out + [(f"q' E W(S) at {j}", *sides) for j, sides in places]
+
+
+def focus_empty(treatment: str) -> Finding:
+    """Judge an empty round of FOCUS against (13)-(14), after a round with client 1."""
+    eta, start, gradient = sympy.symbols("eta x_0 g")
+    values = {eta: Fraction(1, 2), start: Fraction(1), gradient: Fraction(1)}
+
+    def models(*at: Any) -> list[Any]:
+        step, x, g = at
+        runs = focus.run(
+            lambda _i, _x: [g],
+            1,
+            [x],
+            [{0}, set()],
+            step_size=step,
+            empty_round=treatment,
+        )
+        return [model[0] for model in runs]
+
+    def recursion(*at: Any) -> Any:
+        step, x, g = at
+        tracker = np.array([g, 0], dtype=object)
+        here = np.array([x - step * g, x], dtype=object)
+        moved = here - step * np.array([1, 0]) * tracker
+        return (mixing.pull_matrix((), 1) @ moved)[0]
+
+    symbols, numbers = (eta, start, gradient), tuple(values.values())
+    step, x, g = numbers
+    by_hand = {"step": x - 2 * step * g, "skip": x - step * g}[treatment]
+    case = Case(
+        {"eta": step, "x_0": x, "gradient": g, "cohorts": "{1}, {}"},
+        models(*numbers)[2],
+        recursion(*numbers),
+        sides(by_hand, x - 2 * step * g),
+    )
+    proof = judge.identity(
+        [("server model", models(*symbols)[2], recursion(*symbols))],
+        "one client, every step size, start and gradient",
+    )
+    return judge.proof_or_search(proof, judge.instances([case], "==", "one instance"))
+
+
+def related() -> Finding:
+    """Judge how the weights under (a) and (b) are related, for every p_i."""
+    pairs = []
+    pools = zip(free_law("a"), free_law("b"), strict=True)
+    for n, (all_rounds, nonempty) in enumerate(pools, start=1):
+        likely = 1 - all_rounds[frozenset()]
+        q = [cohorts.averaging(all_rounds, i) for i in people(n)]
+        for i in people(n):
+            given = cohorts.averaging(nonempty, i)
+            pairs.append((f"q_{i}, N = {n}", q[i - 1], likely * given))
+        pairs.append((f"sum of q_i, N = {n}", sum(q), likely))
+    return judge.identity(pairs, "N = 1..3, every p_i in (0, 1)")

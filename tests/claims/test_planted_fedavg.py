@@ -1,0 +1,112 @@
+"""A wrong constant planted in each claim about FedAvg changes its verdict."""
+
+from fractions import Fraction
+
+import pytest
+
+from flverify.claims.registry import load_file, proofs_folder
+from flverify.claims.verdict import Verdict
+
+REFUTED, PROVED, SUPPORTED = Verdict.REFUTED, Verdict.PROVED, Verdict.SUPPORTED
+MENDED = {"drift_L": 0, "bias_Lmu": 1}
+
+
+@pytest.fixture(scope="module")
+def matrix_form():
+    return load_file(proofs_folder() / "fedavg_matrix_form.py")
+
+
+@pytest.fixture(scope="module")
+def theorem2():
+    return load_file(proofs_folder() / "fedavg_theorem2.py")
+
+
+@pytest.fixture(scope="module")
+def agnostic():
+    return load_file(proofs_folder() / "agnostic_fixed_point.py")
+
+
+def verdicts(finding):
+    return [reading.verdict for reading in finding.readings.values()]
+
+
+def test_a_server_objective_breaks_the_stack(matrix_form):
+    assert matrix_form.notation_stack.check().verdict == PROVED
+    for wrong in (1, -2, Fraction(1, 100)):
+        assert matrix_form.notation_stack.check(f_0=wrong).verdict == REFUTED
+
+
+@pytest.mark.parametrize("range_from", [0, 2])
+def test_a_shifted_range_breaks_the_one_index_form(matrix_form, range_from):
+    wrong = {"weights_at": "[0, i]", "range_from": range_from}
+    assert matrix_form.fedavg_one_index.check(**wrong).verdict == REFUTED
+
+
+def test_the_mended_range_does_not_save_the_printed_weights(matrix_form):
+    finding = matrix_form.fedavg_one_index.check(range_from=1)
+    assert verdicts(finding) == [REFUTED, PROVED, REFUTED, PROVED]
+
+
+def test_a_longer_local_part_breaks_both_counts(matrix_form):
+    assert verdicts(matrix_form.fig2_schedule.check()) == [REFUTED, SUPPORTED]
+    assert matrix_form.fig2_schedule.check(local_to=2).verdict == REFUTED
+    finding = matrix_form.fig2_schedule.check(local_from=1, local_to=0)
+    assert verdicts(finding) == [SUPPORTED, SUPPORTED]
+
+
+def test_the_communication_of_the_single_line_follows_the_first_index(matrix_form):
+    assert verdicts(matrix_form.singleline.check()) == [PROVED, PROVED, REFUTED]
+    assert matrix_form.singleline.check(communication=1).verdict == REFUTED
+    early = matrix_form.singleline.check(communication=-1)
+    assert verdicts(early) == [REFUTED, REFUTED, PROVED]
+
+
+def test_the_drift_is_of_order_eta(theorem2):
+    assert theorem2.drift_li.check(power=1).verdict == SUPPORTED
+    assert theorem2.drift_li.check(power=2).verdict == REFUTED
+    assert theorem2.drift_li.check(power=3).verdict == REFUTED
+
+
+def test_each_dimension_of_theorem_2_matters(theorem2):
+    assert verdicts(theorem2.theorem2.check()) == [SUPPORTED, REFUTED]
+    one = theorem2.theorem2.check(bias_Lmu=1)
+    assert verdicts(one) == [SUPPORTED, SUPPORTED]
+    other = theorem2.theorem2.check(drift_L=0)
+    assert verdicts(other) == [SUPPORTED, REFUTED]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "expected"),
+    [
+        ({"bias": Fraction(1, 2)}, [SUPPORTED, REFUTED]),
+        ({"variance": Fraction(1, 2)}, [REFUTED, REFUTED]),
+    ],
+)
+def test_smaller_constants_break_the_mended_theorem(theorem2, wrong, expected):
+    assert verdicts(theorem2.theorem2.check(**MENDED, **wrong)) == expected
+
+
+def test_half_breaks_corollaries_1_and_2(theorem2):
+    for corollary in (theorem2.corollary1, theorem2.corollary2):
+        assert verdicts(corollary.check()) == [SUPPORTED, REFUTED]
+        assert corollary.check(variance=Fraction(1, 2)).verdict == REFUTED
+        assert verdicts(corollary.check(variance=1)) == [SUPPORTED, REFUTED]
+
+
+def test_different_minimisers_break_corollary_3(theorem2):
+    assert verdicts(theorem2.corollary3.check()) == [REFUTED, SUPPORTED]
+    spread = Fraction(1, 1000)
+    assert theorem2.corollary3.check(spread=spread).verdict == REFUTED
+
+
+def test_the_remark_needs_its_exception(theorem2):
+    assert theorem2.remark.check().verdict == REFUTED
+    mended = theorem2.remark.check(unless=theorem2.STATIONARY)
+    assert verdicts(mended) == [SUPPORTED, SUPPORTED]
+
+
+def test_a_second_local_step_moves_the_fixed_point(agnostic):
+    assert agnostic.fixed_point.check(most_local_steps=1).verdict == SUPPORTED
+    assert agnostic.fixed_point.check(most_local_steps=2).verdict == REFUTED
+    distorted = agnostic.fixed_point.check(target="distorted")
+    assert distorted.verdict == SUPPORTED

@@ -1,0 +1,145 @@
+"""A wrong constant planted in each claim on participation changes its verdict."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from flverify.claims.printed_mixing import LABELS
+from flverify.claims.registry import claims_in, proofs_folder
+from flverify.claims.verdict import Verdict
+
+PROVED, REFUTED, OPEN = Verdict.PROVED, Verdict.REFUTED, Verdict.INCONCLUSIVE
+HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
+FILES = (
+    "focus_mixing",
+    "focus_mixing_means",
+    "focus_participation",
+    "focus_empty_round",
+    "focus_sampling",
+    "agnostic_weights",
+    "agnostic_objective",
+)
+
+
+@pytest.fixture(scope="module")
+def claims():
+    return claims_in([proofs_folder() / f"{name}.py" for name in FILES])
+
+
+def readings(finding):
+    return [reading.verdict for reading in finding.readings.values()]
+
+
+@pytest.mark.parametrize(
+    ("claim", "wrong"),
+    [
+        ("focus.toy.assign_avg", {"assign": ((1, 0, 0), (1, 0, 0), (0, 0, 2))}),
+        ("focus.toy.assign_avg", {"avg": ((0, HALF, HALF), (0, 1, 0), (1, 0, 1))}),
+        ("focus.def.stochastic", {"total": Fraction(101, 100)}),
+        ("focus.def.stochastic", {"labels": {**LABELS, "C": "doubly"}}),
+        ("focus.eq4.R", {"kind": "doubly"}),
+        ("focus.def.C", {"kind": "doubly"}),
+        ("focus.eq36.examples", {"pair": (0, HALF, HALF, 0, 0)}),
+        ("focus.eq36.examples", {"triple": (0, 0, THIRD, THIRD, Fraction(34, 101))}),
+        ("focus.assump1", {"power": 0}),
+        ("focus.assump1", {"power": 2}),
+        ("focus.case1", {"q_times_n": Fraction(101, 100)}),
+        ("agnostic.eq2", {"power": 0}),
+        ("agnostic.eq2", {"power": 2}),
+        ("agnostic.lemma1", {"nobody": True}),
+        ("agnostic.eq4", {"among": "[N]"}),
+    ],
+)
+def test_a_proved_claim_is_refuted(claims, claim, wrong):
+    assert claims[claim].check().verdict == PROVED
+    assert claims[claim].check(**wrong).verdict == REFUTED
+
+
+@pytest.mark.parametrize(
+    ("claim", "half_mended", "mended"),
+    [
+        ("focus.eq4.A", {}, {"participant": "j"}),
+        (
+            "focus.def.W4",
+            {"weight": "1/(|S|+1)"},
+            {"weight": "1/(|S|+1)", "diagonals": ("others",), "letters": ("separate",)},
+        ),
+        (
+            "focus.fig1.matrices",
+            {"participant": "j", "diagonals": ("others",)},
+            {"participant": "j", "weight": "1/(|S|+1)", "diagonals": ("others",)},
+        ),
+        ("focus.eq5.Rbar", {}, {"weight": "p_i"}),
+        ("focus.case3a", {}, {"q": "1/N"}),
+    ],
+)
+def test_a_refuted_claim_is_mended_by_all_of_its_repair(
+    claims, claim, half_mended, mended
+):
+    finding = claims[claim].check()
+    assert finding.verdict == REFUTED
+    assert not claims[claim].check(**half_mended).passes()
+    assert claims[claim].check(**mended).verdict == PROVED
+    if finding.correction:
+        assert finding.correction.finding.verdict == PROVED
+
+
+@pytest.mark.parametrize(
+    ("claim", "printed", "wrong", "planted"),
+    [
+        ("focus.eq5.Abar", [REFUTED, PROVED, PROVED, REFUTED], {"weight": "p_i"}, 4),
+        ("focus.eq5.Cbar", [PROVED, REFUTED], {"weight": "p_i"}, [PROVED, PROVED]),
+        ("focus.eq37.Wbar", [PROVED, *[REFUTED] * 4], {"weight": "p_i"}, 5),
+        (
+            "focus.assump1.empty",
+            [REFUTED, REFUTED, PROVED, PROVED, REFUTED],
+            {"total": Fraction(99, 100)},
+            [REFUTED, REFUTED, REFUTED, PROVED, REFUTED],
+        ),
+        (
+            "focus.case2",
+            [PROVED, REFUTED, REFUTED, PROVED, PROVED],
+            {"factor": Fraction(99, 200)},
+            [PROVED, REFUTED, REFUTED, REFUTED, REFUTED],
+        ),
+        (
+            "focus.case3",
+            [PROVED, PROVED, REFUTED, REFUTED],
+            {"extra_draws": 1},
+            4,
+        ),
+        ("agnostic.eq10", [PROVED, REFUTED, PROVED], {"factor": Fraction(101, 100)}, 3),
+        (
+            "agnostic.eq3",
+            [PROVED, PROVED, REFUTED, REFUTED, PROVED],
+            {"local_steps": 1},
+            [PROVED, PROVED, Verdict.SUPPORTED, REFUTED, PROVED],
+        ),
+    ],
+)
+def test_each_reading_follows_the_constants(claims, claim, printed, wrong, planted):
+    """A number for `planted` stands for that many refuted readings."""
+    expected = [REFUTED] * planted if isinstance(planted, int) else planted
+    finding = claims[claim].check()
+    assert finding.verdict == OPEN
+    assert readings(finding) == printed
+    assert readings(claims[claim].check(**wrong)) == expected
+
+
+def test_a_weaker_bound_on_case_2_is_true_and_not_refuted(claims):
+    finding = claims["focus.case2"].check(factor=Fraction(3, 5))
+    assert readings(finding)[3:] == [PROVED, PROVED]
+
+
+def test_more_local_steps_move_the_mean_further(claims):
+    for local_steps in (2, 3, 5):
+        finding = claims["agnostic.eq3"].check(local_steps=local_steps)
+        assert readings(finding)[2] == REFUTED
+
+
+def test_the_data_of_the_empty_round_matter(claims):
+    everybody = (HALF, THIRD, Fraction(1))
+    finding = claims["focus.assump1.empty"].check(p=everybody)
+    assert readings(finding)[:3] != [REFUTED, REFUTED, PROVED]

@@ -1,0 +1,627 @@
+"""Simulation by hand-computed numbers, planted hazards and bad input.
+
+The agreement with the plain loops is in tests/contracts/test_readings.py.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from importlib.util import find_spec
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+import sympy
+
+import flverify
+from flverify._core.errors import (
+    DomainError,
+    InputError,
+    MissingExtraError,
+    ReadingError,
+    Refusal,
+    ShapeError,
+)
+from flverify._core.scaling import per_client
+from flverify.algorithms import FedAU, FedAvg, Focus, GradientDescent, Scaffold
+from flverify.algorithms._algorithm import Algorithm, Clients, Numbers, Server
+from flverify.engines.simulate import _blocks, simulate
+from flverify.engines.simulate._literal import Literal
+from flverify.engines.simulate._step_polynomial import StepPolynomial
+from flverify.engines.trajectories import Trajectories
+from flverify.participation import Bernoulli, ExplicitLaw, Full, UniformCohort
+from flverify.problems import Quadratics
+from flverify.problems._problem import Problem
+from flverify.reference import focus
+
+METHODS = ("literal", "affine", "compiled")
+WITH_KERNELS = pytest.mark.skipif(find_spec("numba") is None, reason="needs numba")
+
+
+def line():
+    """f_1 = x^2/2 - x, f_2 = 3x^2/2 - x, minimiser of the mean 1/2."""
+    return Quadratics([[[1]], [[3]]], [[1], [1]])
+
+
+def pairs(n_clients=4, dim=5, seed=3):
+    draw = np.random.default_rng(seed)
+    factors = draw.standard_normal((n_clients, dim + 2, dim))
+    hessians = np.einsum("nki,nkj->nij", factors, factors) / 4
+    return Quadratics(hessians, draw.standard_normal((n_clients, dim)))
+
+
+# --- numbers by hand
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_gradient_descent_on_the_line(method):
+    # x+ = x - (4x - 2)/8 = x/2 + 1/4: 0, 1/4, 3/8, 7/16
+    got = simulate(
+        line(),
+        GradientDescent(step_size="1/8"),
+        Full(2),
+        rounds=3,
+        runs=2,
+        seed=0,
+        method=method,
+        keep_models=True,
+    )
+    assert got.models[..., 0].tolist() == [[0, 0.25, 0.375, 0.4375]] * 2
+    assert got.errors.tolist() == [[0.25, 0.0625, 0.015625, 0.00390625]] * 2
+    assert got.final_models.tolist() == [[0.4375], [0.4375]]
+    assert (got.method, got.seed, got.step_sizes) == (method, 0, None)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_fedavg_with_one_certain_participant(method):
+    # only client 2: x <- x - (3x - 1)/4 twice a round: 0 -> 1/4 -> 5/16
+    law = ExplicitLaw({(1,): 1}, 2)
+    fedavg = FedAvg(step_size="1/4", local_steps=2)
+    got = simulate(line(), fedavg, law, rounds=1, runs=1, seed=0, method=method)
+    assert got.final_models.tolist() == [[0.3125]]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_an_empty_round_keeps_the_model(method):
+    law = ExplicitLaw({(): 1}, 2)
+    fedavg = FedAvg(step_size="1/4")
+    got = simulate(
+        line(), fedavg, law, rounds=2, runs=1, seed=0, start=[2], method=method
+    )
+    assert got.errors.tolist() == [[2.25] * 3]
+
+
+def test_fedau_waits_by_hand():
+    # client 1 alone in every round: weight 1, x <- x - (x - 1)/8: 0, 1/8, 15/64
+    law = ExplicitLaw({(0,): 1}, 2)
+    got = simulate(
+        line(),
+        FedAU(step_size="1/4"),
+        law,
+        rounds=2,
+        runs=1,
+        seed=0,
+        keep_models=True,
+    )
+    assert got.models[0, :, 0].tolist() == [0, 0.125, 0.234375]
+
+
+def test_the_package_exports_it():
+    assert flverify.simulate is simulate
+
+
+# --- sweeps, schedules, shapes
+
+
+def test_a_sweep_has_a_leading_axis_and_common_draws():
+    law, steps = Bernoulli([0.5] * 4), [0.1, 0.01, 0.1]
+    got = simulate(
+        pairs(),
+        Focus(step_size=1, local_steps=2),
+        law,
+        rounds=6,
+        runs=5,
+        seed=2,
+        step_sizes=steps,
+        keep_models=True,
+    )
+    assert got.errors.shape == (3, 5, 7)
+    assert got.models.shape == (3, 5, 7, 5)
+    assert got.final_models.shape == (3, 5, 5)
+    assert got.step_sizes.tolist() == steps
+    assert got.errors[0].tolist() == got.errors[2].tolist()
+    assert (got.errors[0, :, -1] != got.errors[1, :, -1]).all()
+
+
+def test_a_constant_schedule_is_a_fixed_step_size():
+    law, algorithm = UniformCohort(4, 2), Scaffold(step_size="1/8", local_steps=2)
+    fixed = simulate(pairs(), algorithm, law, rounds=5, runs=3, seed=1)
+    other = Scaffold(step_size=7, local_steps=2)
+    got = simulate(pairs(), other, law, rounds=5, runs=3, seed=1, schedule=["1/8"] * 5)
+    assert got.errors == pytest.approx(fixed.errors, rel=1e-12)
+    assert got.schedule.tolist() == [0.125] * 5
+
+
+def test_two_steps_of_a_schedule_by_hand():
+    # steps 1/8 then 1/4: 0 -> 1/4 -> 1/4 - (1 - 2)/4 = 1/2
+    descent = GradientDescent(step_size=1)
+    got = simulate(
+        line(), descent, Full(2), rounds=2, runs=1, seed=0, schedule=["1/8", "1/4"]
+    )
+    assert got.errors.tolist() == [[0.25, 0.0625, 0.0]]
+
+
+def test_errors_are_squared_distances_of_the_models():
+    problem = pairs()
+    got = simulate(
+        problem,
+        FedAvg(step_size=0.1),
+        Bernoulli([0.5] * 4),
+        rounds=4,
+        runs=3,
+        seed=1,
+        keep_models=True,
+    )
+    apart = ((got.models - problem.minimiser()) ** 2).sum(axis=-1)
+    assert got.errors == pytest.approx(apart, rel=1e-12)
+    assert got.final_models.tolist() == got.models[:, -1].tolist()
+
+
+def test_models_are_not_kept_unless_asked_for():
+    law = Full(2)
+    got = simulate(line(), FedAvg(step_size="1/8"), law, rounds=1, runs=1, seed=0)
+    assert got.models is None
+
+
+# --- the same seed gives the same bits
+
+
+@pytest.mark.parametrize("algorithm", [FedAvg(0.05, 3), Focus(0.05, 3), FedAU(0.05)])
+def test_bits_do_not_depend_on_threads_or_chunks(monkeypatch, algorithm):
+    law, problem = Bernoulli([0.3, 0.5, 0.7, 0.2]), pairs()
+    monkeypatch.setattr(_blocks, "rows_per_block", lambda *_: 64)
+
+    def errors(threads=1):
+        return simulate(
+            problem, algorithm, law, rounds=130, runs=200, seed=9, threads=threads
+        ).errors
+
+    one = errors()
+    assert errors(threads=2).tobytes() == one.tobytes()
+    monkeypatch.setattr(_blocks, "MASK_BYTES", 1)  # 64 rounds of masks at a time
+    assert errors(threads=2).tobytes() == one.tobytes()
+    assert errors().tobytes() == one.tobytes()
+
+
+def test_another_seed_gives_other_runs():
+    law, algorithm = Bernoulli([0.5] * 4), FedAvg(step_size=0.1)
+    first, second = (
+        simulate(pairs(), algorithm, law, rounds=5, runs=4, seed=s) for s in (1, 2)
+    )
+    assert (first.errors[:, -1] != second.errors[:, -1]).any()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_run_k_does_not_depend_on_the_number_of_runs(monkeypatch, method):
+    law, algorithm = Bernoulli([0.5] * 4), FedAvg(step_size=0.1, local_steps=2)
+    monkeypatch.setattr(_blocks, "rows_per_block", lambda *_: 64)
+    many, few = (
+        simulate(pairs(), algorithm, law, rounds=9, runs=n, seed=1, method=method)
+        for n in (150, 70)
+    )
+    assert few.errors == pytest.approx(many.errors[:70], rel=1e-12)
+
+
+# --- the kernels of the extra `fast`
+
+
+@WITH_KERNELS
+@pytest.mark.parametrize(
+    "algorithm",
+    [FedAvg(0.05, 3), GradientDescent(0.02), Focus(0.05, 3), Scaffold(0.05, 2)],
+)
+@pytest.mark.parametrize("method", ["affine", "compiled"])
+def test_kernels_compute_what_numpy_does(algorithm, method):
+    law, problem = Bernoulli([0.3, 0.5, 0.7, 0.2]), pairs()
+
+    def errors(fast, **settings):
+        settings = {"rounds": 8, "runs": 5, "seed": 4, "method": method} | settings
+        got = simulate(problem, algorithm, law, fast=fast, **settings)
+        return got if isinstance(got, Refusal) else got.errors
+
+    steps, schedule = [0.05, 0.02, 0.01], [0.05 / (1 + r) for r in range(8)]
+    for settings in ({}, {"step_sizes": steps}, {"schedule": schedule}):
+        numpy, numba = errors(False, **settings), errors(True, **settings)
+        if isinstance(numpy, Refusal):
+            assert numba == numpy
+        else:
+            assert numba == pytest.approx(numpy, rel=1e-11)
+
+
+def test_kernels_without_numba_are_a_missing_extra(monkeypatch):
+    monkeypatch.setattr("flverify.engines.simulate._simulate.find_spec", {}.get)
+    law, algorithm = Full(2), FedAvg(step_size="1/8")
+    with pytest.raises(MissingExtraError, match=r"flverify\[fast\]"):
+        simulate(line(), algorithm, law, rounds=1, runs=1, seed=0, fast=True)
+    got = simulate(line(), algorithm, law, rounds=1, runs=1, seed=0)
+    assert isinstance(got, Trajectories)
+
+
+# --- divergence is data
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_divergence_is_infinite_and_silent(method):
+    law, algorithm = Bernoulli([0.5] * 4), FedAvg(step_size=1e30, local_steps=3)
+    got = simulate(pairs(), algorithm, law, rounds=30, runs=3, seed=0, method=method)
+    assert (got.errors[:, -1] == np.inf).all()
+    assert not np.isnan(got.errors).any()
+    assert got.mean()[-1] == np.inf
+
+
+# --- refusals
+
+
+def refused(algorithm, method, problem=None, **settings):
+    problem = line() if problem is None else problem
+    got = simulate(
+        problem,
+        algorithm,
+        Full(2),
+        rounds=2,
+        runs=1,
+        seed=0,
+        method=method,
+        **settings,
+    )
+    assert isinstance(got, Refusal)
+    assert got.engine == "simulate"
+    return got.reason
+
+
+def test_refusals_say_why():
+    fedavg = FedAvg(step_size="1/8")
+    assert "slots" in refused(Focus(step_size="1/8"), "affine")
+    assert "schedule" in refused(fedavg, "affine", schedule=["1/8", "1/9"])
+    assert "numbers per client" in refused(FedAU(step_size="1/8"), "compiled")
+    assert "quadratic" in refused(fedavg, "compiled", Cosh())
+    assert "quadratic" in refused(fedavg, "affine", Cosh())
+
+
+def test_auto_takes_the_fastest_that_accepts():
+    def used(algorithm, **settings):
+        settings = {"rounds": 10, "runs": 10, "seed": 0} | settings
+        return simulate(line(), algorithm, Full(2), **settings).method
+
+    assert used(FedAvg(step_size="1/8")) == "affine"
+    assert used(FedAvg(step_size="1/8"), rounds=1, runs=1) == "compiled"
+    assert used(FedAvg(step_size="1/8"), schedule=[0.1] * 10) == "compiled"
+    assert used(Focus(step_size="1/8")) == "compiled"
+    assert used(FedAU(step_size="1/8")) == "literal"
+
+
+# --- problems that are not quadratic
+
+
+@dataclass(frozen=True)
+class Cosh(Problem):
+    """f_i(x) = sum cosh(x - i): gradient sinh(x - i), minimiser of the mean 1/2."""
+
+    n_clients: int = 2
+    dim: int = 3
+    exact: bool = False
+
+    def gradient(self, client, point):
+        return np.sinh(point - client)
+
+    def value(self, client, point):
+        return np.cosh(point - client).sum()
+
+    def minimiser(self):
+        return np.full(3, 0.5)
+
+
+def test_a_problem_that_is_not_quadratic_runs_in_the_plain_basis():
+    law, step, start = Bernoulli([0.5, 0.7]), 0.1, [0.3, -1.0, 2.0]
+    got = simulate(
+        Cosh(),
+        Focus(step_size=step, local_steps=2),
+        law,
+        rounds=7,
+        runs=3,
+        seed=5,
+        start=start,
+    )
+    assert got.method == "literal"
+    for mask, final in zip(law.sample(5, 3, 7), got.final_models, strict=True):
+        models = focus.run(
+            lambda i, x: np.sinh(np.array(x) - i).tolist(),
+            2,
+            start,
+            [np.flatnonzero(row).tolist() for row in mask],
+            step_size=step,
+            local_steps=2,
+        )
+        assert final == pytest.approx(models[-1], rel=1e-12)
+
+
+def test_a_problem_without_minimiser_is_bad_input():
+    class Bare(Problem):
+        n_clients, dim, exact = 2, 1, False
+
+        def gradient(self, *_):
+            return 0.0
+
+        value = gradient
+
+    with pytest.raises(InputError, match="minimiser"):
+        simulate(Bare(), FedAvg(step_size=1), Full(2), rounds=1, runs=1, seed=0)
+
+
+# --- rounds that mix kinds are type errors
+
+
+class OneSlot(NamedTuple):
+    model: Server
+
+
+class Written(Algorithm):
+    """An algorithm whose round is given by a function."""
+
+    State = OneSlot
+
+    def __init__(self, play, begin=None):
+        self.play, self.begin = play, begin
+        self.settle("step_size", Fraction(1, 8))
+
+    def init(self, start, cohort, _):
+        return self.begin(start, cohort) if self.begin else self.State(start)
+
+    def round(self, state, cohort, _):
+        return self.play(state, cohort)
+
+
+MIXED = {
+    "server plus clients": lambda x, c: x + c.pull(x),
+    "clients minus server": lambda x, c: c.sum(c.pull(x) - x),
+    "server times server": lambda x, _: x * x,
+    "server per client": lambda x, _: per_client([1, 2]) * x,
+    "clients times clients": lambda x, c: c.sum(c.pull(x) * c.pull(x)),
+    "pulled clients": lambda x, c: c.pull(c.pull(x)),
+    "broadcast clients": lambda x, c: c.broadcast(c.pull(x)),
+    "mean of a server vector": lambda x, c: c.mean(x, otherwise=x),
+    "everyone of the pulled": lambda x, c: c.everyone(c.pull(x)),
+    "clients as otherwise": lambda x, c: c.mean(c.pull(x), otherwise=c.pull(x)),
+    "selected server": lambda x, c: c.sum(c.select(x, x)),
+    "numbers plus clients": lambda x, c: c.sum(c.numbers(1) + c.pull(x)),
+    "numbers as model": lambda _, c: c.numbers(1),
+    "numbers per client": lambda x, c: c.sum(
+        (c.numbers(1) * per_client([1, 2])) * c.pull(x)
+    ),
+    "clients as model": lambda x, c: c.pull(x),
+}
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_mixing_kinds_is_a_reading_error(name):
+    algorithm = Written(lambda s, c: OneSlot(MIXED[name](s.model, c)))
+    with pytest.raises(ReadingError):
+        simulate(line(), algorithm, Full(2), rounds=1, runs=1, seed=0, method="literal")
+
+
+def test_init_must_not_ask_who_participates():
+    algorithm = Written(lambda s, _: s, lambda x, c: OneSlot(c.sum(c.pull(x))))
+    with pytest.raises(ReadingError, match="no round has been drawn"):
+        simulate(line(), algorithm, Full(2), rounds=1, runs=1, seed=0, method="literal")
+
+
+# --- slots that read one another while they are renewed
+
+
+class TwoStacks(NamedTuple):
+    model: Server
+    first: Clients
+    second: Clients
+
+
+def crossed(renew):
+    """Play a round on two client slots, literally and as a plain recursion."""
+
+    class Crossed(Written):
+        State = TwoStacks
+
+    def begin(start, cohort):
+        here = cohort.broadcast(start)
+        return TwoStacks(start, here, 2 * here)
+
+    def play(state, cohort):
+        here = cohort.pull(state.model)
+        first, second = renew(cohort, here, state.first, state.second)
+        total = cohort.sum(state.first) + cohort.sum(3 * state.second)
+        model = 0.5 * state.model + 0.125 * total
+        return TwoStacks(model, first, second)
+
+    law, problem = Bernoulli([0.5, 0.4, 0.6, 0.5]), pairs()
+    got = simulate(
+        problem,
+        Crossed(play, begin),
+        law,
+        rounds=6,
+        runs=3,
+        seed=8,
+        start=[1, 2, 3, 4, 5],
+        method="literal",
+    )
+    for mask, final in zip(law.sample(8, 3, 6), got.final_models, strict=True):
+        x = np.array([1.0, 2, 3, 4, 5])
+        a, b = np.tile(x, (4, 1)), np.tile(2 * x, (4, 1))
+        for here in mask:
+            cohort = PlainCohort(here)
+            first, second = renew(cohort, np.tile(x, (4, 1)), a, b)
+            x = 0.5 * x + 0.125 * (a[here].sum(axis=0) + 3 * b[here].sum(axis=0))
+            a, b = first, second
+        assert final == pytest.approx(x, rel=1e-12)
+
+
+class PlainCohort:
+    def __init__(self, here):
+        self.here = here
+
+    def select(self, new, old):
+        return np.where(self.here[:, None], new, old)
+
+
+RENEWALS = {
+    "swap at participants": lambda c, _x, a, b: (c.select(b, a), c.select(a, b)),
+    "swap everywhere": lambda _c, _x, a, b: (b, a),
+    "one is a copy of the other": lambda c, x, a, _b: (c.select(x, a), a),
+    "copied before it is renewed": lambda c, x, a, _b: (a, c.select(x, a)),
+    "both from the first": lambda c, x, a, b: (c.select(x, a), c.select(b + x, a)),
+    "twice": lambda c, x, a, b: (c.select(x, c.select(b, a)), c.select(a - b, b)),
+    "scaled alias": lambda c, x, a, _b: (c.select(x, a), 0.5 * a),
+    "select against a scaled stack": lambda c, x, a, b: (
+        c.select(x + a, 0.5 * a),
+        c.select(per_client_twice(x), b),
+    ),
+    "unchanged": lambda _c, _x, a, b: (a, b),
+}
+
+
+def per_client_twice(stack):
+    if isinstance(stack, np.ndarray):
+        return np.arange(4)[:, None] * stack
+    return per_client([0, 1, 2, 3]) * stack
+
+
+@pytest.mark.parametrize("name", RENEWALS)
+def test_slots_are_renewed_from_old_values(name):
+    crossed(RENEWALS[name])
+
+
+class Counted(NamedTuple):
+    model: Server
+    seen: Numbers
+
+
+def test_numbers_count_participation():
+    class Counting(Written):
+        State = Counted
+
+    def play(state, cohort):
+        seen = cohort.select(state.seen + cohort.numbers(1), state.seen)
+        once = cohort.equal(seen, 1)
+        here = cohort.pull(state.model)
+        return Counted(cohort.weighted_mean(once * here, seen, state.model), seen)
+
+    algorithm = Counting(play, lambda x, c: Counted(x, c.numbers(0)))
+    # round 1: (1 * 2 + 1 * 2)/(1 + 1) = 2; round 2: nobody is there for the first time
+    got = simulate(
+        line(),
+        algorithm,
+        Full(2),
+        rounds=2,
+        runs=1,
+        seed=0,
+        start=[2],
+        method="literal",
+    )
+    assert got.errors.tolist() == [[2.25, 2.25, 0.25]]
+
+
+# --- bad input
+
+
+def attempt(**changes):
+    given = {
+        "problem": line(),
+        "algorithm": FedAvg(step_size="1/8"),
+        "participation": Full(2),
+        "rounds": 2,
+        "runs": 2,
+        "seed": 0,
+    } | changes
+    return simulate(
+        given.pop("problem"),
+        given.pop("algorithm"),
+        given.pop("participation"),
+        **given,
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [
+        ({"rounds": 0}, DomainError),
+        ({"rounds": 2.5}, DomainError),
+        ({"runs": 0}, DomainError),
+        ({"runs": True}, DomainError),
+        ({"seed": -1}, DomainError),
+        ({"threads": 0}, DomainError),
+        ({"method": "quick"}, DomainError),
+        ({"participation": Full(3)}, ShapeError),
+        ({"step_sizes": []}, ShapeError),
+        ({"step_sizes": 0.1}, ShapeError),
+        ({"step_sizes": [0.1, 0]}, DomainError),
+        ({"step_sizes": [0.1, float("nan")]}, DomainError),
+        ({"step_sizes": [sympy.Symbol("h")]}, DomainError),
+        ({"algorithm": FedAvg(step_size=sympy.Symbol("h"))}, DomainError),
+        ({"schedule": [0.1]}, ShapeError),
+        ({"schedule": [0.1, -0.1]}, DomainError),
+        ({"schedule": [0.1] * 2, "step_sizes": [0.1]}, InputError),
+        ({"start": [1, 2]}, ShapeError),
+        ({"start": [True]}, DomainError),
+    ],
+)
+def test_bad_input_says_what_must_hold(changes, error):
+    with pytest.raises(error) as caught:
+        attempt(**changes)
+    assert str(caught.value).count(";") >= 2
+
+
+def test_good_input_passes():
+    assert attempt().errors.shape == (2, 3)
+
+
+# --- pieces
+
+
+def test_layout_covers_every_row_once(monkeypatch):
+    class Small:
+        name, block_bytes, mixes_steps = "literal", 64 * 8, True
+
+    class Fake:
+        start, runs, steps = np.zeros(1), 150, np.ones(3)
+
+    for runs, steps in ((150, 3), (20, 7), (64, 1), (1, 1)):
+        Fake.runs, Fake.steps = runs, np.ones(steps)
+        cells = [
+            (s, r) for b in _blocks.layout(Fake, Small) for s in b.sweep for r in b.runs
+        ]
+        assert sorted(cells) == [(s, r) for s in range(steps) for r in range(runs)]
+
+
+def test_literal_blocks_are_cut_at_the_same_runs_for_any_total():
+    class Fake:
+        start, steps, runs = np.zeros(100), np.ones(1), 1000
+
+    first = _blocks.layout(Fake, Literal())
+    Fake.runs = 2000
+    second = _blocks.layout(Fake, Literal())
+    assert [b.runs for b in first[:-1]] == [b.runs for b in second[: len(first) - 1]]
+
+
+def test_step_polynomials_cancel_exactly():
+    h = StepPolynomial({1: Fraction(1)})
+    tenth = Fraction(1, 10)
+    assert 1 / (10 * h) * h == tenth
+    assert h * tenth - tenth * h == 0
+    assert (1 - h) * (1 + h) == 1 - h * h
+    assert -h + h == 0
+    assert (h / 4).at(np.array([2.0])).tolist() == [0.5]
+    assert (3 / h).at(np.array([2.0, 4.0])).tolist() == [1.5, 0.75]
+    assert h != 1
+    with pytest.raises(ReadingError, match="multiples of the step size"):
+        1 / (1 + h)
+    with pytest.raises(TypeError):
+        h + "1"
