@@ -11,9 +11,9 @@ import numpy as np
 from benchmarks._rows import Row, least, skipped
 from benchmarks._workload import (
     CLIENTS,
+    COHORT,
     DIM,
     FEDAVG,
-    LAW,
     LOCAL_STEPS,
     SAMPLES,
     STEP_SIZE,
@@ -25,7 +25,7 @@ REGULARISATION = 0.01
 
 
 def rows(quick: bool) -> list[Row]:
-    """Time it on full batches in double precision."""
+    """Time it on full batches in double precision, with its own client sampler."""
     if find_spec("fedjax") is None:
         return [skipped(NAME, "FedJAX is not installed")]
     if not hasattr(import_module("jax"), "tree_map"):
@@ -46,28 +46,26 @@ def _fedjax(rounds: int) -> float:
         return 2 * (batch["x"].T @ residual + REGULARISATION * params)
 
     draw = np.random.default_rng(0)
-    data = [
-        fedjax.ClientDataset(
-            {
-                "x": draw.standard_normal((SAMPLES, DIM)),
-                "y": draw.standard_normal(SAMPLES),
-            }
-        )
-        for _ in range(CLIENTS)
-    ]
+    data = {
+        b"%d" % i: {
+            "x": draw.standard_normal((SAMPLES, DIM)),
+            "y": draw.standard_normal(SAMPLES),
+        }
+        for i in range(CLIENTS)
+    }
+    clients = fedjax.InMemoryFederatedData(data)
+    sampler = fedjax.client_samplers.UniformGetClientSampler(clients, COHORT, seed=0)
     algorithm = fedjax.algorithms.fed_avg.federated_averaging(
         gradient,
         fedjax.optimizers.sgd(STEP_SIZE),
         fedjax.optimizers.sgd(1.0),
         fedjax.ShuffleRepeatBatchHParams(batch_size=SAMPLES, num_steps=LOCAL_STEPS),
     )
-    key = jax.random.PRNGKey(0)
 
     def work() -> None:
         state = algorithm.init(jax.numpy.zeros(DIM))
-        for mask in LAW.sample(0, 1, rounds)[0]:
-            present = [(b"%d" % i, data[i], key) for i in np.flatnonzero(mask)]
-            state, _ = algorithm.apply(state, present)
+        for _ in range(rounds):
+            state, _ = algorithm.apply(state, sampler.sample())
         jax.block_until_ready(state.params)
 
     work()  # compiles

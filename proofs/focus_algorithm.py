@@ -106,8 +106,11 @@ def _pushpull_pairs(n: int, c: SimpleNamespace) -> list[judge.Pair]:
     pairs = [
         (f"{n} nodes: x at consensus", R * (common - ETA * 0 * y), common),
         (f"{n} nodes: y at consensus", C * (0 * y + at - at), 0 * y),
-        (f"{n} nodes: tracking", _expanded(ones * C * (y + ahead - at)), ones * (
-            y + ahead - at)),
+        (
+            f"{n} nodes: tracking",
+            _expanded(ones * C * (y + ahead - at)),
+            ones * (y + ahead - at),
+        ),
         (f"{n} nodes: D_k = I", R * (x - ETA * sympy.eye(n) * y), R * (x - ETA * y)),
     ]
     if n == 1:
@@ -360,8 +363,11 @@ def _row_pairs(run: Run, reset: int) -> Iterator[judge.Pair]:
         yield f"{label}: (18)", now.y[0], tidied(old.y[0] + sent)
         for i in range(n):
             if i not in cohort:
-                yield f"{label}: absent {i + 1}", [now.x[i + 1], now.y[i + 1]], [
-                    old.x[i + 1], old.y[i + 1]]
+                yield (
+                    f"{label}: absent {i + 1}",
+                    [now.x[i + 1], now.y[i + 1]],
+                    [old.x[i + 1], old.y[i + 1]],
+                )
                 continue
             step = tidied(old.x[i + 1] - ETA * old.y[i + 1])
             yield f"{label}: (16), (20)", now.x[i + 1], server if begins else step
@@ -439,8 +445,11 @@ def _box_pairs(run: Run, variant: Variant, stored: str) -> Iterator[judge.Pair]:
     box = _any_box(run)
     one, _ = box_round(run, run.cohorts[0], box)
     other, _ = box_round(run, run.cohorts[0], box, variant)
-    yield f"{run}: round", [one.x, one.y, *one.stored], [
-        other.x, other.y, *other.stored]
+    yield (
+        f"{run}: round",
+        [one.x, one.y, *one.stored],
+        [other.x, other.y, *other.stored],
+    )
 
 
 def _stored(run: Run, stored: str) -> tuple[Any, ...]:
@@ -573,9 +582,7 @@ def _closed_lines(variant: Variant, message: int) -> Finding:
             old, new = box.stored[i], after.stored[i]
             first = run.gradient(i, box.x) - old
             pairs.append((f"{run}: y_1 of client {i + 1}", trace[1], first))
-            pairs.append(
-                (f"{run}: message of {i + 1}", message * trace[-1], new - old)
-            )
+            pairs.append((f"{run}: message of {i + 1}", message * trace[-1], new - old))
     return judge.identity(pairs, f"any state; {FORMAL}")
 
 
@@ -604,9 +611,7 @@ def fig3_schedule(c: SimpleNamespace) -> Finding:
             "(ii) evaluations (updates of y) from pull to push": _counted(
                 c, "y", ends=True
             ),
-            "(iii) moves of x by -eta y from pull to push": _counted(
-                c, "x", ends=True
-            ),
+            "(iii) moves of x by -eta y from pull to push": _counted(c, "x", ends=True),
         }
     )
 
@@ -682,7 +687,9 @@ def delayed(c: SimpleNamespace) -> Finding:
     }
     return judge.readings(
         {
-            f"{when}; {how}": judge.all_of({"sum": sums[when], "convergence": steps[how]})
+            f"{when}; {how}": judge.all_of(
+                {"sum": sums[when], "convergence": steps[how]}
+            )
             for when, how in product(sums, steps)
         }
     )

@@ -55,7 +55,7 @@ def environment(**extra):
 
 def python(code, *arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **extra):
     """Start our own interpreter on some code."""
-    return subprocess.Popen( - our own interpreter, our own code
+    return subprocess.Popen(
         [sys.executable, "-c", code, *map(str, arguments)],
         stdout=stdout,
         stderr=stderr,

@@ -1,91 +1,13 @@
-"""FOCUS as matrix recursions and as its box, row by row as printed.
-
-The recursions are (13)-(14) of the FOCUS paper and their switched form (65)-(66). As
-for FedAvg they run on rational quadratics, where a difference is a counterexample,
-and on formal gradients, names without a formula, where agreement holds for every
-differentiable f_i in any dimension.
-"""
+"""FOCUS as a matrix recursion, (13)-(14) and its switched form (65)-(66), literally."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from fractions import Fraction
-from functools import cached_property
-from itertools import combinations, product
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import sympy
-
 from flverify._core.exact import Array
+from flverify.claims.focus_runs import Cohort, Run, column, tidy
 from flverify.mixing import pull_matrix, push_matrix
-from flverify.reference import focus
-
-Cohort = frozenset[int]
-
-CURVATURES = tuple(map(Fraction, (1, 3, 2)))
-MINIMISERS = tuple(map(Fraction, (2, -1, 5)))
-STEP = Fraction(1, 8)
-START = Fraction(4)
-
-
-@dataclass(frozen=True)
-class Run:
-    """Data of one run with scalar models.
-
-    Parameters
-    ----------
-    gradient : callable
-        `gradient(i, model)` of client i, counted from 0.
-    cohorts : tuple of frozenset
-        One more than there are rounds: a recursion may look ahead.
-    n_clients, local_steps : int
-        N and tau.
-    step_size, start : number or symbol
-        eta, and the server model at the start.
-    client_starts : tuple
-        Client rows of x at the start, "which can be any values".
-    """
-
-    gradient: Callable[[int, Any], Any]
-    cohorts: tuple[Cohort, ...]
-    n_clients: int
-    local_steps: int
-    step_size: Any
-    start: Any
-    client_starts: tuple[Any, ...]
-
-    @property
-    def rounds(self) -> int:
-        """Number of rounds that are compared."""
-        return len(self.cohorts) - 1
-
-    @cached_property
-    def box(self) -> list[Any]:
-        """Server models x_0, x_1, ... of Algorithm 1, by the plain loop."""
-        models = focus.run(
-            lambda i, point: [self.gradient(i, point[0])],
-            self.n_clients,
-            [self.start],
-            self.cohorts[:-1],
-            step_size=self.step_size,
-            local_steps=self.local_steps,
-        )
-        return [tidied(model[0]) for model in models]
-
-    def cohort(self, r: int) -> Cohort:
-        """S_r, empty outside the listed rounds."""
-        return self.cohorts[r] if 0 <= r < len(self.cohorts) else frozenset()
-
-    def stacked_gradient(self, models: Array) -> Array:
-        """Return [0; grad f_1(x_1); ...; grad f_N(x_N)] for the rows x_0, ..., x_N."""
-        rows = [self.gradient(i, model) for i, model in enumerate(models[1:])]
-        return column([0, *rows])
-
-    def __str__(self) -> str:
-        sets = [sorted(i + 1 for i in s) for s in self.cohorts[:-1]]
-        return f"N = {self.n_clients}, tau = {self.local_steps}, cohorts {sets}"
 
 
 @dataclass(frozen=True)
@@ -126,6 +48,10 @@ class Reading:
         return run.cohort((k - self.range_from) // run.local_steps)
 
 
+PLAIN = Reading("plain", "end", range_from=1, first=1)  # the placings that work,
+SWITCHED = Reading("switched", "end", range_from=0, first=0)  # see eq13_14.matrixform
+
+
 @dataclass(frozen=True)
 class Stack:
     """x_k, y_k and the x of the iteration before, rows 0 (server) to N."""
@@ -136,13 +62,13 @@ class Stack:
 
 
 def initial(run: Run) -> Stack:
-    """x_0 with any rows, x_{-1} = x_0 and y_0 = grad f(x_0)."""
+    """Return x_0 with any rows, x_{-1} = x_0 and y_0 = grad f(x_0)."""
     x = column([run.start, *run.client_starts])
     return Stack(x, run.stacked_gradient(x), x)
 
 
 def iterate(run: Run, reading: Reading, k: int, old: Stack) -> Stack:
-    """One iteration of (13)-(14) or of (65)-(66), with the matrices of (4)."""
+    """Return the stack after iteration k, with R(S) and C(S) as in (4)."""
     n = run.n_clients
     pulled, pushed = reading.pulls(run, k), reading.pushes(run, k)
     none: Cohort = frozenset()
@@ -161,13 +87,16 @@ def iterate(run: Run, reading: Reading, k: int, old: Stack) -> Stack:
 
 
 def server_models(run: Run, reading: Reading) -> list[Any]:
-    """Server models x_0, x_1, ... of a recursion: its row 0 after each server step.
+    """Return row 0 after each server step: x_0, x_1, ... of the box, if all is well.
 
     Examples
     --------
+    >>> from flverify.claims.focus_runs import rational_runs
     >>> run = next(rational_runs())
-    >>> server_models(run, Reading("switched")) == run.box
+    >>> server_models(run, SWITCHED) == run.box == again(run, SWITCHED)
     True
+    >>> server_models(run, Reading()) == run.box
+    False
     """
     now, models = initial(run), _unmoved(run, reading)
     for k in range(reading.first, run.rounds * run.local_steps + 2):
@@ -186,14 +115,12 @@ def again(run: Run, reading: Reading) -> list[Any]:
     for k in range(reading.first, run.rounds * run.local_steps + 2):
         if reading.form == "plain":
             x, before = _moved(run, reading, k, x, y), x
-        change = [
-            run.gradient(i, x[i + 1]) - run.gradient(i, before[i + 1]) for i in nodes
-        ]
-        y = [y[0], *(y[i + 1] + change[i] for i in nodes)]
+        for i in nodes:
+            y[i + 1] += run.gradient(i, x[i + 1]) - run.gradient(i, before[i + 1])
         pushed = reading.pushes(run, k)
-        for i in sorted(run.cohort(pushed)) if pushed is not None else []:
+        for i in run.cohort(pushed) if pushed is not None else ():
             y[0], y[i + 1] = y[0] + y[i + 1], 0
-        if reading.form != "plain":
+        if reading.form == "switched":
             x, before = _moved(run, reading, k, x, y), x
         if reading.pulls(run, k) is not None and len(models) <= run.rounds:
             models.append(x[0])
@@ -210,8 +137,7 @@ def _moved(
 ) -> list[Any]:
     out, pulled = list(x), reading.pulls(run, k)
     for i in reading.moving(run, k):
-        if i < run.n_clients:
-            out[i + 1] = x[i + 1] - run.step_size * y[i + 1]
+        out[i + 1] = x[i + 1] - run.step_size * y[i + 1]
     if pulled is not None:
         out[0] = x[0] - run.step_size * y[0]
         for i in run.cohort(pulled):
@@ -219,159 +145,5 @@ def _moved(
     return out
 
 
-@dataclass(frozen=True)
-class Box:
-    """State of Algorithm 1: x_r, y_r, the stored gradients, the last client points."""
-
-    x: Any
-    y: Any
-    stored: tuple[Any, ...]
-    points: tuple[Any, ...]
-
-
-@dataclass(frozen=True)
-class Variant:
-    """Readings of the lines of Algorithm 1.
-
-    Parameters
-    ----------
-    line_9 : {"t", "k"}
-        x_{k,i} as x_{t,i}, or as row k of the recursion, k = r tau + t, which the
-        dictionary x_{k+1,i} -> x_{t,i} makes x_{t-1,i}.
-    stored_at : {"tau - 1", "tau"}
-        Point of the gradient that is stored at the end of a round.
-    """
-
-    line_9: str = "t"
-    stored_at: str = "tau - 1"
-
-
-def box_round(
-    run: Run, cohort: Cohort, old: Box, variant: Variant | None = None
-) -> tuple[Box, dict[int, list[Any]]]:
-    """Lines 4-13 of Algorithm 1 from any state; also y_{0,i}, ..., y_{tau,i}."""
-    lines = variant or Variant()
-    stored, points, traces = list(old.stored), list(old.points), {}
-    for i in sorted(cohort):
-        x, before, y = old.x, old.points[i], [0]
-        memory = old.stored[i]
-        for _ in range(run.local_steps):
-            fresh = run.gradient(i, x)
-            y.append(tidied(y[-1] + fresh - memory))
-            base = x if lines.line_9 == "t" else before
-            memory, points[i] = fresh, x
-            x, before = tidied(base - run.step_size * y[-1]), x
-        last = lines.stored_at == "tau - 1"
-        stored[i] = memory if last else run.gradient(i, x)
-        traces[i] = y
-    y_new = tidied(old.y + sum(trace[-1] for trace in traces.values()))
-    x_new = tidied(old.x - run.step_size * y_new)
-    return Box(x_new, y_new, tuple(stored), tuple(points)), traces
-
-
-def box_states(run: Run, start: Box, variant: Variant | None = None) -> list[Box]:
-    """States of Algorithm 1 before the first round and after each.
-
-    Examples
-    --------
-    >>> run = next(rational_runs())
-    >>> nothing = Box(run.start, 0, (0,) * run.n_clients, run.client_starts)
-    >>> [state.x for state in box_states(run, nothing)] == run.box
-    True
-    """
-    states = [start]
-    for cohort in run.cohorts[:-1]:
-        states.append(box_round(run, cohort, states[-1], variant)[0])
-    return states
-
-
-def closed_form(
-    run: Run, stored: Sequence[Fraction], tracker: Fraction
-) -> tuple[list[Fraction], list[Fraction], list[list[Fraction]]]:
-    """x_r, y_r and stored gradients of Algorithm 1 on `rational_runs`: for rechecks.
-
-    With stored gradient g the local steps x <- x - eta (h (x - b) - g) contract to
-    b + g/h, so the last evaluation is at b + g/h + (1 - eta h)^(tau-1) (x_r - b - g/h).
-    """
-    x, y, g = run.start, tracker, list(stored)
-    models, trackers, tables = [x], [y], [list(g)]
-    for cohort in run.cohorts[:-1]:
-        for i in cohort:
-            h = CURVATURES[i]
-            rest = MINIMISERS[i] + g[i] / h
-            kept = (1 - run.step_size * h) ** (run.local_steps - 1)
-            fresh = h * (rest + kept * (x - rest) - MINIMISERS[i])
-            y, g[i] = y + fresh - g[i], fresh
-        x = x - run.step_size * y
-        models.append(x)
-        trackers.append(y)
-        tables.append(list(g))
-    return models, trackers, tables
-
-
-def rational_runs() -> Iterator[Run]:
-    """List runs on f_i = h_i (x - b_i)^2 / 2 with N <= 2, small ones first."""
-
-    def gradient(i: int, model: Fraction) -> Fraction:
-        return CURVATURES[i] * (model - MINIMISERS[i])
-
-    for n, tau in product((1, 2), (2, 1, 3, 5)):
-        starts = tuple(Fraction(7 + i) for i in range(n))
-        for cohorts in _sequences(n):
-            yield Run(gradient, cohorts, n, tau, STEP, START, starts)
-
-
-def formal_rounds() -> Iterator[Run]:
-    """List runs of one round, N and tau <= 3, every cohort, on formal gradients.
-
-    Their first cohort is the round's, the second the next one's. Whatever holds from
-    any state of such a round holds, by induction, in every round.
-    """
-    step, start, *starts = sympy.symbols("eta x0 z1:4")
-    names = [sympy.Function(f"g{i}") for i in (1, 2, 3)]
-
-    def gradient(i: int, model: Any) -> Any:
-        return names[i](sympy.expand(model))
-
-    for n, tau in product((1, 2, 3), (1, 2, 3)):
-        for cohort in subsets(n):
-            after = (cohort, frozenset(range(n)) - cohort)
-            yield Run(gradient, after, n, tau, step, start, tuple(starts[:n]))
-
-
-def later(run: Run) -> Run:
-    """The same round as round 1, after a round 0 of nobody."""
-    return replace(run, cohorts=(frozenset(), *run.cohorts))
-
-
-def subsets(n: int) -> list[Cohort]:
-    """Every cohort of n clients, the empty one too."""
-    return [frozenset(s) for m in range(n + 1) for s in combinations(range(n), m)]
-
-
-def _sequences(n: int) -> Iterator[tuple[Cohort, ...]]:
-    """Two rounds of any cohorts, and a third cohort unlike the second."""
-    sets = subsets(n)
-    for first, second in product(reversed(sets), repeat=2):
-        yield first, second, sets[(sets.index(second) + 1) % len(sets)]
-
-
 def _divides(tau: int, k: int) -> bool:
     return k >= 0 and k % tau == 0
-
-
-def column(values: Sequence[Any]) -> Array:
-    """Stack scalars of any kind."""
-    out = np.empty(len(values), dtype=object)
-    out[:] = list(values)
-    return out
-
-
-def tidy(values: Array) -> Array:
-    """Expand every row, so that equal formulas are equal objects."""
-    return column([tidied(v) for v in values])
-
-
-def tidied(value: Any) -> Any:
-    """Expand a formula; numbers stay as they are."""
-    return sympy.expand(value) if isinstance(value, sympy.Expr) else value

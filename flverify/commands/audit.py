@@ -15,6 +15,7 @@ from flverify.report import console
 from flverify.report.claims import count_line, counts, verdict_table
 from flverify.report.envelope import envelope
 from flverify.report.files import require_writable, write_whole
+from flverify.report.summary import renew_readme
 
 Entries: TypeAlias = dict[str, ledger.Entry]
 
@@ -106,6 +107,8 @@ def _update(
     for group, part, entries in zip(chosen, parts, expected, strict=True):
         found = {one.claim.id: ledger.entry(one) for one in part}
         ledger.write(group.path, {**entries, **found})
+        if not group.own:
+            renew_readme(group.path, {**entries, **found})
 
 
 def _json(

@@ -22,7 +22,6 @@ from flverify.engines.arithmetic import FLOAT, RATIONAL
 from flverify.engines.lower import ALWAYS, Layout, Lowering, dense, lower
 from flverify.engines.moments import _system
 from flverify.engines.moments._large import LargeMoments
-from flverify.engines.moments._messages import message_system
 from flverify.engines.trace import trace
 from flverify.participation import (
     AllOrNothing,
@@ -262,7 +261,7 @@ def test_floats_large_and_small_equal_rationals(law, algorithm):
     exact = moments(PLANE, algorithm, law)
     inexact = dataclasses.replace(algorithm, step_size=float(algorithm.step_size))
     small = moments(floated(PLANE), inexact, law)
-    large = LargeMoments(message_system(floated(PLANE), inexact, law))
+    large = LargeMoments(floated(PLANE), inexact, law)
     rate = float(exact.mean_square_rate)
     low, high = exact.mean_square_rate_interval
     assert low <= exact.mean_square_rate <= high

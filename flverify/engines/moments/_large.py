@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
@@ -18,7 +19,7 @@ from scipy.sparse.linalg import LinearOperator, gmres
 
 from flverify._core.errors import RefusedError
 from flverify._core.exact import Array
-from flverify.engines.moments._messages import MessageSystem
+from flverify.engines.moments._messages import MessageSystem, message_system
 from flverify.engines.moments._perron import MessageMap, perron
 from flverify.engines.moments._spectrum import Spectrum
 from flverify.engines.moments._thin import Thin, entire, thin
@@ -30,8 +31,20 @@ ABOVE = 1e-6  # how far above the rate, relatively, the enclosure looks
 class LargeMoments:
     """Rates, fixed point and error curve of a large traced float system."""
 
-    system: MessageSystem
+    problem: Any
+    algorithm: Any
+    participation: Any
     exact = False
+
+    @cached_property
+    def system(self) -> MessageSystem:
+        """The system without redundant slots, for rates and fixed points."""
+        return message_system(self.problem, self.algorithm, self.participation)
+
+    @cached_property
+    def _plain(self) -> MessageSystem:
+        """The system with every slot, for curves."""
+        return message_system(self.problem, self.algorithm, self.participation, False)
 
     @cached_property
     def _thin(self) -> Thin:
@@ -122,20 +135,18 @@ class LargeMoments:
 
     def error_curve(self, start: Array, optimum: Array, rounds: int) -> list[float]:
         """E|x_r - optimum|^2 for r = 0, ..., rounds."""
-        second = self._start(start)
+        state = self._plain.start @ np.append(start, 1.0)
+        second = np.outer(state, state)
         curve = [self._error(second, optimum)]
         for _ in range(rounds):
-            second = self.system.apply(second)
+            second = self._plain.apply(second)
             curve.append(self._error(second, optimum))
         return curve
 
-    def _start(self, start: Array) -> Array:
-        state = self.system.start @ np.append(start, 1.0)
-        return np.outer(state, state)
-
     def _error(self, second: Array, optimum: Array) -> float:
-        spread = np.trace(second[self._model, self._model])
-        cross = optimum @ second[self._model, -1]
+        place = self._plain.layout.places["server", "model", -1]
+        spread = np.trace(second[place, place])
+        cross = optimum @ second[place, -1]
         error = float(spread - 2 * cross + optimum @ optimum)
         return max(error, 0.0)  # rounding may dip below
 

@@ -106,14 +106,39 @@ class MessageSystem:
         half = self._mean_times(second)
         out = self._mean_times(np.ascontiguousarray(half.T))
         heard = [self._hear(message, second) for message in self.messages]
-        for i, one in enumerate(self.messages):
-            for j in self._partners(i):
-                spoken = self._hear(self.messages[j], heard[i].T).T
-                self._speak(out, one, self.messages[j], self.covariance[i, j] * spoken)
+        if self.independent:
+            for k, message in enumerate(self.messages):
+                middle = self.covariance[k, k] * self._hear(message, heard[k].T)
+                self._speak(out, message, middle)
+        elif heard:
+            self._speak_together(out, np.concatenate(heard))
         return (out + out.T) / 2
 
-    def _partners(self, i: int) -> list[int]:
-        return [int(j) for j in np.flatnonzero(self.covariance[i])]
+    @cached_property
+    def _weight(self) -> Array:
+        """Covariance of the features of any two message coordinates."""
+        owner = np.repeat(
+            np.arange(len(self.messages)), [m.width for m in self.messages]
+        )
+        return np.asarray(self.covariance[np.ix_(owner, owner)])
+
+    def _speak_together(self, out: Array, heard: Array) -> None:
+        """Add E (K o C P C') E' for messages that are all correlated."""
+        across = np.ascontiguousarray(heard.T)
+        middle = np.concatenate([self._hear(m, across) for m in self.messages])
+        pushed = self._say(self._weight * middle)
+        out += self._say(np.ascontiguousarray(pushed.T))
+
+    def _say(self, values: Array) -> Array:
+        """E times stacked messages."""
+        out = np.zeros((self.size, values.shape[1]))
+        first = 0
+        for message in self.messages:
+            part = values[first : first + message.width]
+            for row, left in message.rows.items():
+                out[self.layout.places[row]] += left @ part
+            first += message.width
+        return out
 
     def _mean_times(self, values: Array) -> Array:
         places = self.layout.places
@@ -128,16 +153,21 @@ class MessageSystem:
         parts = [part @ values[places[b]] for b, part in message.columns.items()]
         return np.asarray(sum(parts[1:], start=parts[0]))
 
-    def _speak(self, out: Array, one: Message, other: Message, middle: Array) -> None:
+    def _speak(self, out: Array, message: Message, middle: Array) -> None:
         places = self.layout.places
-        for row, left in one.rows.items():
+        for row, left in message.rows.items():
             part = left @ middle
-            for column, right in other.rows.items():
+            for column, right in message.rows.items():
                 out[places[row], places[column]] += part @ right.T
 
 
-def message_system(problem: Any, algorithm: Any, participation: Any) -> MessageSystem:
-    """Lower a traced round to messages, conserved server slots eliminated.
+def message_system(
+    problem: Any, algorithm: Any, participation: Any, minimal: bool = True
+) -> MessageSystem:
+    """Lower a traced round to messages.
+
+    A minimal system eliminates server slots that a conserved quantity expresses, which
+    rates need; with all slots kept the blocks are fewer, which curves are faster on.
 
     Raises
     ------
@@ -148,7 +178,7 @@ def message_system(problem: Any, algorithm: Any, participation: Any) -> MessageS
     linear = np.asarray(problem.linear, dtype=np.float64)
     n_clients, dim = linear.shape
     traced = trace(algorithm, n_clients)
-    gone = redundant(algorithm, n_clients)
+    gone = redundant(algorithm, n_clients) if minimal else {}
     slots = tuple(s for s in traced.server_slots if s not in gone)
     layout = Layout(slots, traced.client_slots, n_clients, dim)
     later = Lowering(hessians, linear, traced.points, float, gone)

@@ -18,9 +18,9 @@ from flverify.engines.arithmetic import (
     settings_are_symbolic,
 )
 from flverify.engines.moments._large import LargeMoments
-from flverify.engines.moments._messages import message_system
 from flverify.engines.moments._small import SmallMoments
 from flverify.engines.moments._system import build
+from flverify.engines.trace import trace
 from flverify.participation._law import Participation
 
 LARGEST_EXACT = 64  # state numbers up to which a system is built in rationals
@@ -184,10 +184,10 @@ def _engine(
     one_mode = len(participation.modes().laws) == 1
     if not arithmetic.exact and size > LARGEST_DENSE and one_mode:
         try:
-            system = message_system(problem, algorithm, participation)
+            trace(algorithm, problem.n_clients)
         except ReadingError as error:
             return Refusal("moments", str(error))
-        return LargeMoments(system)
+        return LargeMoments(problem, algorithm, participation)
     if size > (LARGEST_EXACT if arithmetic.exact else LARGEST_DENSE):
         return Refusal(
             "moments",

@@ -20,7 +20,7 @@ from flverify._core.seeds import BLOCK
 from flverify.engines.simulate._draws import Draw
 from flverify.engines.simulate._setting import Setting
 
-MASK_BYTES = 1 << 25  # uniforms drawn at a time, per thread
+MASK_BYTES = 1 << 23  # uniforms drawn at a time, per thread
 
 
 @dataclass(frozen=True)

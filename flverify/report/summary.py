@@ -1,0 +1,77 @@
+"""The verdict table of README.md, generated from the ledger."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+
+from flverify.claims.ledger import Entry
+from flverify.claims.verdict import Verdict
+from flverify.report.files import write_whole
+
+BEGIN = (
+    "<!-- verdicts: generated from proofs/ledger.toml by "
+    "`flverify audit --update-ledger` -->"
+)
+END = "<!-- end of verdicts -->"
+
+
+def summary(entries: Mapping[str, Entry]) -> str:
+    """Return the ledger as a Markdown table, counts first.
+
+    Examples
+    --------
+    >>> print(summary({"demo.sum": {"verdict": "PROVED", "control": "REFUTED"}}))
+    1 claim: 1 PROVED.
+    <BLANKLINE>
+    | claim | verdict | by reading |
+    |---|---|---|
+    | demo.sum | PROVED | |
+    """
+    found = Counter(entry["verdict"] for entry in entries.values())
+    parts = [f"{found[str(v)]} {v}" for v in Verdict if found[str(v)]]
+    word = "claim" if len(entries) == 1 else "claims"
+    lines = [
+        f"{len(entries)} {word}: {', '.join(parts)}.",
+        "",
+        "| claim | verdict | by reading |",
+        "|---|---|---|",
+    ]
+    for key in sorted(entries):
+        readings = _readings(entries[key])
+        cell = f" {readings} " if readings else " "
+        lines.append(f"| {key} | {entries[key]['verdict']} |{cell}|")
+    return "\n".join(lines)
+
+
+def _readings(entry: Entry) -> str:
+    readings = entry.get("readings", {})
+    if not isinstance(readings, Mapping):
+        return ""
+    named = [f"{_plain(name)}: {verdict}" for name, verdict in readings.items()]
+    return "; ".join(named)
+
+
+def _plain(name: str) -> str:
+    """Text of a reading inside a table cell."""
+    return name.replace("|", "\\|").replace("\n", " ")
+
+
+def renewed(document: str, entries: Mapping[str, Entry]) -> str:
+    """Return a document with its verdict block renewed; others stay as they are."""
+    head, begin, rest = document.partition(BEGIN)
+    _, end, tail = rest.partition(END)
+    if not begin or not end:
+        return document
+    return f"{head}{BEGIN}\n{summary(entries)}\n{END}{tail}"
+
+
+def renew_readme(ledger_path: Path, entries: Mapping[str, Entry]) -> None:
+    """Renew the verdict table of the README beside proofs/, if there is one."""
+    readme = ledger_path.parent.parent / "README.md"
+    if readme.is_file():
+        document = readme.read_text(encoding="utf-8")
+        after = renewed(document, entries)
+        if after != document:
+            write_whole(readme, after)
