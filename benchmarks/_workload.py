@@ -21,7 +21,7 @@ FOCUS = Focus(step_size=STEP_SIZE, local_steps=LOCAL_STEPS)
 
 def per_round(algorithm: Any, quick: bool, **settings: Any) -> float:
     """Seconds per round and run of a simulation, set-up included, on one thread."""
-    rounds = 64 if quick else 256
+    rounds = 64 if quick else 512
     given: dict[str, Any] = {"runs": RUNS, "rounds": rounds, "seed": 0} | settings
     rows = given["runs"] * len(given.get("step_sizes", [0])) * rounds
     simulate(PROBLEM, algorithm, LAW, **(given | {"rounds": 1}))  # compile, import
@@ -29,7 +29,7 @@ def per_round(algorithm: Any, quick: bool, **settings: Any) -> float:
     def work() -> None:
         simulate(PROBLEM, algorithm, LAW, **given)
 
-    return beside_dgemm(work, 3 if quick else 7) / rows
+    return beside_dgemm(work, 3 if quick else 5) / rows
 
 
 def row(

@@ -1,4 +1,4 @@
-"""Algorithm 1 of the FOCUS paper under the readings of its lines, with its state open."""
+"""Algorithm 1 of the FOCUS paper, its state open, under the readings of its lines."""
 
 from __future__ import annotations
 

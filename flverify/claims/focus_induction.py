@@ -1,4 +1,4 @@
-"""Judge that a matrix recursion and a reading of the box of FOCUS agree, round by round.
+"""Judge that a matrix recursion of FOCUS and a reading of its box agree.
 
 A search runs both on rational quadratics. The proof is an induction on formal
 gradients: the start satisfies an invariant, and a round of either keeps it.
@@ -7,7 +7,7 @@ gradients: the start satisfies an invariant, and a round of either keeps it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import sympy
@@ -55,15 +55,17 @@ def recursion_is_box(reading: Reading) -> Finding:
 
     The box starts with stored gradients and tracker 0.
     """
+
+    def checked(run: Run, r: int) -> tuple[Any, Any]:
+        zero = [0] * run.n_clients
+        return again(run, reading)[r], closed_form(run, zero)[0][r]
+
     cases = (
         judge.Case(
             run.where(r),
             server_models(run, reading)[r],
             run.box[r],
-            lambda run=run, r=r: (
-                again(run, reading)[r],
-                closed_form(run, [0] * run.n_clients)[0][r],
-            ),
+            partial(checked, run, r),
         )
         for run in rational_runs()
         for r in (1, 2)
@@ -77,15 +79,17 @@ def recursion_is_box(reading: Reading) -> Finding:
 @cache
 def box_is_recursion(variant: Variant, stored: str) -> Finding:
     """Judge that a reading of the box runs through the server models of (65)-(66)."""
+
+    def checked(run: Run, r: int) -> tuple[Any, Any]:
+        lines = line_by_line(run, started(run, stored), variant)
+        return lines[r], again(run, SWITCHED)[r]
+
     cases = (
         judge.Case(
             {**run.where(r), "stored at the start": list(started(run, stored).stored)},
             box_states(run, started(run, stored), variant)[r].x,
             server_models(run, SWITCHED)[r],
-            lambda run=run, r=r: (
-                line_by_line(run, started(run, stored), variant)[r],
-                again(run, SWITCHED)[r],
-            ),
+            partial(checked, run, r),
         )
         for run in rational_runs()
         for r in (1, 2)

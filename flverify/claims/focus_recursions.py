@@ -132,9 +132,7 @@ def _unmoved(run: Run, reading: Reading) -> list[Any]:
     return [run.start] if reading.form == "switched" and reading.first else []
 
 
-def _moved(
-    run: Run, reading: Reading, k: int, x: list[Any], y: list[Any]
-) -> list[Any]:
+def _moved(run: Run, reading: Reading, k: int, x: list[Any], y: list[Any]) -> list[Any]:
     out, pulled = list(x), reading.pulls(run, k)
     for i in reading.moving(run, k):
         out[i + 1] = x[i + 1] - run.step_size * y[i + 1]

@@ -33,6 +33,7 @@ STEP = 0.05
 SETTINGS = {
     "agnostic_fedavg": [
         {"period": 3},
+        {"period": 1},
         {"period": 2, "schedule": "separate"},
         {"period": 3, "projection": Ball(radius="1/4")},
         {"period": 3, "projection": Box(lower="-1/8", upper="1/5")},

@@ -174,6 +174,16 @@ def test_models_are_not_kept_unless_asked_for():
     assert got.models is None
 
 
+@pytest.mark.parametrize("algorithm", [FedAvg(0.08, 3), Focus(0.08, 2), FedAU(0.08)])
+def test_rescaling_the_objectives_rescales_the_step_size(algorithm):
+    law, problem = Bernoulli([0.5] * 4), pairs()
+    settings = {"rounds": 6, "runs": 3, "seed": 2}
+    got = simulate(problem, algorithm, law, **settings)
+    scaled = algorithm.retuned(0.08 / 8)
+    again = simulate(problem.scaled(8), scaled, law, **settings)
+    assert again.errors == pytest.approx(got.errors, rel=1e-12)
+
+
 # --- the same seed gives the same bits
 
 

@@ -24,6 +24,7 @@ from flverify.engines.moments._perron import MessageMap, perron
 from flverify.engines.moments._spectrum import Spectrum
 from flverify.engines.moments._thin import Thin, entire, thin
 
+VERIFIED = 1e-6  # relative gap that an eigenvector of the operator may leave
 ABOVE = 1e-6  # how far above the rate, relatively, the enclosure looks
 
 
@@ -63,15 +64,29 @@ class LargeMoments:
     @cached_property
     def mean_square_rate(self) -> float:
         """Spectral radius of the second moments of differences."""
-        return perron(MessageMap(self._spectrum, self._thin))
+        rate, message = perron(MessageMap(self._spectrum, self._thin))
+        if message is not None:
+            self._verify(rate, message)
+        return rate
+
+    def _verify(self, rate: float, message: Array) -> None:
+        """Rebuild X from its messages and check T(X) = rate X."""
+        spoken = self._thin.rows @ (self._thin.weight * message) @ self._thin.rows.T
+        near = _smith(self._thin.mean, spoken, rate)
+        size = float(np.abs(near).max())
+        gap = float(np.abs(self._thin.apply(near) - rate * near).max())
+        if not gap <= VERIFIED * rate * size:
+            raise RefusedError(
+                f"the float rate must satisfy T(X) = rate X to {VERIFIED}; the gap is "
+                f"{gap / size:.1e}; use rationals, or a smaller step size."
+            )
 
     @cached_property
     def mean_square_rate_interval(self) -> tuple[float, float]:
         """Enclose the rate: T(X) <= c X above it, known lower bounds below it.
 
         X solves c X = T(X) + identity for c just above the rate. From below the rate
-        is at least that of the mean map squared, that of the slowest memory, and the
-        least quotient of T(X) by X.
+        is at least that of the mean map squared, and the least quotient of T(X) by X.
         """
         mapped = MessageMap(self._spectrum, self._thin)
         above = self.mean_square_rate * (1 + ABOVE) + 1e-300

@@ -230,6 +230,10 @@ def _assemble(
         for column, part in row.items():
             key = (block, column)
             mean[key] = mean.get(key, 0) + weights[draw] * part
+    # features that never vary send nothing: a client always or never there
+    varied = np.flatnonzero(np.diag(covariance) > 0)
+    draws = [draws[k] for k in varied]
+    means, covariance = means[varied], covariance[np.ix_(varied, varied)]
     messages = tuple(_message(draw, rows) for draw in draws)
     kept = [
         1.0 - value if remembers and kind == TAKES_PART else 0.0
@@ -250,9 +254,11 @@ def _message(draw: Draw, rows: Rows) -> Message:
     ]
     left, sizes, right = np.linalg.svd(np.block(table), full_matrices=False)
     kept = sizes > 1e-13 * sizes.max(initial=0.0)
-    rows_part = np.split(left[:, kept], len(own), axis=0)
+    # both factors carry half the size, so that F(c) is not needlessly non-normal
+    half = np.sqrt(sizes[kept])
+    rows_part = np.split(left[:, kept] * half, len(own), axis=0)
     cuts = np.cumsum([widths[c] for c in columns])[:-1]
-    scaled = sizes[kept, None] * right[kept]
+    scaled = half[:, None] * right[kept]
     return Message(
         draw,
         dict(zip(own, rows_part, strict=True)),

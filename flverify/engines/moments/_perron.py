@@ -22,7 +22,7 @@ ROUGH_STEPS = 6  # two-sided steps before Arnoldi
 KRYLOV = 60  # largest Krylov space
 RESIDUAL = 3e-9  # relative residual of a Ritz pair
 SETTLED = 1e-9  # relative step of the secant that ends it; the step is still taken
-OUTER = 12  # secant steps before giving up
+OUTER = 40  # secant steps before giving up
 
 
 class MessageMap:
@@ -104,52 +104,67 @@ class MessageMap:
         return _root(excess, self.floor)
 
 
-def perron(mapped: MessageMap) -> float:
-    """Find c with rho(F(c)) = 1, or rho(Mbar)^2 if the mean map alone sets the rate.
+def perron(mapped: MessageMap) -> tuple[float, Array | None]:
+    """Find c with rho(F(c)) = 1, and Phi; the mean map alone may set the rate.
+
+    rho(F(c)) falls with c, so the root is bracketed while a secant closes in on it.
+    Where it stays below 1 down to rho(Mbar)^2, that is the rate, and Phi is None.
 
     Raises
     ------
     RefusedError
         If the secant does not settle.
     """
-    if not np.any(mapped.system.weight):
-        return mapped.floor
-    rough = _two_sided(mapped)
-    if rough is None:
-        return mapped.floor
-    rate, right, slope = rough
-    low = max(mapped.floor, mapped.held)
+    if not mapped.groups:
+        return mapped.floor, None
+    identity = mapped.pack(np.eye(len(mapped.system.weight)))
+    identity /= np.linalg.norm(identity)
+    rate, right, slope = _two_sided(mapped)
+    low, high = mapped.floor, np.inf
     known: tuple[float, float] | None = None
     for _ in range(OUTER):
-        value, right = _arnoldi(mapped, right, rate)
-        if known is not None and known[1] != value:
+        # the identity meets the Perron vector of a positive map; an old vector may not
+        begin = right / np.linalg.norm(right) + 1e-2 * identity
+        value, right = _arnoldi(mapped, begin, rate)
+        low, high = (rate, high) if value > 1 else (low, rate)
+        if known is not None and (value - known[1]) * (rate - known[0]) < 0:
             slope = (value - known[1]) / (rate - known[0])
-        step = (value - 1) / slope
-        if abs(step) <= SETTLED * rate:
-            return rate - step
         known = (rate, value)
-        rate = max(rate - step, low + (rate - low) / 16)
+        step = (value - 1) / slope
+        if abs(step) <= SETTLED * rate or high - low <= SETTLED * rate:
+            found = max(rate - step, mapped.floor)
+            return found, mapped.unpack(right) if found > mapped.floor else None
+        rate = _inside(rate - step, low, high)
     raise RefusedError(
         f"the mean-square rate must settle within {OUTER} steps; it did not; the "
         "setting is too close to a repeated rate."
     )
 
 
-def _two_sided(mapped: MessageMap) -> tuple[float, Array, float] | None:
+def _inside(rate: float, low: float, high: float) -> float:
+    """Take a secant step if it stays in the bracket, else its middle."""
+    if np.isinf(high):
+        return min(rate, 4 * low)
+    return rate if low < rate < high else (low + high) / 2
+
+
+def _two_sided(mapped: MessageMap) -> tuple[float, Array, float]:
     """Rough rate, right vector and slope of the Perron value in c."""
-    right = mapped.pack(np.eye(len(mapped.system.weight)))
-    left, rate, slope = right, 0.0, -1.0
+    identity = mapped.pack(np.eye(len(mapped.system.weight)))
+    right = left = identity
+    rate, slope = mapped.floor * (1 + 1e-3) + 1e-300, -1.0
     for _ in range(ROUGH_STEPS):
         forced, asked = mapped.forced(right), mapped.asked(left)
         target = float(left @ right)
-        found = mapped.quotient(forced, asked, target)
+        found = mapped.quotient(forced, asked, target) if target > 0 else None
         if found is None:
-            return None
-        rate = max(found, mapped.held * (1 + 1e-9), mapped.floor * (1 + 1e-12))
+            return rate, identity, slope
+        rate = max(found, mapped.floor * (1 + 1e-9))
         slope = _slope(mapped, forced, asked, rate) / target
-        own = mapped.memory(rate)
-        right = (mapped.right(forced, rate) - own * right) / (1 - own)
-        left = (mapped.left(asked, rate) - own * left) / (1 - own)
+        at = max(rate, mapped.held * (1 + 1e-9))
+        own = mapped.memory(at)
+        right = (mapped.right(forced, at) - own * right) / (1 - own)
+        left = (mapped.left(asked, at) - own * left) / (1 - own)
         right, left = right / np.abs(right).max(), left / np.abs(left).max()
     return rate, right, slope
 
@@ -175,8 +190,11 @@ def _arnoldi(mapped: MessageMap, start: Array, rate: float) -> tuple[float, Arra
             fresh = fresh - shares @ basis[: k + 1]
         size = float(np.linalg.norm(fresh))
         value, chosen = _largest(table[: k + 1, : k + 1])
-        enough = max(RESIDUAL, 1e-2 * abs(value - 1))  # c still moves by this much
-        if size * abs(chosen[-1]) <= enough * value or k == KRYLOV - 1:
+        # while c still moves by a lot, so much accuracy would be wasted
+        enough = max(RESIDUAL, 1e-3 * min(abs(value - 1), 1.0)) * value
+        if (k > 1 or size <= RESIDUAL) and size * abs(chosen[-1]) <= enough:
+            break
+        if k == KRYLOV - 1:
             break
         table[k + 1, k] = size
     vector = chosen @ basis[: k + 1]

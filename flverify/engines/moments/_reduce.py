@@ -17,7 +17,9 @@ from flverify._core.rationals import row_basis
 from flverify.engines.arithmetic import Arithmetic
 from flverify.engines.moments._system import Move, System
 
-TOLERANCE = 1e-10  # relative size below which a float direction does not count
+# Float directions are taken strongest first, so that weak ones are not made of the
+# rounding of others; below the last level a direction does not count.
+LEVELS = (1e-2, 1e-4, 1e-6, 1e-8)
 
 
 @dataclass(frozen=True)
@@ -108,33 +110,42 @@ def _closure(
     arithmetic: Arithmetic,
 ) -> list[_Basis]:
     """Smallest subspaces that hold the seeds and that the steps respect."""
-    rows = [_span(seed, seed[:0], arithmetic) for seed in seeds]
-    fresh = list(rows)
-    while any(len(part) for part in fresh):
-        grown = list(rows)
-        for source, target, matrices in steps:
-            if len(fresh[source]):
-                images = np.concatenate([fresh[source] @ a for a in matrices])
-                grown[target] = _span(images, grown[target], arithmetic)
-        fresh = [_new(g, r, arithmetic) for g, r in zip(grown, rows, strict=True)]
-        rows = grown
+    grow = _exact_rows if arithmetic.exact else float_rows
+    levels = (0.0,) if arithmetic.exact else LEVELS
+    scaled = [(m, n, _unit_maps(maps, arithmetic)) for m, n, maps in steps]
+    rows = [grow(seed, seed[:0], levels[-1]) for seed in seeds]
+    for level in levels:
+        while True:
+            grown = list(rows)
+            for source, target, matrices in scaled:
+                if len(rows[source]):
+                    images = np.concatenate([rows[source] @ a for a in matrices])
+                    grown[target] = grow(images, grown[target], level)
+            still = all(len(g) == len(r) for g, r in zip(grown, rows, strict=True))
+            rows = grown
+            if still:
+                break
     return [_basis(part, arithmetic) for part in rows]
 
 
-def _new(grown: Array, rows: Array, arithmetic: Arithmetic) -> Array:
-    # an echelon basis is rewritten when it grows, an orthonormal one is extended
-    whole = arithmetic.exact and len(grown) > len(rows)
-    return grown if whole else grown[len(rows) :]
-
-
-def _span(rows: Array, known: Array, arithmetic: Arithmetic) -> Array:
+def _unit_maps(maps: list[Array], arithmetic: Arithmetic) -> list[Array]:
+    """Scale float maps to norm 1, so that levels are relative to the map."""
     if arithmetic.exact:
-        return row_basis(np.concatenate([known, rows]))
-    lengths = np.linalg.norm(rows, axis=1)
-    unit = rows[lengths > 0] / lengths[lengths > 0, None]
+        return maps
+    sizes = [float(np.linalg.norm(a)) for a in maps]
+    return [a / size for a, size in zip(maps, sizes, strict=True) if size > 0]
+
+
+def _exact_rows(rows: Array, known: Array, level: float) -> Array:
+    del level
+    return row_basis(np.concatenate([known, rows]))
+
+
+def float_rows(rows: Array, known: Array, level: float) -> Array:
+    """Extend orthonormal rows by directions of at least a given size."""
     for _ in range(2):  # twice is enough for orthogonality
-        unit = unit - (unit @ known.T) @ known
-    if not unit.size:
+        rows = rows - (rows @ known.T) @ known
+    if not rows.size or not np.abs(rows).max() > 0:
         return known
-    _, sizes, vectors = np.linalg.svd(unit, full_matrices=False)
-    return np.concatenate([known, vectors[sizes > TOLERANCE]])
+    _, sizes, vectors = np.linalg.svd(rows, full_matrices=False)
+    return np.concatenate([known, vectors[sizes > level]])

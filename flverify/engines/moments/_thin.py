@@ -8,8 +8,7 @@ import numpy as np
 
 from flverify._core.exact import Array
 from flverify.engines.moments._messages import MessageSystem
-
-TOLERANCE = 1e-10  # relative size below which a direction does not count
+from flverify.engines.moments._reduce import LEVELS, float_rows
 
 
 @dataclass(frozen=True)
@@ -23,6 +22,7 @@ class Thin:
     pattern: Array  # 1 where two message coordinates can meet, else 0
     owner: Array  # which feature a message coordinate belongs to
     retention: Array  # per message coordinate, share of its memory kept on average
+    factor: Array  # columns spanning the directions in which features vary
 
     def restricted(self, seeds: Array) -> tuple[Thin, Array]:
         """Restrict to the smallest invariant subspace that holds the seeds."""
@@ -54,7 +54,17 @@ def entire(system: MessageSystem) -> Thin:
     pattern = (weight != 0).astype(np.float64)
     mean, rows = system.mean[:-1, :-1], system.rows[:-1]
     columns, kept = system.columns[:, :-1], system.retention[owner]
-    return Thin(mean, rows, columns, weight, pattern, owner, kept)
+    factor = _factor(system.covariance)
+    return Thin(mean, rows, columns, weight, pattern, owner, kept, factor)
+
+
+def _factor(covariance: Array) -> Array:
+    """Factor a covariance; features with a fixed sum, say, span fewer directions."""
+    if not covariance.size:
+        return covariance
+    values, vectors = np.linalg.eigh(covariance)
+    kept = values > 1e-12 * values.max()
+    return np.asarray(vectors[:, kept] * np.sqrt(values[kept]))
 
 
 def thin(system: MessageSystem) -> Thin:
@@ -73,28 +83,23 @@ def _closure(seeds: Array, system: Thin) -> Array:
     one, what all of them span; the combinations are drawn from a fixed seed.
     """
     draws = np.random.default_rng(0)
-    count = int(system.owner.max(initial=-1)) + 1
-    basis = _extend(np.zeros((len(system.mean), 0)), seeds)
-    fresh, still = basis, 0
-    while still < 3 and basis.shape[1] < len(system.mean):
-        mixed = draws.standard_normal(count)[system.owner]
-        probe = fresh if fresh.size else basis
-        images = draws.standard_normal() * (system.mean @ probe)
-        heard = mixed[:, None] * (system.columns @ probe)
-        images = images + system.rows @ heard
-        grown = _extend(basis, images)
-        fresh = grown[:, basis.shape[1] :]
-        still = 0 if fresh.size else still + 1
-        basis = grown
-    return basis
+    basis = float_rows(seeds.T, np.zeros((0, len(system.mean))), LEVELS[-1])
+    for level in LEVELS:
+        still = 0
+        while still < 3 and len(basis) < len(system.mean):
+            grown = float_rows(_images(basis, system, draws), basis, level)
+            still = 0 if len(grown) > len(basis) else still + 1
+            basis = grown
+    return basis.T
 
 
-def _extend(basis: Array, vectors: Array) -> Array:
-    lengths = np.linalg.norm(vectors, axis=0)
-    unit = vectors[:, lengths > 0] / lengths[lengths > 0]
-    for _ in range(2):
-        unit = unit - basis @ (basis.T @ unit)
-    if not unit.size:
-        return basis
-    left, sizes, _ = np.linalg.svd(unit, full_matrices=False)
-    return np.concatenate([basis, left[:, sizes > TOLERANCE]], axis=1)
+def _images(basis: Array, system: Thin, draws: np.random.Generator) -> Array:
+    """Rows under the mean map and under one combination of messages, norms 1."""
+    mean = basis @ system.mean.T / max(np.linalg.norm(system.mean), 1e-300)
+    if not system.owner.size:
+        return np.asarray(mean)
+    mixed = system.factor @ draws.standard_normal(system.factor.shape[1])
+    sizes = np.linalg.norm(system.rows) * np.linalg.norm(mixed[system.owner])
+    heard = (basis @ system.columns.T) * mixed[system.owner]
+    said = heard @ system.rows.T / max(sizes * np.linalg.norm(system.columns), 1e-300)
+    return np.concatenate([mean, said * np.sqrt(len(system.owner))])

@@ -145,36 +145,39 @@ def _walk(setting: Setting, method: Method, block: Block, record: Record) -> Non
 def draws(setting: Setting, block: Block) -> Iterator[tuple[int, Draw]]:
     """Yield every round with its participants, drawn in bulk."""
     steps, law = len(block.sweep), setting.participation
-    per_round = 8 * len(block.runs) * max(setting.n_clients, getattr(law, "width", 1))
+    per_round = 8 * block.n_rows * max(setting.n_clients, getattr(law, "width", 1))
     chunk = max(1, MASK_BYTES // (per_round * BLOCK)) * BLOCK
     for first in range(0, setting.rounds, chunk):
         rounds = range(first, min(first + chunk, setting.rounds))
         sampled = law.sample(setting.seed, block.runs, rounds).transpose(1, 2, 0)
         masks = np.ascontiguousarray(sampled)
-        for offset, mask in enumerate(masks):
-            yield first + offset, Draw(np.tile(mask, steps) if steps > 1 else mask)
+        masks = np.tile(masks, steps) if steps > 1 else masks
+        yield from zip(rounds, Draw.several(masks), strict=True)
 
 
 class _Note:
-    """Writes the errors of one block, round by round."""
+    """Keeps the errors of one block, round by round, until the block is done."""
 
     def __init__(self, setting: Setting, block: Block, record: Record) -> None:
-        place = np.s_[
+        self.place = np.s_[
             block.sweep.start : block.sweep.stop, block.runs.start : block.runs.stop
         ]
-        self.errors, self.final = record.errors[place], record.final[place]
-        self.models = None if record.models is None else record.models[place]
-        self.minimiser = setting.minimiser
+        # a row for every row: subtracting it is one loop, broadcasting one per row
+        self.minimiser = np.tile(setting.minimiser, (block.n_rows, 1))
+        self.record = record
+        self.shape = (len(block.sweep), len(block.runs))
+        self.errors = np.empty((setting.rounds + 1, block.n_rows))  # written in order
         self.apart = np.empty((block.n_rows, len(setting.start)))
 
     def take(self, model: Array, tick: int) -> None:
         """Keep |x - x*|^2, and x if asked for."""
         np.subtract(model, self.minimiser, out=self.apart)
-        squares = np.einsum("ij,ij->i", self.apart, self.apart)
-        self.errors[:, :, tick] = squares.reshape(self.errors.shape[:2])
-        if self.models is not None:
-            self.models[:, :, tick] = model.reshape(self.final.shape)
+        np.einsum("ij,ij->i", self.apart, self.apart, out=self.errors[tick])
+        if self.record.models is not None:
+            part = self.record.models[self.place]
+            part[:, :, tick] = model.reshape(part[:, :, tick].shape)
 
     def finish(self, model: Array) -> None:
-        """Keep the last model."""
-        self.final[...] = model.reshape(self.final.shape)
+        """Hand over the errors and the last model."""
+        self.record.errors[self.place] = self.errors.T.reshape(*self.shape, -1)
+        self.record.final[self.place] = model.reshape(*self.shape, -1)

@@ -68,9 +68,9 @@ class NumpyClients:
         self.step_of_row = block.step_of_row
         n_clients, dim = basis.values.shape
         shape = (block.n_rows, dim)
-        self.everybody = Draw(np.ones((n_clients, block.n_rows), dtype=np.bool_))
+        self.everybody = Draw.of_all(n_clients, block.n_rows)
         self.scatter = Scatter(n_clients, block.n_rows, dim)
-        self.sent = [np.zeros_like(self.scatter.pairs) for _ in plan.messages]
+        self.sent = [np.zeros(self.scatter.pairs.shape) for _ in plan.messages]
         symbols = [("server", s) for s in plan.server_slots]
         symbols += [("client", s) for s in plan.client_slots]
         self.inputs = {symbol: np.empty(shape) for symbol in symbols}

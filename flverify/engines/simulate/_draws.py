@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
@@ -16,8 +17,23 @@ class Draw:
     numbers bounds[i] to bounds[i + 1], at the rows `rows[...]`, in increasing order.
     """
 
-    def __init__(self, mask: Array) -> None:
+    def __init__(self, mask: Array, sizes: Array, shares: Array) -> None:
         self.mask = mask  # (N, rows), contiguous
+        self.sizes = sizes  # |S| in every row
+        self.shares = shares  # 1/|S| in every row, 0 in an empty round
+
+    @staticmethod
+    def several(masks: Array) -> Iterator[Draw]:
+        """Yield the draws of several rounds, masks of shape (rounds, N, rows)."""
+        sizes = np.add.reduce(masks, axis=1, dtype=np.int64)
+        shares = np.divide(1.0, sizes, out=np.zeros(sizes.shape), where=sizes > 0)
+        yield from map(Draw, masks, sizes, shares)
+
+    @staticmethod
+    def of_all(n_clients: int, n_rows: int) -> Draw:
+        """Return a draw in which every client takes part in every row."""
+        everybody = np.ones((1, n_clients, n_rows), dtype=np.bool_)
+        return next(Draw.several(everybody))
 
     @property
     def n_rows(self) -> int:
@@ -44,16 +60,6 @@ class Draw:
         """Row of every pair."""
         first = np.arange(len(self.counts)) * self.n_rows
         return np.asarray(self.flat - np.repeat(first, self.counts))
-
-    @cached_property
-    def sizes(self) -> Array:
-        """|S| in every row."""
-        return np.asarray(np.count_nonzero(self.mask, axis=0))
-
-    @cached_property
-    def shares(self) -> Array:
-        """1/|S| in every row, 0 in an empty round."""
-        return np.divide(1.0, self.sizes, out=np.zeros(self.n_rows), where=self.taken)
 
     @cached_property
     def taken(self) -> Array:

@@ -59,7 +59,7 @@ class FastClients:
         self.own = np.zeros((n_clients, len(slots), *self.shape))
         for place, values in enumerate(slots.values()):
             self.own[:, place] = values
-        everybody = Draw(np.ones((n_clients, block.n_rows), dtype=np.bool_))
+        everybody = Draw.of_all(n_clients, block.n_rows)
         self.errands = [_FastErrand(e, self, everybody) for e in errands(plan)]
 
     def sums(self, tables: Tables, draw: Draw, server: dict[str, Array]) -> Sums:

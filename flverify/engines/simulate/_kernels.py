@@ -29,10 +29,9 @@ def kernel(function: F) -> F:
 def participants(mask: Array, index: Array) -> int:
     """Write the rows in which a client takes part; return how many."""
     n = 0
-    for row in range(len(mask)):
-        if mask[row]:
-            index[n] = row
-            n += 1
+    for row in range(len(mask)):  # no branch: a coin flip would be mispredicted
+        index[n] = row
+        n += mask[row]
     return n
 
 

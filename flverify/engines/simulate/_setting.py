@@ -79,7 +79,7 @@ def check(
             "step sizes must come from step_sizes or from schedule; got both; simulate "
             "one schedule at a time."
         )
-    plain = problem.as_float() if isinstance(problem, Quadratics) else problem
+    plain = _in_floats(problem)
     given = [algorithm.step_size] if step_sizes is None else step_sizes
     return Setting(
         plain,
@@ -95,6 +95,12 @@ def check(
         _minimiser(plain),
         keep_models,
     )
+
+
+def _in_floats(problem: Problem) -> Problem:
+    if isinstance(problem, Quadratics) and problem.linear.dtype == object:
+        return problem.as_float()
+    return problem
 
 
 def _positives(values: Sequence[Scalar], name: str) -> Array:

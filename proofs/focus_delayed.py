@@ -1,0 +1,189 @@
+"""Why FOCUS should converge under any participation: Section 5.1 of the FOCUS paper.
+
+The server's tracker is compared with the sum of the gradients at the clients' rows of
+(13)-(14), and exact mean-square rates say for which step sizes FOCUS converges. The
+identity starts to hold when every client has joined, and no step size serves all p.
+
+Conventions: quadratics, where mean-square convergence is a spectral radius below 1; an
+empty round executes line 13 with the same tracker; k = (r+1) tau.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import product
+from types import SimpleNamespace
+from typing import Any
+
+from flverify._core.errors import Refusal, RefusedError
+from flverify._core.sources import Source
+from flverify.algorithms import Focus
+from flverify.claims import judge
+from flverify.claims.claim import claim
+from flverify.claims.focus_box import any_state, closed_form
+from flverify.claims.focus_induction import pending
+from flverify.claims.focus_recursions import PLAIN, Stack, initial, iterate
+from flverify.claims.focus_runs import (
+    FORMAL,
+    Run,
+    column,
+    formal_rounds,
+    quadratic,
+    rational_runs,
+    tidied,
+)
+from flverify.claims.verdict import Finding
+from flverify.engines.moments import moments
+from flverify.participation import AllOrNothing, Bernoulli, UniformCohort
+from flverify.participation._law import Participation
+from flverify.problems import Quadratics
+
+
+@claim(
+    "focus.sec5.1.delayed",
+    source=Source("focus", "Section 5.1"),
+    statement=r"y_{r+1}=\sum_{i=1}^N\nabla f_i(x_{k+1,i});\quad\text{any client "
+    r"participation scheme, as long as each client participates with a non-zero "
+    r"probability, will still guarantee exact convergence}",
+    proposition="The server's y_{r+1} is the sum of the clients' gradients at "
+    "x_{k+1,i}, k = (r+1) tau, and FOCUS converges in mean square whenever every "
+    "p_i > 0.",
+    constants={"sum": 1, "fixed_step": "1/2", "step_factor": "1/8"},
+    twin={"sum": 2},
+    no_control="from which round on, and whether the step size may depend on p, is not "
+    "printed; the twin, twice the sum, fails under every reading",
+)
+def delayed(c: SimpleNamespace) -> Finding:
+    """Compare y_{r+1} with the gradients; take exact mean-square rates."""
+    sums = {
+        "(i) from round 0": _sum_of_gradients(c.sum, late=False),
+        "(ii) once every client has joined": _sum_of_gradients(c.sum, late=True),
+    }
+    steps = {
+        "(i) one step size for all p": _fixed_step(Fraction(c.fixed_step)),
+        "(ii) a step size small enough for p": _small_step(Fraction(c.step_factor)),
+    }
+    return judge.readings(
+        {
+            f"identity {when}; convergence at {how}": judge.all_of(
+                {"identity": sums[when], "convergence": steps[how]}
+            )
+            for when, how in product(sums, steps)
+        }
+    )
+
+
+def _sum_of_gradients(factor: int, *, late: bool) -> Finding:
+    """Run (13)-(14) on quadratics; then a round from any state of joined clients."""
+    cases = (
+        judge.Case(
+            run.where(r),
+            *_tracker_and_sum(run, r, factor),
+            lambda run=run, r=r: _again(run, r, factor),
+        )
+        for run in rational_runs()
+        for r in (1, 2)
+        if not late or len(_joined(run, r)) == run.n_clients
+    )
+    search = judge.instances(cases, "==", "scalar quadratics, rounds 1 and 2")
+    pairs = (p for run in formal_rounds() for p in _late_round(run, factor, late=late))
+    return judge.proof_or_search(judge.identity(pairs, FORMAL), search)
+
+
+def _joined(run: Run, r: int) -> frozenset[int]:
+    return frozenset[int]().union(*run.cohorts[:r])
+
+
+def _tracker_and_sum(run: Run, r: int, factor: int) -> tuple[Any, Any]:
+    now = initial(run)
+    for k in range(1, r * run.local_steps + 1):
+        now = iterate(run, PLAIN, k, now)
+    return now.y[0], factor * sum(run.stacked_gradient(now.x))
+
+
+def _again(run: Run, r: int, factor: int) -> tuple[Any, Any]:
+    """Take stored gradients of who has joined, and gradients at the other rows."""
+    _, trackers, tables = closed_form(run, [0] * run.n_clients)
+    joined = _joined(run, r)
+    rows = enumerate(run.client_starts)
+    slopes = [tables[r][i] if i in joined else quadratic(i, row) for i, row in rows]
+    return trackers[r], factor * sum(slopes)
+
+
+def _late_round(run: Run, factor: int, *, late: bool) -> Iterator[judge.Pair]:
+    """Run a round from any tracked state; `late`: whoever is absent has joined before.
+
+    A client that has joined has y = 0, its stored gradient being that at its row.
+    """
+    box, cohort = any_state(run), run.cohorts[0]
+    rows = column([box.x, *box.points])
+    slopes = run.stacked_gradient(rows)[1:]
+    stored = tuple(
+        slopes[i] if late and i not in cohort else box.stored[i]
+        for i in range(run.n_clients)
+    )
+    y = column([sum(stored), *pending(run, rows, stored)])
+    now, moved = Stack(rows, y, rows), run.later()
+    for k in range(run.local_steps + 1, 2 * run.local_steps + 1):
+        now = iterate(moved, PLAIN, k, now)
+    total = factor * sum(run.stacked_gradient(now.x))
+    yield f"{run}: y_r", now.y[0], tidied(total)
+
+
+def _fixed_step(relative: Fraction) -> Finding:
+    """Judge whether the rate is below 1 for one client, tau = 1, eta = relative/h."""
+    cases = (
+        judge.Case(
+            {
+                "N": 1,
+                "tau": 1,
+                "p": p,
+                "eta L": relative,
+                "compared": "growth of E|x - x*|^2, per round in the search, from one "
+                "joined round to the next in the recheck",
+            },
+            _rate([1], Bernoulli([p]), relative),
+            1,
+            lambda p=p: (_between_joined_rounds(p, relative), 1),
+        )
+        for p in (Fraction(1), Fraction(1, 2), Fraction(1, 4), Fraction(1, 20))
+    )
+    return judge.instances(cases, "<", "one client, tau = 1, p from 1 to 1/20")
+
+
+def _between_joined_rounds(p: Fraction, a: Fraction) -> Fraction:
+    """E(1 - j a)^2 for geometric j: until it joins again the server repeats -a x.
+
+    E j = 1/p and E j^2 = (2 - p)/p^2.
+    """
+    return 1 - 2 * a / p + a * a * (2 - p) / p**2
+
+
+def _small_step(factor: Fraction) -> Finding:
+    """Judge whether the rate is below 1 at eta = factor p_min^2/(L N)."""
+    laws: list[Participation] = [
+        Bernoulli(["1/20"]),
+        Bernoulli(["1/50", "1"]),
+        Bernoulli(["1/3", "1/3", "1/3"]),
+        UniformCohort(3, 1),
+        UniformCohort(3, 2),
+        AllOrNothing(2, "1/10"),
+    ]
+    cases = []
+    for law, tau, kappa in product(laws, (1, 3), (1, 30)):
+        h = [kappa, *([1] * (law.n_clients - 1))]
+        p = min(law.inclusion().tolist())
+        eta = factor * p * p / (kappa * law.n_clients)
+        where = {"law": law.spec, "h": h, "tau": tau, "step size": eta}
+        cases.append(judge.Case(where, _rate(h, law, eta, tau), 1))
+    return judge.instances(cases, "<", "1 to 3 clients, six laws, kappa = 1 and 30")
+
+
+def _rate(h: list[int], law: Participation, eta: Fraction, tau: int = 1) -> Fraction:
+    """Upper end of the exact mean-square rate."""
+    problem = Quadratics([[[v]] for v in h], [[v] for v in h])
+    found = moments(problem, Focus(eta, tau), law)
+    if isinstance(found, Refusal):
+        raise RefusedError(str(found))
+    return Fraction(found.mean_square_rate_interval[1])

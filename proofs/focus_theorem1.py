@@ -1,0 +1,346 @@
+"""Theorem 1 of the FOCUS paper: (23) strongly convex, (24) PL, (25) general.
+
+Each item is searched inside its printed hypotheses, edges included: one client, rare
+clients, cohorts of all or none, tau = 1 and large tau, stiff, flat and bent curvatures,
+several scales of f, many clients, starts away from consensus. Step sizes are the
+printed caps themselves. What is found is recomputed in rationals, cohort by cohort or,
+for many equal clients, from four numbers.
+
+In (23) the printed weight of the consensus error can be negative, and with that of
+Appendix D a large uniform population gathers consensus error faster than Psi allows,
+though the error itself stays below the bound. No cap of (24) holds tau back. (25)
+knows nothing of the clients' rows, and how it fares otherwise depends on what q is.
+
+Conventions: the recursion of Appendix D, whose tracker starts as the sum of the
+gradients at the clients' rows (Algorithm 1's own start is focus.thm1.init); xbar_1 is
+the server model that round 0 pulls; an empty round executes line 13; 1/(tau-1) at
+tau = 1 is no cap. q_min is read as E[I_i/|S|] (0 for empty S), as 1/m of Case 3a, and
+as p_min. If all models start equal, Psi_0 and Phi_0 have no consensus error; from
+other starts the printed Psi takes xbar_{1-tau} = xbar_0, and the Lyapunov functions of
+Appendix D are counted from round 1, the first whose two terms both exist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import cache, partial
+from itertools import product
+from types import SimpleNamespace
+
+import numpy as np
+
+from flverify._core.errors import Refusal, RefusedError
+from flverify._core.sources import Source
+from flverify.algorithms import Focus
+from flverify.claims import judge
+from flverify.claims.claim import claim
+from flverify.claims.focus_caps import Q_READINGS, inside, largest_step, least_q
+from flverify.claims.focus_families import CONVEX, GENERAL, families
+from flverify.claims.focus_lyapunov import (
+    WEIGHTS,
+    Lyapunov,
+    concludes,
+    contracts,
+    dominates,
+    phi,
+    psi,
+)
+from flverify.claims.focus_moments import Clients, Curves
+from flverify.claims.focus_search import (
+    Inequality,
+    Instance,
+    Sides,
+    number,
+    powers,
+    searched,
+    small_exact,
+)
+from flverify.claims.verdict import Finding
+from flverify.engines.moments import moments
+from flverify.problems import Quadratics
+
+
+def chosen(
+    c: SimpleNamespace, reading: str, clients: tuple[Clients, ...]
+) -> tuple[tuple[Clients, Fraction, Fraction], ...]:
+    """Give each of the clients its largest step inside the caps, and q_min."""
+    return _with_steps(tuple(c.caps.items()), reading, c.case_3a, clients)
+
+
+@cache
+def _with_steps(
+    caps: tuple[tuple[str, str], ...],
+    reading: str,
+    case_3a: str,
+    clients: tuple[Clients, ...],
+) -> tuple[tuple[Clients, Fraction, Fraction], ...]:
+    found = []
+    for one in clients:
+        q = least_q(reading, one, case_3a)
+        if q is not None:
+            step = largest_step(dict(caps), one, q)
+            if inside(dict(caps), one, q, step):
+                found.append((one, step, q))
+    return tuple(found)
+
+
+# (23) ----------------------------------------------------------------------------
+
+COLLECTED_SC = {
+    "mu/(N L^2)": "3/27",
+    "1/(L (tau-1))": "1/3",
+    "q^(3/2)/(L sqrt N)": "1/8",
+    "q^(3/2)/(L N)": "1/8",
+    "q^(3/2)/(L (tau-1))": "1/8",
+    "q/(N^2 L)": "1/8",
+    "q/(N (8 L^2/mu + mu/2))": "2/3",
+}
+
+
+@claim(
+    "focus.thm1.sc",
+    source=Source("focus", "Theorem 1, eq. (23), and Appendix D.5"),
+    statement=r"\eta\le\min\Big\{\frac{3\mu}{27NL^2},\frac{1}{3L(\tau-1)},\frac{"
+    r"q_{\min}^{3/2}}{8L\sqrt N}\Big\}:\quad\mathbb{E}\|\bar x_{R\tau+1}-x^\star\|^2"
+    r"\le\Psi_R\le(1-\eta\mu N/2)^R\Psi_0,\quad\Psi_r:=\mathbb{E}\|\bar x_{r\tau+1}-"
+    r"x^\star\|^2+(1-8\eta\tau LN)\,\mathbb{E}\|\mathbb{1}\bar x_{(r-1)\tau+1}-"
+    r"\boldsymbol{x}_{r\tau}\|_F^2",
+    proposition="Both inequalities of (23) hold for all mu-strongly convex, L-smooth "
+    "f_i under Assumption 1 at every step size inside the printed caps.",
+    constants={
+        "caps": {
+            "mu/(N L^2)": "3/27",
+            "1/(L (tau-1))": "1/3",
+            "q^(3/2)/(L sqrt N)": "1/8",
+        },
+        "contraction": "1/2",
+        "weight": "8 eta tau L N",
+        "case_3a": "1/m",
+    },
+    twin={"caps": COLLECTED_SC, "weight": "8 eta L^2 N/mu", "case_3a": "1/N"},
+)
+def strongly_convex(c: SimpleNamespace) -> Finding:
+    """Search both inequalities for Psi as printed and as in Appendix D.5."""
+    printed = partial(psi, c.weight, "w_{r-1}, x_{r tau}")
+    appendix = partial(psi, "8 eta L^2 N/mu", "w_{r-1}, x_{(r-1) tau}")
+    found = {
+        f"Psi {name}; {reading}": judge.all_of(
+            {
+                "E|xbar_R - x*|^2 <= Psi_R": _first_sc(c, reading, lyapunov),
+                "Psi_R <= (1 - eta mu N/2)^R Psi_0": _searched_sc(
+                    c, reading, contracts(lyapunov, partial(_rate_sc, c))
+                ),
+                "E|xbar_R - x*|^2 <= (1 - eta mu N/2)^R Psi_0": _searched_sc(
+                    c, reading, concludes(lyapunov, partial(_rate_sc, c), "x")
+                ),
+            }
+        )
+        for (name, lyapunov), reading in product(
+            (("as printed", printed), ("of (102)", appendix)), Q_READINGS
+        )
+    }
+    return judge.readings(found).corrected(
+        r"\mathbb{E}\|\bar x_{R\tau+1}-x^\star\|^2\le(1-\eta\mu N/2)^R\Big(\|\bar x_1-"
+        r"x^\star\|^2+\Big(1-\frac{8\eta L^2N}{\mu}\Big)\|\mathbb{1}\bar x_1-"
+        r"\boldsymbol{x}_0\|_F^2\Big),\quad q_i=\mathbb{E}[I_i/|S|]",
+        _outer_sc(c),
+    )
+
+
+def _rate_sc(c: SimpleNamespace, clients: Clients, step: Fraction) -> Fraction:
+    mu, total = clients.strong_convexity, clients.total
+    return 1 - Fraction(c.contraction) * step * mu * total
+
+
+def _first_sc(c: SimpleNamespace, reading: str, lyapunov: Lyapunov) -> Finding:
+    cases = small_exact(
+        chosen(c, reading, families(CONVEX)), dominates(lyapunov, "x"), 2
+    )
+    return judge.instances(cases, "<=", "1 and 2 clients, tau = 1, 2, rounds 1 and 2")
+
+
+def _searched_sc(c: SimpleNamespace, reading: str, inequality: Inequality) -> Finding:
+    cases = searched(chosen(c, reading, families(CONVEX)), inequality, 30)
+    return judge.instances(cases, "<=", SEARCHED_SC)
+
+
+SEARCHED_SC = "N = 1, 2, 5, 25, 64, 6400; kappa = 1, 5; tau = 1, 2, 20; five starts"
+
+
+def _outer_sc(c: SimpleNamespace) -> Finding:
+    """E|xbar_R - x*|^2 against (1 - eta mu N/2)^R times Psi_0, and the exact rate."""
+
+    def sides(one: Instance, found: Curves) -> Sides:
+        factor = number(1 - WEIGHTS["8 eta L^2 N/mu"](one), found.server)
+        start = found.server[0] + factor * found.behind[0]
+        bound = powers(_rate_sc(c, one.clients, one.step), found.server) * start
+        return Sides(1, found.server[1:], bound[1:])
+
+    return judge.all_of(
+        {
+            "finite R": _searched_sc(c, Q_READINGS[0], sides),
+            "rate": judge.instances(
+                _exact_rates(c), "<=", "exact rates of 1 and 2 clients, tau = 1, 2"
+            ),
+        }
+    )
+
+
+def _exact_rates(c: SimpleNamespace) -> Iterator[judge.Case]:
+    """Mean-square rate by the moments engine against 1 - eta mu N/2."""
+    for clients, step, q in chosen(c, Q_READINGS[0], families(CONVEX)):
+        if clients.total <= 2 and clients.local_steps <= 2:
+            problem = Quadratics(
+                [[[h]] for h in clients.curvatures], [[h] for h in clients.curvatures]
+            )
+            found = moments(problem, Focus(step, clients.local_steps), clients.law)
+            if isinstance(found, Refusal):
+                raise RefusedError(str(found))
+            where = {**clients.where(), "q_min": q, "step size": step}
+            rate = found.mean_square_rate_interval
+            yield judge.Case(where, tuple(rate), _rate_sc(c, clients, step))
+
+
+# (24) ----------------------------------------------------------------------------
+
+PRINTED_PL = {
+    "q/N": "3/32",
+    "q/(beta N)": "1/12",
+    "q/L^2": "1/16",
+    "q^(3/2)/(L sqrt N)": "1/8",
+}
+COLLECTED_PL = {
+    **PRINTED_PL,
+    "q/N^2": "3/32",
+    "q^(3/2)/(L N)": "1/8",
+    "q^(3/2)/(L (tau-1))": "1/8",
+    "1/(L N)": "1/4",
+    "1/((tau-1) L N)": "1/2",
+}
+SETTINGS_PL = (("1", 2), ("1", 1), ("1", 80), ("1/100", 1), ("100", 1))
+SEARCHED_PL = (
+    "N = 1, 2, 5, 25, 64, 6400; curvatures of scale 1 (tau = 1, 2, 80), 1/100, 100"
+)
+
+
+@claim(
+    "focus.thm1.pl",
+    source=Source("focus", "Theorem 1, eq. (24), and Appendix D.6"),
+    statement=r"\eta\le\min\Big\{\frac{3q_{\min}}{32N},\frac{q_{\min}}{12\beta N},"
+    r"\frac{q_{\min}}{16L^2},\frac{q_{\min}^{3/2}}{8L\sqrt N}\Big\}:\quad\mathbb{E}F("
+    r"\bar x_{R\tau+1})-F^\star\le\Phi_R\le(1-\eta\beta N)^R\Phi_0,\quad\Phi_r="
+    r"\mathbb{E}F(\bar x_{r\tau+1})-F^\star+(1-4\eta L^2)\,\mathbb{E}\|\mathbb{1}\bar "
+    r"x_{r\tau+1}-\boldsymbol{x}_{r\tau}\|^2",
+    proposition="Both inequalities of (24) hold for all L-smooth f_i with F beta-PL "
+    "under Assumption 1 at every step size inside the printed caps.",
+    constants={"caps": PRINTED_PL, "contraction": "1", "case_3a": "1/m"},
+    twin={"caps": COLLECTED_PL, "case_3a": "1/N"},
+)
+def polyak_lojasiewicz(c: SimpleNamespace) -> Finding:
+    """Search both inequalities for Phi as printed and as in (110)."""
+    mended = SimpleNamespace(caps=COLLECTED_PL, contraction="1", case_3a="1/N")
+    return _pl_readings(c, Q_READINGS).corrected(
+        r"\eta\le\min\Big\{\frac{3q_{\min}}{32N^2},\frac{q_{\min}}{12\beta N},\frac{"
+        r"q_{\min}}{16L^2},\frac{q_{\min}^{3/2}}{8LN},\frac{q_{\min}^{3/2}}{8L(\tau-1)}"
+        r",\frac{1}{4LN},\frac{1}{2(\tau-1)LN}\Big\},\quad q_i=\mathbb{E}[I_i/|S|]",
+        _pl_readings(mended, Q_READINGS[:1]),
+    )
+
+
+def _pl_readings(c: SimpleNamespace, q_readings: tuple[str, ...]) -> Finding:
+    lags = {"as printed": "w_r, x_{r tau}", "of (110)": "w_{r-1}, x_{(r-1) tau}"}
+    return judge.readings(
+        {
+            f"Phi {name}; {reading}": _pl_finding(c, reading, lag)
+            for (name, lag), reading in product(lags.items(), q_readings)
+        }
+    )
+
+
+def _pl_finding(c: SimpleNamespace, reading: str, lag: str) -> Finding:
+    lyapunov = partial(phi, "4 eta L^2", lag)
+
+    def rate(clients: Clients, step: Fraction) -> Fraction:
+        beta = clients.mean_curvature
+        return 1 - Fraction(c.contraction) * step * beta * clients.total
+
+    instances = chosen(c, reading, families(GENERAL, SETTINGS_PL))
+
+    few = tuple(one for one in instances if one[0].total <= 2)
+
+    first = small_exact(instances, dominates(lyapunov, "F"), 1)
+    return judge.all_of(
+        {
+            "E F(xbar_R) - F* <= Phi_R": judge.instances(
+                first, "<=", "1 and 2 clients, tau = 1, 2, round 1"
+            ),
+            "Phi_R <= (1 - eta beta N)^R Phi_0": judge.instances(
+                searched(instances, contracts(lyapunov, rate), 20), "<=", SEARCHED_PL
+            ),
+            "E F(xbar_R) - F* <= (1 - eta beta N)^R Phi_0": judge.instances(
+                searched(few, concludes(lyapunov, rate, "F"), 20),
+                "<=",
+                "of these, N = 1, 2",
+            ),
+        }
+    )
+
+
+# (25) ----------------------------------------------------------------------------
+
+INDICES = {"R tau + 1 as printed": "R", "r tau + 1 as in (121)": "r"}
+
+
+@claim(
+    "focus.thm1.nc",
+    source=Source("focus", "Theorem 1, eq. (25), and Appendix D.7, eq. (121)"),
+    statement=r"\eta\le\min\Big\{\frac{1}{2L(\tau-1)},\frac{q_{\min}^{3/2}}{8L\sqrt "
+    r"N},\frac{q_{\min}}{16L\sqrt{2N}},\frac{1}{4LN}\Big\}:\quad\frac1R\sum_{r=0}^{R-1}"
+    r"\mathbb{E}\|\nabla f(x_{R\tau+1})\|^2\le\frac{8(f(x_1)-f^\star)}{\eta NR}",
+    proposition="(25), with f read as F and x_1 as xbar_1, holds for all L-smooth f_i "
+    "with F bounded below under Assumption 1 at every step size inside the caps.",
+    constants={
+        "caps": {
+            "1/(L (tau-1))": "1/2",
+            "q^(3/2)/(L sqrt N)": "1/8",
+            "q/(L sqrt(2 N))": "1/16",
+            "1/(L N)": "1/4",
+        },
+        "factor": "8",
+        "case_3a": "1/m",
+    },
+    twin={"factor": "1/10"},
+    no_control="q_i, the index under the sum and the rows of x_0 have several readings "
+    "in print; the twin, a bound 80 times smaller, fails under every reading",
+)
+def general(c: SimpleNamespace) -> Finding:
+    """Search (25) from equal models for each q and index, and from any rows."""
+    found = {
+        f"index {name}; {q}; all models equal": _nc_finding(c, q, index, equal=True)
+        for (name, index), q in product(INDICES.items(), Q_READINGS)
+    }
+    for name, index in INDICES.items():
+        label = f"index {name}; {Q_READINGS[0]}; any rows x_0"
+        found[label] = _nc_finding(c, Q_READINGS[0], index, equal=False)
+    return judge.readings(found)
+
+
+def _nc_finding(c: SimpleNamespace, q: str, index: str, *, equal: bool) -> Finding:
+    def sides(one: Instance, found: Curves) -> Sides:
+        error, beta = found.server, one.clients.mean_curvature
+        squares = number(beta**2, error) * error  # E|grad F(xbar_{r tau+1})|^2
+        rounds = np.array([*range(1, len(error))], dtype=error.dtype)
+        gap = Fraction(c.factor) * beta / 2 / (one.step * one.clients.total)
+        left = squares[1:] if index == "R" else np.cumsum(squares[:-1]) / rounds
+        return Sides(1, left, number(gap, error) * error[0] / rounds)
+
+    instances = chosen(c, q, families(GENERAL))
+    cases = searched(instances, sides, 40, equal=equal)
+    return judge.instances(cases, "<=", SEARCHED_NC)
+
+
+SEARCHED_NC = (
+    "N = 1, 2, 5, 25, 64, 6400; curvatures 1, of both kinds (5 : 1), half of them 0, "
+    "half of them -1/2; tau = 1, 2, 20; R <= 40"
+)

@@ -1,0 +1,292 @@
+"""Theorem 1 of the FOCUS paper applied to Algorithm 1's own start, and its remark.
+
+The proofs of (23)-(25) need a tracker that is the sum of the gradients at the clients'
+rows. Line 2 sets the tracker to 0 with stored gradients that need not be those at x_0;
+the bounds are evaluated exactly from that start, for each reading of the rows that
+enter Psi_0 and Phi_0. A server that starts at x* leaves it, because the first cohort's
+gradients do not cancel. Everything is kept small (tau = 1, N = 2, steps inside every
+printed cap), where a start with the sum of all gradients at x_0 obeys all three bounds.
+
+Conventions: f_i = h_i (x - b_i)^2/2; q_i = E[I_i/|S|]; xbar_{1-tau} = xbar_0 in Psi_0;
+(25) as in (121), f(x_1) being F at the start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, partial
+from itertools import product
+from math import ceil
+from types import SimpleNamespace
+from typing import Any
+
+import sympy
+
+from flverify._core.errors import Refusal, RefusedError
+from flverify._core.sources import Source
+from flverify.algorithms import Focus
+from flverify.claims import judge
+from flverify.claims.claim import claim
+from flverify.claims.focus_caps import largest_step
+from flverify.claims.focus_moments import Clients
+from flverify.claims.recheck import expected_square_errors, quadratic_gradient
+from flverify.claims.verdict import Finding
+from flverify.engines.moments import moments
+from flverify.participation import Bernoulli, UniformCohort
+from flverify.participation._law import Participation
+from flverify.problems import Quadratics
+from flverify.reference import focus
+
+CAPS = {
+    "(23)": {
+        "mu/(N L^2)": "3/27",
+        "1/(L (tau-1))": "1/3",
+        "q^(3/2)/(L sqrt N)": "1/8",
+    },
+    "(24)": {
+        "q/N": "3/32",
+        "q/(beta N)": "1/12",
+        "q/L^2": "1/16",
+        "q^(3/2)/(L sqrt N)": "1/8",
+    },
+    "(25)": {
+        "1/(L (tau-1))": "1/2",
+        "q^(3/2)/(L sqrt N)": "1/8",
+        "q/(L sqrt(2 N))": "1/16",
+        "1/(L N)": "1/4",
+    },
+}
+MINIMISERS = (Fraction(1), Fraction(-1))
+ROWS = {
+    "(i) rows at x_0": "x_0",
+    "(ii) rows where grad f_i is the stored gradient": "stored",
+    "(iii) any rows, here all at x*": "x*",
+}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Two clients, a law, the server's start, and what line 2 stores."""
+
+    clients: Clients
+    step: Fraction
+    start: Fraction
+    stored: str
+    tracker: str
+
+    @property
+    def minimiser(self) -> Fraction:
+        """x*."""
+        h = self.clients.curvatures
+        pairs = zip(h, MINIMISERS, strict=True)
+        return sum((a * b for a, b in pairs), Fraction(0)) / sum(h)
+
+    @cached_property
+    def errors(self) -> tuple[Fraction, ...]:
+        """E|x_r - x*|^2 for r = 0, ..., 4, by the moments engine."""
+        h = self.clients.curvatures
+        linear = [[a * b] for a, b in zip(h, MINIMISERS, strict=True)]
+        problem = Quadratics([[[a]] for a in h], linear)
+        algorithm = Focus(
+            self.step,
+            1,
+            initial_gradients=self.stored,
+            initial_tracker=self.tracker,
+        )
+        found = moments(problem, algorithm, self.clients.law)
+        if isinstance(found, Refusal):
+            raise RefusedError(str(found))
+        return tuple(found.mean_square_error([self.start], 4).tolist())
+
+    def listed_errors(self) -> tuple[Fraction, ...]:
+        """Return the same from the plain loop over every sequence of cohorts."""
+        h = self.clients.curvatures
+        linear = [[a * b] for a, b in zip(h, MINIMISERS, strict=True)]
+        return tuple(
+            expected_square_errors(
+                focus.run,
+                quadratic_gradient([[[a]] for a in h], linear),
+                len(h),
+                self.clients.law.support(),
+                4,
+                [self.start],
+                [self.minimiser],
+                step_size=self.step,
+                initial_gradients=self.stored,
+                initial_tracker=self.tracker,
+            )
+        )
+
+    def consensus_error(self, rows: str) -> Fraction:
+        """||1 xbar_1 - x_0||_F^2 for a reading of the rows, xbar_1 = xbar_0 = x_0."""
+        at_minimisers = rows == "stored" and self.stored == "zero"
+        points = {"x*": (self.minimiser,) * 2, "x_0": (self.start,) * 2}
+        z = MINIMISERS if at_minimisers else points.get(rows, points["x_0"])
+        return sum(((self.start - v) ** 2 for v in z), Fraction(0))
+
+    def where(self, r: int) -> dict[str, Any]:
+        """Return the instance for a report."""
+        return {
+            "h": list(self.clients.curvatures),
+            "b": list(MINIMISERS),
+            "law": self.clients.law.spec,
+            "tau": 1,
+            "step size": self.step,
+            "x_0": self.start,
+            "x*": self.minimiser,
+            "stored gradients": self.stored,
+            "tracker": self.tracker,
+            "R": r,
+        }
+
+
+def _settings(bound: str, stored: str, tracker: str) -> Iterator[Setting]:
+    """Equal and different curvatures, two laws, starts at x* and beside it."""
+    laws: list[Participation] = [UniformCohort(2, 1), Bernoulli(["1/2", "1"])]
+    for law, h in product(laws, ((1, 1), (1, 2))):
+        clients = Clients(tuple(map(Fraction, h)), law, 1)
+        step = largest_step(CAPS[bound], clients, clients.averaging)
+        home = Setting(clients, step, Fraction(0), stored, tracker).minimiser
+        for start in (home, home + 1, home - 3):
+            yield Setting(clients, step, start, stored, tracker)
+
+
+def _sides(
+    bound: str, rows: str, one: Setting, errors: tuple[Fraction, ...], r: int
+) -> tuple[Fraction, Fraction]:
+    """Both ends of (23), (24) or (25) at round r from E|x_r - x*|^2."""
+    clients, step = one.clients, one.step
+    mu, L, beta = clients.strong_convexity, clients.smoothness, clients.mean_curvature
+    N, apart = clients.total, one.consensus_error(rows)
+    if bound == "(23)":
+        start = errors[0] + (1 - 8 * step * L * N) * apart
+        return errors[r], (1 - step * mu * N / 2) ** r * start
+    if bound == "(24)":
+        start = beta / 2 * errors[0] + (1 - 4 * step * L**2) * apart
+        return beta / 2 * errors[r], (1 - step * beta * N) ** r * start
+    mean = beta**2 * sum(errors[:r], Fraction(0)) / r
+    return mean, 8 * beta / 2 * errors[0] / (step * N * r)
+
+
+@claim(
+    "focus.thm1.init",
+    source=Source("focus", "Theorem 1, Algorithm 1 line 2, Appendix D.1 and D.7"),
+    statement=r"y_0=0,\;\nabla f_i(x_{-1,i}^{(0)})=y_{0,i}^{(0)};\quad \boldsymbol{x}"
+    r"_{-1}=\boldsymbol{x}_0 \text{ which can be any values};\quad C_0=0",
+    proposition="The ends of (23), (24) and (25) bound the server of Algorithm 1 as "
+    "initialised, tracker 0, by Psi_0, Phi_0 and F(x_1) of the clients' initial rows.",
+    constants={"stored": "zero", "tracker": "zero"},
+    twin={"stored": "start", "tracker": "sum"},
+)
+def initialisation(c: SimpleNamespace) -> Finding:
+    """Evaluate all three bounds exactly for each reading of rows and line 2."""
+    found = {
+        f"stored gradients 0; {name}": _bounds(rows, c.stored, c.tracker)
+        for name, rows in ROWS.items()
+    }
+    found["stored gradients grad f_i(x_0); rows at x_0"] = _bounds(
+        "x_0", "start", c.tracker
+    )
+    return judge.readings(found).corrected(
+        r"y_0=\sum_{i=1}^N\nabla f_i(x_0),\quad\nabla f_i(x_{-1,i}^{(0)})=\nabla "
+        r"f_i(x_0),\quad x_{0,i}=x_0",
+        _bounds("x_0", "start", "sum"),
+    )
+
+
+def _bounds(rows: str, stored: str, tracker: str) -> Finding:
+    def cases(bound: str) -> Iterator[judge.Case]:
+        for one, r in product(_settings(bound, stored, tracker), (1, 2, 3, 4)):
+            left, right = _sides(bound, rows, one, one.errors, r)
+            again = partial(_rechecked, bound, rows, one, r)
+            yield judge.Case(one.where(r), left, right, again)
+
+    searched = "two clients, tau = 1, two laws, kappa = 1, 2, three starts, R = 1..4"
+    return judge.all_of(
+        {bound: judge.instances(cases(bound), "<=", searched) for bound in CAPS}
+    )
+
+
+def _rechecked(
+    bound: str, rows: str, one: Setting, r: int
+) -> tuple[Fraction, Fraction]:
+    return _sides(bound, rows, one, one.listed_errors(), r)
+
+
+@claim(
+    "focus.thm1.remark",
+    source=Source("focus", "Remark after Theorem 1"),
+    statement=r"\text{(23), (24): iteration complexity } \mathcal{O}(\log(1/\epsilon))"
+    r";\quad\text{(25): } 1/\sqrt R \text{ improved into } 1/R;\quad\mathcal{O}(1/"
+    r"\epsilon^2)>\mathcal{O}(1/\epsilon)\gg\mathcal{O}(\log(1/\epsilon))",
+    proposition="At a fixed step size the bounds of (23), (24), (25), relative to "
+    "Psi_0, Phi_0, F(x_1) - F*, are at most epsilon after C log(1/epsilon), "
+    "C log(1/epsilon), C/epsilon rounds, C free of epsilon <= 1/2; and 1/epsilon^2, "
+    "1/epsilon, log(1/epsilon) grow in this order.",
+    constants={"(23)": "log", "(24)": "log", "(25)": "1/epsilon"},
+    twin={"(25)": "log"},
+)
+def remark(c: SimpleNamespace) -> Finding:
+    """Evaluate the bounds after C times the named number of rounds, at the caps."""
+    e = sympy.Symbol("epsilon", positive=True)
+    orders = judge.identity(
+        [
+            ("1/epsilon over 1/epsilon^2", sympy.limit(e**2 / e, e, 0), 0),
+            ("log over 1/epsilon", sympy.limit(e * sympy.log(1 / e), e, 0), 0),
+        ],
+        "epsilon to 0",
+    )
+    counts = judge.instances(
+        (case for bound in CAPS for case in _counted(bound, vars(c)[bound])),
+        "<=",
+        "steps at the caps of (23)-(25) for four settings; epsilon = 2^-1 ... 2^-12",
+    )
+    return judge.all_of({"rounds": counts, "orders": orders})
+
+
+def _counted(bound: str, order: str) -> Iterator[judge.Case]:
+    """Compare the bounds after C times `order` rounds with epsilon = 2^-k."""
+    for law, kappa in product((UniformCohort(2, 1), UniformCohort(3, 3)), (1, 4)):
+        h = (Fraction(kappa), *[Fraction(1)] * (law.n_clients - 1))
+        clients = Clients(h, law, 1)
+        step = largest_step(CAPS[bound], clients, clients.averaging)
+        for k in (1, 2, 4, 8, 12):
+            where = {**clients.where(), "bound": bound, "step size": step, "k": k}
+            sides = _after(bound, order, clients, step, k)
+            again = partial(_after_again, bound, order, clients, step, k)
+            yield judge.Case(where, *sides, again)
+
+
+def _per_round(bound: str, clients: Clients, step: Fraction) -> Fraction:
+    """Return x of the factor 1 - x, or V of the bound V/R."""
+    total = clients.total
+    if bound == "(23)":
+        return step * clients.strong_convexity * total / 2
+    return (
+        step * clients.mean_curvature * total if bound == "(24)" else 8 / (step * total)
+    )
+
+
+def _after(
+    bound: str, order: str, clients: Clients, step: Fraction, k: int
+) -> tuple[Fraction, Fraction]:
+    x = _per_round(bound, clients, step)
+    halving = ceil(x) if bound == "(25)" else ceil(1 / x)  # (1 - x)^(1/x) < 1/2
+    rounds = halving * (k if order == "log" else 2**k)
+    value = x / rounds if bound == "(25)" else (1 - x) ** rounds
+    return value, Fraction(1, 2**k)
+
+
+def _after_again(
+    bound: str, order: str, clients: Clients, step: Fraction, k: int
+) -> tuple[Fraction, Fraction]:
+    """Return the same, round by round."""
+    x = _per_round(bound, clients, step)
+    halving = ceil(x) if bound == "(25)" else ceil(1 / x)
+    value, rounds = Fraction(1), 0
+    for _ in range(halving * (k if order == "log" else 2**k)):
+        rounds += 1
+        value = value if bound == "(25)" else value * (1 - x)
+    return x * value / rounds if bound == "(25)" else value, Fraction(1, 2**k)
