@@ -143,7 +143,8 @@ def strongly_convex(c: SimpleNamespace) -> Finding:
     return judge.readings(found).corrected(
         r"\mathbb{E}\|\bar x_{R\tau+1}-x^\star\|^2\le(1-\eta\mu N/2)^R\Big(\|\bar x_1-"
         r"x^\star\|^2+\Big(1-\frac{8\eta L^2N}{\mu}\Big)\|\mathbb{1}\bar x_1-"
-        r"\boldsymbol{x}_0\|_F^2\Big),\quad q_i=\mathbb{E}[I_i/|S|]",
+        r"\boldsymbol{x}_0\|_F^2\Big)\text{ for } \eta \text{ as printed},\quad q_i="
+        r"\mathbb{E}[I_i/|S|]",
         _outer_sc(c),
     )
 
@@ -165,7 +166,7 @@ def _searched_sc(c: SimpleNamespace, reading: str, inequality: Inequality) -> Fi
     return judge.instances(cases, "<=", SEARCHED_SC)
 
 
-SEARCHED_SC = "N = 1, 2, 5, 25, 64, 6400; kappa = 1, 5; tau = 1, 2, 20; five starts"
+SEARCHED_SC = "N = 1, 2, 5, 25, 64, 6400; kappa = 1, 5, 30; tau = 1, 2, 20; five starts"
 
 
 def _outer_sc(c: SimpleNamespace) -> Finding:
@@ -323,7 +324,12 @@ def general(c: SimpleNamespace) -> Finding:
     for name, index in INDICES.items():
         label = f"index {name}; {Q_READINGS[0]}; any rows x_0"
         found[label] = _nc_finding(c, Q_READINGS[0], index, equal=False)
-    return judge.readings(found)
+    return judge.readings(found).corrected(
+        r"\frac1R\sum_{r=0}^{R-1}\mathbb{E}\|\nabla F(\bar x_{r\tau+1})\|^2\le\frac{"
+        r"8(F(\bar x_1)-F^\star)}{\eta NR},\quad q_i=\mathbb{E}[I_i/|S|],\; x_{0,i}="
+        r"\bar x_1,\; y_0=\nabla\boldsymbol{f}(\boldsymbol{x}_0)",
+        _nc_finding(c, Q_READINGS[0], "r", equal=True),
+    )
 
 
 def _nc_finding(c: SimpleNamespace, q: str, index: str, *, equal: bool) -> Finding:
@@ -341,6 +347,6 @@ def _nc_finding(c: SimpleNamespace, q: str, index: str, *, equal: bool) -> Findi
 
 
 SEARCHED_NC = (
-    "N = 1, 2, 5, 25, 64, 6400; curvatures 1, of both kinds (5 : 1), half of them 0, "
+    "N = 1, 2, 5, 25, 64, 6400; curvatures 1, one of them 30, half of them 0, "
     "half of them -1/2; tau = 1, 2, 20; R <= 40"
 )

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterable
-from fractions import Fraction
 
 import sympy
 
 from flverify._core.exact import Scalar
+from flverify.claims import _points
+from flverify.claims._points import inconclusive
 from flverify.claims.verdict import Finding, Verdict
-
-POINTS = 40  # rational points tried when a sign does not show
 
 
 def nonnegative(parts: Iterable[tuple[str, Scalar]], scope: str) -> Finding:
-    """Judge that expressions are at least 0 wherever their symbols are positive.
+    """Judge that expressions are at least 0 for all values their symbols may take.
 
-    PROVED if each is a quotient of polynomials without negative coefficients;
-    REFUTED with a rational point where one is negative; otherwise INCONCLUSIVE.
+    Every symbol has to be declared positive or nonnegative. PROVED if each is a
+    quotient of polynomials without negative coefficients; REFUTED with a rational
+    point, of the declared kind, where one is negative; otherwise INCONCLUSIVE.
 
     Parameters
     ----------
@@ -26,34 +25,48 @@ def nonnegative(parts: Iterable[tuple[str, Scalar]], scope: str) -> Finding:
     scope : str
         What the parts cover.
 
+    Raises
+    ------
+    InputError
+        If a part is neither a number nor an expression.
+
     Examples
     --------
-    >>> x = sympy.Symbol("x")
-    >>> nonnegative([("square less 1", (x + 1)**2 - 1)], "every x").verdict
+    >>> x, anything = sympy.Symbol("x", positive=True), sympy.Symbol("anything")
+    >>> nonnegative([("square less 1", (x + 1)**2 - 1)], "every x > 0").verdict
     <Verdict.PROVED: 'PROVED'>
+    >>> nonnegative([("itself", anything)], "every number").verdict
+    <Verdict.INCONCLUSIVE: 'INCONCLUSIVE'>
     """
-    checked: list[str] = []
+    checked, divided = list[str](), False
     for label, value in parts:
-        expression = _expression(value)
-        if expression.has(sympy.Float):
-            return _nothing(f"{label}: floats cannot show a sign")
+        if _points.has_floats(value):
+            return inconclusive(f"{label}: floats cannot show a sign")
+        expression = _points.exact_expression(value, label)
+        unknown = [s for s in expression.free_symbols if s.is_nonnegative is not True]
+        if unknown:
+            listed = ", ".join(sorted(map(str, unknown)))
+            return inconclusive(f"{label}: {listed} may be negative")
         if not without_negatives(expression):
             return _negative_point(label, expression)
+        divided = divided or _points.may_divide_by_zero(expression)
         checked.append(label)
     if not checked:
-        return _nothing("nothing was compared")
+        return inconclusive("nothing was compared")
     reason = f"{len(checked)} expressions have no negative coefficient"
+    scope = _points.within_denominators(scope, divided)
     return Finding(Verdict.PROVED, scope, reason, {"inequalities": checked})
 
 
 def without_negatives(expression: sympy.Expr) -> bool:
     """Whether it is a quotient of polynomials that have no negative coefficient.
 
-    Such an expression is at least 0 wherever its symbols are positive.
+    Such an expression is at least 0 wherever its symbols are nonnegative and its
+    denominator does not vanish.
 
     Examples
     --------
-    >>> x, y = sympy.symbols("x y")
+    >>> x, y = sympy.symbols("x y", positive=True)
     >>> without_negatives((x**2 - y**2) / (x - y)), without_negatives(x - y)
     (True, False)
     """
@@ -74,24 +87,10 @@ def _coefficients(expression: sympy.Expr) -> list[sympy.Expr]:
 
 
 def _negative_point(label: str, expression: sympy.Expr) -> Finding:
-    symbols = sorted(expression.free_symbols, key=str)
-    draws = random.Random(0)  # noqa: S311 - a deterministic search, not a secret
-    for _ in range(POINTS):
-        point = {s: sympy.Rational(draws.randint(1, 24), 8) for s in symbols}
+    for point in _points.points([expression], largest=24, unit=8):
         value = expression.subs(point)
         if value.is_Rational and value < 0:
-            at = ", ".join(f"{s} = {v}" for s, v in point.items())
-            reason = f"{label}: {value} is negative" + (f" at {at}" if at else "")
-            evidence = {"point": {str(s): str(v) for s, v in point.items()}}
+            reason = f"{label}: {value} is negative{_points.at(point)}"
+            evidence = {"point": _points.shown(point)}
             return Finding(Verdict.REFUTED, "counterexample", reason, evidence)
-    return _nothing(f"{label}: a negative coefficient, but no negative value found")
-
-
-def _expression(value: Scalar) -> sympy.Expr:
-    if isinstance(value, Fraction):
-        return sympy.Rational(value.numerator, value.denominator)
-    return sympy.sympify(value, strict=True)
-
-
-def _nothing(reason: str) -> Finding:
-    return Finding(Verdict.INCONCLUSIVE, "nothing shown", reason)
+    return inconclusive(f"{label}: a negative coefficient, but no negative value found")

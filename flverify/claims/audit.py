@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from flverify.claims.claim import Claim
@@ -13,19 +13,24 @@ from flverify.claims.verdict import Finding, Verdict
 
 @dataclass(frozen=True)
 class Audited:
-    """A claim with its finding, its control's finding and the time taken."""
+    """A claim with its finding, its controls' findings and the time taken."""
 
     claim: Claim
     finding: Finding
     control: Finding | None
     seconds: float
+    reading_controls: Mapping[str, Finding] = field(default_factory=dict)
 
     def control_fault(self) -> str:
         """Say what is wrong with the control, or nothing.
 
         The twin of a claim that passes must be REFUTED, the twin of a refuted claim
-        must pass; only an inconclusive claim may have no control.
+        must pass, and every reading that passes must be REFUTED in its own twin, or
+        else in the claim's; only an inconclusive claim may have no control.
         """
+        return self._claim_fault() or self._reading_fault()
+
+    def _claim_fault(self) -> str:
         if self.finding.verdict == Verdict.INCONCLUSIVE:
             return ""
         if self.control is None:
@@ -36,6 +41,16 @@ class Audited:
             return f"the mended twin is {self.control.verdict}"
         return ""
 
+    def _reading_fault(self) -> str:
+        twin = self.control.readings if self.control else {}
+        broken = {**twin, **self.reading_controls}
+        for name, found in self.finding.readings.items():
+            if found.passes() and name not in broken:
+                return f"the reading {name!r} passes and has no control"
+            if found.passes() and broken[name].verdict != Verdict.REFUTED:
+                return f"the reading {name!r} is {broken[name].verdict} in its twin"
+        return ""
+
 
 def audit(claims: Iterable[Claim]) -> Iterator[Audited]:
     """Judge claims in order, yielding each as it is done."""
@@ -43,7 +58,9 @@ def audit(claims: Iterable[Claim]) -> Iterator[Audited]:
         begun = time.perf_counter()
         finding = claim.check()
         control = claim.control()
-        yield Audited(claim, finding, control, time.perf_counter() - begun)
+        reading_controls = claim.reading_controls(finding)
+        seconds = time.perf_counter() - begun
+        yield Audited(claim, finding, control, seconds, reading_controls)
 
 
 def record(audited: Audited) -> dict[str, Any]:

@@ -36,7 +36,12 @@ class Claim:
         Constants to change for the control: a broken twin of a claim that passes, a
         mended twin of one that is refuted; the same code judges it.
     no_control : str
-        Why there is no control; only an inconclusive claim may have none.
+        Why there is no control; only an inconclusive claim may have none, and only
+        if none of its readings passes.
+    reading_twins : mapping
+        Constants to change for the control of one reading, by the reading's name:
+        where the twin is the wrong tool for a reading that passes. That reading must
+        come out refuted by the same code.
     """
 
     id: str
@@ -47,13 +52,20 @@ class Claim:
     constants: Mapping[str, Any] = field(default_factory=dict)
     twin: Mapping[str, Any] = field(default_factory=dict)
     no_control: str = ""
+    reading_twins: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        unknown = set(self.twin) - set(self.constants)
-        if unknown:
+        for changed in (self.twin, *self.reading_twins.values()):
+            unknown = set(changed) - set(self.constants)
+            if unknown:
+                raise InputError(
+                    f"a twin of {self.id} must change constants of the claim; got "
+                    f"{sorted(unknown)}; name constants that exist."
+                )
+        if not all(self.reading_twins.values()):
             raise InputError(
-                f"the twin of {self.id} must change constants of the claim; got "
-                f"{sorted(unknown)}; name constants that exist."
+                f"each twin of a reading of {self.id} must change some constant; got "
+                "one that changes nothing; name constants."
             )
         if not self.twin and not self.no_control:
             raise InputError(
@@ -75,6 +87,28 @@ class Claim:
         """Judge the twin by the same code; None if the claim has none."""
         return self.check(**self.twin) if self.twin else None
 
+    def reading_controls(self, finding: Finding) -> dict[str, Finding]:
+        """Judge each reading's own twin by the same code; take that reading of it.
+
+        Raises
+        ------
+        InputError
+            If the finding, or the twin's, has no reading of that name.
+        """
+        whole: list[tuple[Mapping[str, Any], Finding]] = []
+        out = {}
+        for name, changed in self.reading_twins.items():
+            known = [found for before, found in whole if before == changed]
+            twin = known[0] if known else self.check(**changed)
+            whole.append((changed, twin))
+            if name not in finding.readings or name not in twin.readings:
+                raise InputError(
+                    f"a twin must be of a reading that {self.id} has; got {name!r}; "
+                    f"choose among {list(finding.readings)}."
+                )
+            out[name] = twin.readings[name]
+        return out
+
 
 def claim(
     id: str,  # noqa: A002
@@ -85,6 +119,7 @@ def claim(
     constants: Mapping[str, Any] | None = None,
     twin: Mapping[str, Any] | None = None,
     no_control: str = "",
+    reading_twins: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Callable[[Check], Claim]:
     """Make the decorated check a claim.
 
@@ -110,6 +145,7 @@ def claim(
             constants or {},
             twin or {},
             no_control,
+            reading_twins or {},
         )
 
     return wrap

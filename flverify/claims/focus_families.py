@@ -51,17 +51,17 @@ def _clients(
 
 
 def curvatures(shape: str, n: int) -> list[Fraction]:
-    """Curvatures with mu, L of ratio 5, a flat half, or a half bent downwards.
+    """Curvatures with L/mu of 30 or 5, a flat half, or a half bent downwards.
 
     Examples
     --------
     >>> [[str(h) for h in curvatures(shape, 2)] for shape in ("stiff", "flat", "bent")]
-    [['5', '1'], ['0', '1'], ['-1/2', '1']]
+    [['30', '1'], ['0', '1'], ['-1/2', '1']]
     """
     one, half = Fraction(1), n // 2
     shapes = {
         "equal": [one] * n,
-        "stiff": [5 * one] + [one] * (n - 1),
+        "stiff": [30 * one] + [one] * (n - 1),
         "soft": [one] + [5 * one] * (n - 1),
         "flat": [0 * one] * half + [one] * (n - half),
         "bent": [-one / 2] * half + [one] * (n - half),

@@ -11,7 +11,8 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from flverify._core.errors import RefusedError
+from flverify._core.errors import DomainError, RefusedError
+from flverify._core.exact import is_exact
 
 LARGEST_LIST = 200_000  # sequences of cohorts that a recheck is willing to run
 
@@ -56,6 +57,8 @@ def expected_square_errors(
 
     Raises
     ------
+    DomainError
+        If the probabilities are not rationals of sum 1, none of them negative.
     RefusedError
         If there are too many sequences to list.
 
@@ -69,6 +72,7 @@ def expected_square_errors(
     >>> errors[1]
     Fraction(5, 8)
     """
+    _require_law(outcomes)
     likely = {cohort: chance for cohort, chance in outcomes.items() if chance != 0}
     if len(likely) ** rounds > LARGEST_LIST:
         raise RefusedError(
@@ -86,3 +90,13 @@ def expected_square_errors(
             gaps = zip(model, optimum, strict=True)
             totals[r] += chance * sum(((a - b) ** 2 for a, b in gaps), Fraction(0))
     return totals
+
+
+def _require_law(outcomes: Mapping[frozenset[int], Fraction]) -> None:
+    chances = list(outcomes.values())
+    rational = all(is_exact(chance) and chance >= 0 for chance in chances)
+    if not rational or sum(chances) != 1:
+        raise DomainError(
+            "the probabilities of cohorts must be rationals of sum 1, none negative; "
+            f"got {[str(chance) for chance in chances]}; list every outcome once."
+        )

@@ -25,7 +25,7 @@ from flverify.engines.moments._spectrum import Spectrum
 from flverify.engines.moments._thin import Thin, entire, thin
 
 VERIFIED = 1e-6  # relative gap that an eigenvector of the operator may leave
-ABOVE = 1e-6  # how far above the rate, relatively, the enclosure looks
+ABOVE = (1e-6, 1e-4, 1e-2)  # how far above the rate, relatively, enclosures look
 
 
 @dataclass(frozen=True)
@@ -89,16 +89,25 @@ class LargeMoments:
         is at least that of the mean map squared, and the least quotient of T(X) by X.
         """
         mapped = MessageMap(self._spectrum, self._thin)
-        above = self.mean_square_rate * (1 + ABOVE) + 1e-300
+        for margin in ABOVE:
+            near = self._resolvent(mapped, self.mean_square_rate * (1 + margin))
+            if near is not None:
+                quotients = eigh(self._thin.apply(near), near, eigvals_only=True)
+                lower = max(float(quotients[0]), mapped.floor)
+                return min(lower, self.mean_square_rate), float(quotients[-1])
+        return min(mapped.floor, self.mean_square_rate), float("inf")
+
+    def _resolvent(self, mapped: MessageMap, rate: float) -> Array | None:
+        """Solve rate X = T(X) + identity; None if the iteration stalls."""
         forcing = np.eye(len(self._thin.mean))
+        rate = rate + 1e-300
         if mapped.groups:
-            message = _resolved(mapped, self._heard(forcing, above), above, 1e-8)
+            message = _resolved(mapped, self._heard(forcing, rate), rate, 1e-8)
+            if message is None:
+                return None
             middle = self._thin.weight * message
             forcing = forcing + self._thin.rows @ middle @ self._thin.rows.T
-        near = _smith(self._thin.mean, forcing, above)
-        quotients = eigh(self._thin.apply(near), near, eigvals_only=True)
-        lower = max(float(quotients[0]), mapped.floor, mapped.held)
-        return min(lower, self.mean_square_rate), float(quotients[-1])
+        return _smith(self._thin.mean, forcing, rate)
 
     def _heard(self, forcing: Array, rate: float) -> Array:
         """C X C' for the X that the mean map alone makes of a forcing."""
@@ -134,7 +143,7 @@ class LargeMoments:
 
     def stationary_error(self, optimum: Array) -> float:
         """E|x - optimum|^2 in the stationary law; infinite when unstable."""
-        if self.mean_square_rate >= 1:
+        if self.mean_square_rate >= (1 if self.exact else 1 - 1e-12):
             return float("inf")
         bias = self._fixed_state[self._model] - optimum
         if not self.system.messages:
@@ -143,8 +152,13 @@ class LargeMoments:
         noise = self.system.columns @ self._fixed_state
         mapped = MessageMap(Spectrum.of(whole), whole)
         first = mapped.unpack(mapped.step(mapped.pack(np.outer(noise, noise)), 1.0))
-        message = _resolved(mapped, first, 1.0, 1e-12) + np.outer(noise, noise)
-        middle = whole.weight * message
+        solved = _resolved(mapped, first, 1.0, 1e-12)
+        if solved is None:
+            raise RefusedError(
+                "the stationary error must be solved to 1e-12; the iteration stalled; "
+                "the mean-square rate is too close to 1."
+            )
+        middle = whole.weight * (solved + np.outer(noise, noise))
         second = _smith(whole.mean, whole.rows @ middle @ whole.rows.T, 1.0)
         return float(np.trace(second[self._model, self._model]) + bias @ bias)
 
@@ -166,8 +180,10 @@ class LargeMoments:
         return max(error, 0.0)  # rounding may dip below
 
 
-def _resolved(mapped: MessageMap, heard: Array, rate: float, tolerance: float) -> Array:
-    """Solve Phi = F(rate) Phi + heard for a message covariance."""
+def _resolved(
+    mapped: MessageMap, heard: Array, rate: float, tolerance: float
+) -> Array | None:
+    """Solve Phi = F(rate) Phi + heard; None if the iteration stalls."""
     driven = mapped.pack(heard)
 
     def residual(vector: Array) -> Array:
@@ -176,12 +192,7 @@ def _resolved(mapped: MessageMap, heard: Array, rate: float, tolerance: float) -
     shape = (len(driven), len(driven))
     operator = LinearOperator(shape, matvec=residual, dtype=np.float64)
     solution, failed = gmres(operator, driven, rtol=tolerance, restart=60, maxiter=6)
-    if failed:
-        raise RefusedError(
-            f"second moments must be solved to {tolerance}; the iteration stalled; the "
-            "mean-square rate is too close to a repeated one."
-        )
-    return mapped.unpack(solution)
+    return None if failed else mapped.unpack(solution)
 
 
 def _smith(mean: Array, forcing: Array, rate: float) -> Array:

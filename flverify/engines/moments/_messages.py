@@ -8,7 +8,7 @@ operator costs a few products per client instead of dense products of the full s
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -58,6 +58,7 @@ class MessageSystem:
     covariance: Array
     start: Array
     retention: Array  # per message: share of its memory slot kept on average, else 0
+    shares: Mapping[str, Mapping[str, Any]]  # redundant server slots that were kept
 
     @property
     def size(self) -> int:
@@ -112,7 +113,21 @@ class MessageSystem:
                 self._speak(out, message, middle)
         elif heard:
             self._speak_together(out, np.concatenate(heard))
+        for slot, shares in self.shares.items():
+            self._impose(out, slot, shares)
         return (out + out.T) / 2
+
+    def _impose(self, out: Array, slot: str, shares: Mapping[str, Any]) -> None:
+        """Renew a redundant slot: nothing else damps rounding in a conserved sum."""
+        places, clients = self.layout.places, range(self.layout.n_clients)
+        place = places["server", slot, -1]
+        for view in (out, out.T):
+            parts = [
+                float(share) * view[places["client", other, i]]
+                for other, share in shares.items()
+                for i in clients
+            ]
+            view[place] = sum(parts[1:], start=parts[0])
 
     @cached_property
     def _weight(self) -> Array:
@@ -178,7 +193,8 @@ def message_system(
     linear = np.asarray(problem.linear, dtype=np.float64)
     n_clients, dim = linear.shape
     traced = trace(algorithm, n_clients)
-    gone = redundant(algorithm, n_clients) if minimal else {}
+    spare = redundant(algorithm, n_clients)
+    gone, kept = (spare, {}) if minimal else ({}, spare)
     slots = tuple(s for s in traced.server_slots if s not in gone)
     layout = Layout(slots, traced.client_slots, n_clients, dim)
     later = Lowering(hessians, linear, traced.points, float, gone)
@@ -186,7 +202,8 @@ def message_system(
     first = Lowering(hessians, linear, traced.start_points, float, gone)
     start = _start(lower(traced.start, layout, first), layout)
     remembers = _has_memory(traced)
-    return _assemble(rows, layout, start, participation, remembers)
+    system = _assemble(rows, layout, start, participation, remembers)
+    return replace(system, shares=kept)
 
 
 def _has_memory(traced: Trace) -> bool:
@@ -239,7 +256,7 @@ def _assemble(
         1.0 - value if remembers and kind == TAKES_PART else 0.0
         for (kind, _), value in zip(draws, means.tolist(), strict=True)
     ]
-    return MessageSystem(layout, mean, messages, covariance, start, np.array(kept))
+    return MessageSystem(layout, mean, messages, covariance, start, np.array(kept), {})
 
 
 def _message(draw: Draw, rows: Rows) -> Message:

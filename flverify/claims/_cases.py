@@ -1,0 +1,201 @@
+"""The judge's part for instances: sides as intervals, comparisons, second looks."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from flverify._core.errors import InputError
+from flverify._core.exact import Scalar, is_exact, scalar
+
+FLOAT_MARGIN = 1e-9  # relative: closer than this, a float comparison says nothing
+FLOAT_AGREEMENT = 1e-6  # relative: how near a second computation is to a float side
+
+Interval: TypeAlias = tuple[Scalar, Scalar]
+Sides: TypeAlias = tuple[Interval, Interval]
+
+_RELATIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "==": operator.eq,
+    "<=": operator.le,
+    "<": operator.lt,
+    ">=": operator.ge,
+    ">": operator.gt,
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One instance of a universal claim: left relation right.
+
+    Parameters
+    ----------
+    where : mapping
+        The instance, as exact text or numbers; cases with the same one count once.
+    left, right : rational, float, or (lower, upper) enclosure
+        The two sides.
+    recheck : callable or None
+        A second, independent computation of (left, right) in rationals; needed to
+        refute.
+    another_quantity : bool
+        Whether the recheck compares other numbers that decide the same question;
+        otherwise it has to arrive at the same two sides.
+    """
+
+    where: Mapping[str, Any]
+    left: Any
+    right: Any
+    recheck: Callable[[], tuple[Any, Any]] | None = field(default=None, compare=False)
+    another_quantity: bool = False
+
+    def sides(self) -> Sides:
+        """Both sides as intervals of rationals or floats."""
+        return interval(self.left), interval(self.right)
+
+
+def interval(side: Any) -> Interval:
+    """Normalise a side; a number is an interval of one point.
+
+    Raises
+    ------
+    InputError
+        If an end is neither rational nor float, or the ends are in the wrong order.
+    """
+    if not isinstance(side, tuple):
+        value = number(side)
+        return value, value
+    low, high = map(number, side)
+    if low > high:
+        raise InputError(
+            f"an enclosure must have its lower end first; got {low} and {high}; "
+            "exchange them."
+        )
+    return low, high
+
+
+def number(value: Any) -> Scalar:
+    """Normalise a number of numpy or sympy: a Fraction if exact, else a float.
+
+    Raises
+    ------
+    InputError
+        If it is text, a boolean, infinite, or irrational.
+    """
+    if isinstance(value, Fraction):
+        return value
+    found = value if isinstance(value, str) else scalar(value, "a side of a case")
+    if not isinstance(found, Fraction | float):
+        raise InputError(
+            f"a side of a case must be a rational or a float; got {value!r}; give an "
+            "enclosure by rationals instead."
+        )
+    return found
+
+
+def exact(sides: Sides) -> bool:
+    """Whether all ends are rational."""
+    return all(is_exact(end) for side in sides for end in side)
+
+
+def holds(sides: Sides, relation: str) -> bool | None:
+    """Decide a relation; None when floats or enclosures are too close to say."""
+    if relation not in _RELATIONS:
+        raise InputError(
+            f"a relation must be one of {', '.join(_RELATIONS)}; got {relation!r}; "
+            "choose one."
+        )
+    left, right = sides
+    floats = not exact(sides)
+    if relation == "==":
+        return None if floats else _equal(left, right)
+    compare = _RELATIONS[relation]
+    ends = {bool(compare(a, b)) for a in left for b in right}
+    if len(ends) > 1 or (floats and margin(sides) < FLOAT_MARGIN):
+        return None
+    return ends.pop()
+
+
+def _equal(left: Interval, right: Interval) -> bool | None:
+    """Equal points are equal, apart is different; overlapping enclosures say nothing."""
+    if not _overlap(left, right):
+        return False
+    return True if left[0] == left[1] == right[0] == right[1] else None
+
+
+def _overlap(one: Interval, other: Interval) -> bool:
+    return bool(one[0] <= other[1] and other[0] <= one[1])
+
+
+def margin(sides: Sides) -> float:
+    """Distance between the two sides relative to the larger."""
+    (low, high), (below, above) = sides
+    gap = min(abs(high - below), abs(above - low))
+    size = max(abs(high), abs(above))
+    return float(gap / size) if size else 0.0
+
+
+@dataclass(frozen=True)
+class Second:
+    """The sides a recheck arrived at, or why it confirms nothing."""
+
+    left: Any = None
+    right: Any = None
+    fault: str = ""
+
+
+def second_look(case: Case, relation: str, *, wanted: bool) -> Second:
+    """Run the recheck: rational, of the wanted outcome, and of the same two sides."""
+    if case.recheck is None:
+        return Second(fault="was not confirmed in rationals: there is no recheck")
+    left, right = case.recheck()
+    sides = interval(left), interval(right)
+    if not exact(sides):
+        return Second(fault="was not confirmed in rationals: the recheck has floats")
+    if holds(sides, relation) is not wanted:
+        return Second(fault="was not confirmed in rationals: the recheck denies it")
+    if not case.another_quantity and not _agree(case.sides(), sides):
+        return Second(fault="was not confirmed in rationals: the recheck disagrees")
+    return Second(left, right)
+
+
+def _agree(first: Sides, second: Sides) -> bool:
+    """Whether both computations may be of the same numbers."""
+    return all(
+        _overlap(_widened(one), other) for one, other in zip(first, second, strict=True)
+    )
+
+
+def _widened(side: Interval) -> Interval:
+    low, high = side
+    if is_exact(low) and is_exact(high):
+        return side
+    slack = FLOAT_AGREEMENT * max(abs(low), abs(high))
+    return low - slack, high + slack
+
+
+def where(case: Case) -> str:
+    """One line that names the instance."""
+    return ", ".join(f"{k} = {short(v)}" for k, v in case.where.items())
+
+
+def text(value: Any) -> Any:
+    """Exact, JSON-able text of a value."""
+    if isinstance(value, Mapping):
+        return {str(k): text(v) for k, v in value.items()}
+    if isinstance(value, tuple | list | np.ndarray):
+        return [text(v) for v in value]
+    if isinstance(value, bool | int | str) or value is None:
+        return value
+    return str(value)
+
+
+def short(value: Any) -> str:
+    """Text of a value, long rationals as decimals."""
+    out = str(text(value))
+    if isinstance(value, Fraction) and len(out) > 24:
+        return f"{float(value):.6g}"
+    return out

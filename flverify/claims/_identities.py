@@ -1,0 +1,100 @@
+"""The judge's part for identities: exact algebra, entry by entry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import sympy
+
+from flverify._core.errors import ShapeError
+from flverify.claims import _points
+from flverify.claims._points import inconclusive
+from flverify.claims.verdict import Finding, Verdict
+
+Pair = tuple[str, Any, Any]
+
+
+def identity(pairs: Iterable[Pair], scope: str) -> Finding:
+    """Judge that two sides agree, for every value of their symbols.
+
+    The pairs must cover the whole claim within `scope`. PROVED if every difference is
+    identically zero; REFUTED with a rational point where a difference is not, and
+    which satisfies what is assumed of the symbols; otherwise INCONCLUSIVE. Sides may
+    be exact numbers, sympy expressions, or arrays of these, of the same shape.
+
+    Parameters
+    ----------
+    pairs : iterable of (label, left, right)
+    scope : str
+        What the pairs cover.
+
+    Raises
+    ------
+    ShapeError
+        If two sides have different shapes: that is no statement about their entries.
+    InputError
+        If an entry is text, a boolean, or no number at all.
+    """
+    checked, divided = list[str](), False
+    for label, left, right in pairs:
+        entries = _entries(label, left, right)
+        if not entries:
+            return inconclusive(f"{label}: there are no entries to compare")
+        for place, (one, other) in enumerate(entries):
+            found = _compare(f"{label}[{place}]", one, other)
+            if isinstance(found, Finding):
+                return found
+            divided = divided or found
+        checked.append(label)
+    if not checked:
+        return inconclusive("nothing was compared")
+    reason = f"{len(checked)} identities hold exactly"
+    scope = _points.within_denominators(scope, divided)
+    return Finding(Verdict.PROVED, scope, reason, {"identities": checked})
+
+
+def _entries(label: str, left: Any, right: Any) -> list[tuple[Any, Any]]:
+    (shape, lefts), (other_shape, rights) = _flat(left), _flat(right)
+    if shape != other_shape:
+        raise ShapeError(
+            f"{label}: both sides must have one shape; got {shape} and {other_shape}; "
+            "compare the shapes as numbers if they are part of the claim."
+        )
+    return list(zip(lefts, rights, strict=True))
+
+
+def _flat(side: Any) -> tuple[tuple[int, ...], list[Any]]:
+    if isinstance(side, sympy.MatrixBase):
+        return side.shape, list(side)
+    if isinstance(side, np.ndarray | list | tuple):
+        values = np.asarray(side, dtype=object)
+        return values.shape, values.ravel().tolist()
+    return (), [side]
+
+
+def _compare(label: str, one: Any, other: Any) -> Finding | bool:
+    """Judge two entries: a finding, or if they agree whether a denominator may vanish."""
+    if _points.has_floats(one) or _points.has_floats(other):
+        return inconclusive(f"{label}: floats cannot show an identity")
+    left, right = (_points.exact_expression(side, label) for side in (one, other))
+    if sympy.simplify(left - right) != 0:
+        return _refuting_point(label, left, right)
+    return _points.may_divide_by_zero(left) or _points.may_divide_by_zero(right)
+
+
+def _refuting_point(label: str, left: sympy.Expr, right: sympy.Expr) -> Finding:
+    """Find a rational point where both sides differ, evaluating each side anew."""
+    for point in _points.points([left, right], largest=8, unit=9):
+        values = [side.subs(point) for side in (left, right)]
+        if all(value.is_Rational for value in values) and values[0] != values[1]:
+            evidence = {
+                "identity": label,
+                "point": _points.shown(point),
+                "left": str(values[0]),
+                "right": str(values[1]),
+            }
+            reason = f"{label}: {values[0]} is not {values[1]}{_points.at(point)}"
+            return Finding(Verdict.REFUTED, "counterexample", reason, evidence)
+    return inconclusive(f"{label}: neither zero nor a rational point of difference")

@@ -1,0 +1,135 @@
+"""What the judge's parts share: exact expressions, points of their symbols, silence."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import sympy
+
+from flverify._core.errors import InputError
+from flverify.claims.verdict import Finding, Verdict
+
+POINTS = 40  # rational points tried before a question is left open
+
+Point = dict[sympy.Symbol, sympy.Rational]
+
+
+def inconclusive(reason: str) -> Finding:
+    """Say that nothing was shown, and why."""
+    return Finding(Verdict.INCONCLUSIVE, "nothing shown", reason)
+
+
+def has_floats(value: Any) -> bool:
+    """Whether a value is a float of any kind, or an expression with one inside."""
+    if isinstance(value, sympy.Basic):
+        return bool(value.has(sympy.Float))
+    return isinstance(value, float | complex | np.inexact | Decimal)
+
+
+def exact_expression(value: Any, label: str) -> sympy.Expr:
+    """Turn an integer, a rational or an expression into an expression.
+
+    Raises
+    ------
+    InputError
+        If it is anything else: text, a boolean, None.
+
+    Examples
+    --------
+    >>> exact_expression(Fraction(3, 8), "weight")
+    3/8
+    """
+    if isinstance(value, Fraction):
+        return sympy.Rational(value.numerator, value.denominator)
+    if isinstance(value, sympy.Expr):
+        return value
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        return sympy.Integer(int(value))
+    raise InputError(
+        f"{label} must be compared in integers, fractions or expressions; got "
+        f"{value!r}; give one of these."
+    )
+
+
+def may_divide_by_zero(expression: sympy.Expr) -> bool:
+    """Whether a denominator with symbols is not known to differ from 0.
+
+    Examples
+    --------
+    >>> p = sympy.Symbol("p", positive=True)
+    >>> may_divide_by_zero(1 / (1 + p)), may_divide_by_zero(1 / (1 - p))
+    (False, True)
+    """
+    return any(
+        power.base.free_symbols
+        and power.exp.is_nonnegative is not True
+        and power.base.is_zero is not False
+        for power in expression.atoms(sympy.Pow)
+    )
+
+
+def within_denominators(scope: str, divided: bool) -> str:
+    """State in the scope that quotients are meant where they exist."""
+    return f"{scope}, wherever no denominator vanishes" if divided else scope
+
+
+def points(
+    expressions: Iterable[sympy.Expr], largest: int, unit: int
+) -> Iterator[Point]:
+    """Draw rational points that satisfy what is assumed of each symbol.
+
+    Multiples of 1/unit up to largest/unit; where the assumptions exclude these,
+    integers, negative numbers or 0. Nothing is drawn if none of them satisfies.
+
+    Examples
+    --------
+    >>> n = sympy.Symbol("n", integer=True, negative=True)
+    >>> next(points([n], 3, 9))
+    {n: -2}
+    """
+    found = set().union(*(expression.free_symbols for expression in expressions))
+    symbols = sorted(found, key=str)
+    pools = [_pool(symbol, largest, unit) for symbol in symbols]
+    if not all(pools):
+        return
+    draws = random.Random(0)  # noqa: S311 - a deterministic search, not a secret
+    for _ in range(POINTS):
+        values = [draws.choice(pool) for pool in pools]
+        yield dict(zip(symbols, values, strict=True))
+
+
+def _pool(symbol: sympy.Symbol, largest: int, unit: int) -> list[sympy.Rational]:
+    """Values that a symbol may take, of the first kind that has any."""
+    steps = range(1, largest + 1)
+    kinds = [[sympy.Rational(sign * k, u) for k in steps] for sign, u in _kinds(unit)]
+    for kind in [*kinds, [sympy.Integer(0)]]:
+        allowed = [value for value in kind if _satisfies(value, symbol)]
+        if allowed:
+            return allowed
+    return []
+
+
+def _kinds(unit: int) -> list[tuple[int, int]]:
+    return [(1, unit), (1, 1), (-1, unit), (-1, 1)]
+
+
+def _satisfies(value: sympy.Rational, symbol: sympy.Symbol) -> bool:
+    assumed = symbol.assumptions0.items()
+    return all(getattr(value, f"is_{key}", None) is wanted for key, wanted in assumed)
+
+
+def shown(point: Point) -> dict[str, str]:
+    """Exact text of a point."""
+    return {str(symbol): str(value) for symbol, value in point.items()}
+
+
+def at(point: Point) -> str:
+    """Say where, or nothing if there are no symbols."""
+    listed = ", ".join(f"{symbol} = {value}" for symbol, value in point.items())
+    return f" at {listed}" if listed else ""

@@ -1,0 +1,125 @@
+"""The moments engine at sizes and corners that the contracts do not reach."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from flverify import RefusedError, moments
+from flverify._core.errors import Refusal, ShapeError
+from flverify.algorithms import FedAvg, Focus, ProxSkip, Scaffold
+from flverify.engines.conserved import conserved, describe, vanishes_at_start
+from flverify.participation import AllOrNothing, Bernoulli, ModeChain, UniformCohort
+from flverify.problems import Quadratics, random_quadratics, synthetic_ridge
+from tests.zoo import PAIR
+
+
+@pytest.fixture(scope="module")
+def middling():
+    """A state just above what is written out: the message engine takes over."""
+    return random_quadratics(5, 17, 0.5, 2.0, 1.0, seed=3)
+
+
+@pytest.mark.parametrize(
+    "algorithm", [Focus(0.02, 3), FedAvg(0.1, 3), Scaffold(0.05, 2)]
+)
+@pytest.mark.parametrize(
+    "law", [Bernoulli([0.2, 0.5, 0.9, 0.4, 0.7]), UniformCohort(5, 2)]
+)
+def test_the_rate_is_the_slope_of_a_long_curve(middling, algorithm, law):
+    # power iteration on second moments of differences, by the plain error curve of
+    # the problem with its linear part removed
+    homogeneous = Quadratics(middling.hessians, 0 * middling.linear)
+    setting = moments(homogeneous, algorithm, law)
+    curve = setting.mean_square_error(np.ones(17), 400).astype(float)
+    slope = (curve[400] / curve[360]) ** (1 / 40)
+    low, high = setting.mean_square_rate_interval
+    assert low <= setting.mean_square_rate <= high
+    assert setting.mean_square_rate == pytest.approx(slope, rel=2e-3)
+
+
+def test_the_curve_ends_at_the_stationary_error(middling):
+    setting = moments(middling, FedAvg(0.2, 3), UniformCohort(5, 2))
+    curve = setting.mean_square_error(np.zeros(17), 300)
+    stationary = setting.stationary_mean_square_error
+    assert curve[-1] == pytest.approx(stationary, rel=1e-8)
+    assert stationary > float(setting.bias @ setting.bias)
+
+
+def test_focus_is_exact_at_full_figure_data():
+    small = synthetic_ridge(n_clients=4, dim=25, samples=30)
+    setting = moments(small, Focus(1e-3, 5), Bernoulli([0.3, 0.5, 0.7, 0.9]))
+    assert np.abs(setting.bias).max() < 1e-9
+    assert setting.mean_square_rate < 1
+
+
+def test_flat_directions_of_rare_clients_do_not_slow_the_rate():
+    # client 1 is flat: its stored gradient never moves, so its absence is not felt
+    problem = Quadratics([[[1.0]], [[0.0]]], [[0.0], [0.0]])
+    setting = moments(problem, Focus(0.5), Bernoulli([1.0, 0.01]))
+    assert setting.mean_square_rate == pytest.approx(0.25)
+
+
+def test_a_start_that_never_moves_has_rate_one():
+    # tracker 0 with stored gradients at the start: increments cancel for ever
+    algorithm = Focus(1 / 19, 1, initial_gradients="start")
+    problem = Quadratics([[[4.0]], [[9.0]]], [[2.0], [1.0]])
+    setting = moments(problem, algorithm, AllOrNothing(2, 0.2))
+    assert setting.mean_square_rate == pytest.approx(1)
+    assert setting.stationary_mean_square_error == float("inf")
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "words"),
+    [
+        (Focus("1/8", 2), "tracker - sum(stored)"),
+        (Scaffold("1/8", 2), "control - 1/5 sum(controls)"),
+    ],
+)
+def test_conserved_quantities_are_found_and_named(algorithm, words):
+    (quantity,) = conserved(algorithm, 5)
+    assert describe(quantity, algorithm) == words
+    assert vanishes_at_start(quantity, algorithm, 5)
+
+
+def test_a_wrong_factor_conserves_nothing(monkeypatch):
+    # planted: SCAFFOLD's server control averaged over participants, not over N
+    def wrong(self, state, cohort, oracle):
+        here = cohort.pull(state.model)
+        renewed = oracle.gradient(here)
+        drift = cohort.mean(renewed - state.controls, otherwise=0 * state.model)
+        kept = cohort.select(renewed, state.controls)
+        return state._replace(control=state.control + drift, controls=kept)
+
+    monkeypatch.setattr(Scaffold, "round", wrong)
+    assert conserved(Scaffold("1/8"), 5) == [{"model": 1}]
+
+
+def test_a_start_of_another_shape_is_refused():
+    with pytest.raises(ShapeError, match="shape"):
+        moments(PAIR, FedAvg("1/4"), UniformCohort(2, 1)).mean_square_error([1, 2], 3)
+
+
+def test_large_exact_settings_are_refused_with_a_way_out():
+    problem = Quadratics([[[1]]] * 30, [[0]] * 30)
+    setting = moments(problem, Focus("1/100"), UniformCohort(30, 3))
+    with pytest.raises(RefusedError, match="pass floats"):
+        _ = setting.mean_square_rate
+    huge = Quadratics([[[1]]] * 80, [[0]] * 80)
+    refusal = moments(huge, Focus("1/100"), UniformCohort(80, 3))
+    assert isinstance(refusal, Refusal)
+
+
+def test_proxskip_needs_a_law_that_can_be_listed(middling):
+    algorithm = ProxSkip(0.1, probability=0.5)
+    refusal = moments(middling, algorithm, AllOrNothing(5, 0.5))
+    assert isinstance(refusal, Refusal)
+    assert "fresh aggregate" in refusal.reason
+
+
+def test_a_chain_with_a_large_float_state_is_refused(middling):
+    law = UniformCohort(5, 2)
+    chain = ModeChain([["1/2", "1/2"], ["1/2", "1/2"]], [law, law])
+    refusal = moments(middling, Focus(0.02), chain)
+    assert isinstance(refusal, Refusal)
+    assert "modes" in refusal.reason
