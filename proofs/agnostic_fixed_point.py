@@ -4,7 +4,9 @@ The agnostic paper conjectures that averaging whoever shows up solves (3), the p
 weighted by p_i = E[1{i in S}/|S|]. With k local steps of size eta between two
 communications the mean of the server model is attracted to the solution of
 sum_i p_i (I - (I - eta A_i)^k)(theta - b_i) = 0. For k = 1 that is the minimiser of
-(3); for k > 1 it is not, at a distance of order eta (k - 1).
+(3); for k > 1 it is not, at a distance of order eta (k - 1). The paper prints the
+conjecture in words, whose readings `agnostic.eq3` lists; the formula judged here is
+one of them, the mean at a constant step size after several local steps.
 
 Conventions: f_i(theta) = (theta - b_i)' A_i (theta - b_i) / 2 with exact gradients,
 no active constraint, rounds independent and never empty (footnote 3).
@@ -130,10 +132,11 @@ def instances(schedule: str, extra: int, most_local_steps: int) -> tuple[Instanc
 
 @claim(
     "agnostic.fixedpoint",
-    source=Source("agnostic", "Section 2, conjecture on (3), with Algorithm 1"),
+    source=Source("agnostic", "Section 2, conjecture on (3); implied, not printed"),
     statement=r"\lim_{t\to\infty}\mathbb{E}\,\hat\theta^{tH}=\arg\min_\theta"
-    r"\textstyle\sum_{i=1}^N p_i f(\theta;\mathcal{D}_i)\text{ at constant }\eta",
-    proposition="On strongly convex quadratics, with any constant step size at most "
+    r"\textstyle\sum_{i=1}^N p_i f(\theta;\mathcal{D}_i)\text{ at constant }\eta\quad"
+    r"\text{(implied, not printed)}",
+    proposition="Reading (ii) of the conjecture of agnostic.eq3, in any dimension: on strongly convex quadratics, with any constant step size at most "
     "1/L and any number of local steps from 1 on, the mean of the server model "
     "converges to the minimiser of (3).",
     constants={"most_local_steps": 4, "target": "(3)"},

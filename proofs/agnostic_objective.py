@@ -6,10 +6,12 @@ limit of a vanishing step size; at a constant step size the model itself does no
 converge to the minimiser, nor does its mean after several local steps.
 
 Conventions: scalar quadratics f_i = h_i (x - b_i)^2 / 2 with exact gradients; a round
-is H - 1 local steps and a communication, as Algorithm 1 is printed; C is an interval
-that the iterates do not leave. "Solves" is read four ways, as convergence to the
-minimiser of (3) of the mean of the server model or of the model in mean square, at a
-constant step size or as the step size vanishes.
+is H - 1 local steps and a communication, as Algorithm 1 is printed; the constraint to
+C is never active. Instances have 0 < eta h_i <= 1, so that C may be an interval that
+the iterates do not leave. "Solves" is read four ways, as convergence to the minimiser
+of (3) of the mean of the server model or of the model in mean square, at a constant
+step size or, after infinitely many rounds, as the step size vanishes. Reading (ii) is
+what `agnostic.fixedpoint` decides for several dimensions and both schedules.
 """
 
 from __future__ import annotations
@@ -23,13 +25,15 @@ from typing import Any
 import sympy
 
 from flverify import moments
+from flverify._core.errors import Refusal, RefusedError
 from flverify._core.sources import Source
 from flverify.algorithms import AgnosticFedAvg
 from flverify.claims import cohorts, judge, laws
 from flverify.claims.claim import claim
-from flverify.claims.cohorts import Cohort, any_law, people, sides
+from flverify.claims.cohorts import Cohort, Listed, any_law, people, sides
 from flverify.claims.judge import Case
 from flverify.claims.laws import Setting
+from flverify.claims.parts import together
 from flverify.claims.verdict import Finding
 from flverify.participation import ExplicitLaw
 from flverify.problems import Quadratics
@@ -44,6 +48,8 @@ class Scalars:
     ----------
     setting : Setting
         The law of S, with nobody never.
+    power : int
+        1 for the p_i of (2), E[1{i in S} / |S|^power].
     """
 
     curvatures: tuple[Any, ...]
@@ -51,12 +57,11 @@ class Scalars:
     step: Any
     local_steps: int
     setting: Setting
+    power: int
 
-    def weights(self) -> list[Fraction]:
-        """Return the p_i of (2), from the listed outcomes."""
-        return [
-            cohorts.averaging(self.setting.listed, i) for i in people(len(self.centres))
-        ]
+    def weights(self) -> list[Any]:
+        """Return the p_i, from the listed outcomes."""
+        return weights_of(self.setting.listed, len(self.centres), self.power)
 
     def problem(self) -> Quadratics:
         """Return the same objectives in the package."""
@@ -114,11 +119,31 @@ class Scalars:
     def moments(self) -> Any:
         """Evidence of the moments engine."""
         algorithm = AgnosticFedAvg(self.step, self.local_steps + 1)
-        return moments(self.problem(), algorithm, self.setting.law)
+        found = moments(self.problem(), algorithm, self.setting.law)
+        if isinstance(found, Refusal):
+            raise RefusedError(str(found))
+        return found
+
+    def package_minimiser(self) -> Any:
+        """Return the minimiser of (3) from the package's law and problem."""
+        law = self.setting.law
+        p = [law.moment((i,), self.power) for i in range(law.n_clients)]
+        return self.problem().minimiser(p)[0]
 
 
-def family(local_steps: int) -> Iterator[Scalars]:
-    """Two or three clients, laws of fixed and random size, two step sizes."""
+def weights_of(law: Listed, n_clients: int, power: int) -> list[Any]:
+    """E[1{i in S} / |S|^power] for every client, over listed outcomes."""
+    return [
+        cohorts.mean(law, lambda a, i=i: Fraction(int(i in a), len(a) ** power))
+        for i in people(n_clients)
+    ]
+
+
+def family(local_steps: int, power: int) -> Iterator[Scalars]:
+    """Two or three clients, laws of fixed and random size, two step sizes.
+
+    The step sizes are admissible: then every round contracts, whoever comes.
+    """
     objectives = {
         2: [((1, 3), (0, 1)), ((2, 1), (-1, 1)), ((1, 1), (0, 1))],
         3: [((1, 2, 4), (0, 1, -1))],
@@ -128,9 +153,18 @@ def family(local_steps: int) -> Iterator[Scalars]:
             for setting in laws.never_empty(n):
                 for step in (Fraction(1, 4), Fraction(1, 20)):
                     rational = (tuple(map(Fraction, h)), tuple(map(Fraction, b)))
-                    found = Scalars(*rational, step, local_steps, setting)
+                    found = Scalars(*rational, step, local_steps, setting, power)
                     if found.admissible():
                         yield found
+
+
+CONSTANT, VANISHING = "constant step size", "rounds to infinity first, then eta -> 0"
+READINGS = (
+    f"(i) mean of the model, one local step, {CONSTANT}",
+    f"(ii) mean of the model, several local steps, {CONSTANT}",
+    f"(iii) the model in mean square, one local step, {CONSTANT}",
+    f"(iv) the model in mean square, several local steps, {VANISHING}",
+)
 
 
 @claim(
@@ -138,36 +172,31 @@ def family(local_steps: int) -> Iterator[Scalars]:
     source=Source("agnostic", "eq. (3) and the conjecture after it"),
     statement=r"\inf_{\theta\in\Theta}\sum_{i=1}^N p_i f(\theta;D_i),\quad"
     r"\text{conjectured to be the problem that is solved by (agnostic) FedAvg}",
-    proposition="(3) is a convex combination of the f_i, on quadratics with one "
-    "minimiser, and the server model of Algorithm 1 converges to that minimiser.",
-    constants={"local_steps": 2},
-    twin={"local_steps": 1},
-    no_control="depends on what it means to solve (3)",
+    proposition="(3) with the weights (2) is a convex combination of the f_i, on "
+    "quadratics with one minimiser, and the server model of Algorithm 1, if no "
+    "constraint is active and its mean contracts, converges to that minimiser.",
+    constants={"local_steps": 2, "power": 1},
+    twin={"power": 0},
+    no_control="depends on what it means to solve (3); the twin, the probabilities of "
+    "taking part as weights, fails in every part",
 )
 def induced_objective(c: Any) -> Finding:
     """Judge the definition, then each reading of the conjecture."""
-    one, many = "one local step", "several local steps"
-    return judge.readings(
-        {
-            "the definition": definition(),
-            f"(i) mean of the model, {one}, constant step size": judge.proof_or_search(
-                mean_step(), judge.instances(mean_cases(1), "==", FAMILY)
-            ),
-            f"(ii) mean of the model, {many}, constant step size": judge.instances(
-                mean_cases(c.local_steps), "==", FAMILY
-            ),
-            f"(iii) the model in mean square, {one}, constant step size": (
-                judge.instances(noise_cases(), "==", FAMILY)
-            ),
-            f"(iv) the model in mean square, {many}, vanishing step size": vanishing(),
-        }
+    one, many = mean_cases(1, c.power), mean_cases(c.local_steps, c.power)
+    findings = (
+        judge.proof_or_search(mean_step(c.power), judge.instances(one, "==", FAMILY)),
+        judge.instances(many, "==", FAMILY),
+        judge.instances(noise_cases(c.power), "==", FAMILY),
+        vanishing(c.power),
     )
+    conjecture = judge.readings(dict(zip(READINGS, findings, strict=True)))
+    return together({"definition": definition(c.power), "conjecture": conjecture})
 
 
-FAMILY = "scalar quadratics, N = 2, 3, constant step sizes"
+FAMILY = "scalar quadratics, N = 2, 3, constant step sizes with 0 < eta h_i <= 1"
 
 
-def free(n_clients: int, local_steps: int) -> Scalars:
+def free(n_clients: int, local_steps: int, power: int) -> Scalars:
     """Free curvatures, minimisers and step size, under every law of nonempty S."""
     h = sympy.symbols(f"h_1:{n_clients + 1}", positive=True)
     b = sympy.symbols(f"b_1:{n_clients + 1}")
@@ -175,42 +204,46 @@ def free(n_clients: int, local_steps: int) -> Scalars:
     listed = any_law(n_clients)
     table = {tuple(cohorts.zero_based(a)): chance for a, chance in listed.items()}
     setting = Setting(ExplicitLaw(table, n_clients), listed)
-    return Scalars(h, b, eta, local_steps, setting)
+    return Scalars(h, b, eta, local_steps, setting, power)
 
 
 @cache
-def definition() -> Finding:
+def definition(power: int) -> Finding:
     """Judge that (3) is a convex combination with one minimiser, on quadratics.
 
-    The p_i may be any positive numbers of sum 1.
+    Its weights are those of every law of nonempty S; for the minimiser they may be
+    any positive numbers.
     """
     x, pairs = sympy.Symbol("x"), []
     for n in (1, 2, 3):
-        w, h = (sympy.symbols(f"{name}_1:{n + 1}", positive=True) for name in "wh")
+        p, h = (sympy.symbols(f"{name}_1:{n + 1}", positive=True) for name in "ph")
         b = sympy.symbols(f"b_1:{n + 1}")
-        rows = [(v / sum(w), k, m) for v, k, m in zip(w, h, b, strict=True)]
+        rows = list(zip(p, h, b, strict=True))
         bend = sum(p * k for p, k, _ in rows)
         best = sum(p * k * m for p, k, m in rows) / bend
         value = sum(p * k * (x - m) ** 2 / 2 for p, k, m in rows)
         gap = value - value.subs(x, best) - bend * (x - best) ** 2 / 2
         pairs.append((f"value above the least, N = {n}", sympy.cancel(gap), 0))
-        pairs.append((f"sum of p_i, N = {n}", sum(p for p, _, _ in rows), 1))
-    return judge.identity(pairs, "scalar quadratics, N = 1..3, every p_i > 0 of sum 1")
+        total = sum(weights_of(any_law(n), n, power))
+        pairs.append((f"sum of p_i, N = {n}", total, 1))
+    scope = "scalar quadratics, N = 1..3, every law of nonempty S"
+    return judge.identity(pairs, scope)
 
 
 @cache
-def mean_step() -> Finding:
+def mean_step(power: int) -> Finding:
     """Judge that one local step moves the mean by a gradient step on (3).
 
     The step is checked for any gradients g_i, then for those of quadratics, whose mean
-    is the gradient at the mean; the mean then contracts to the minimiser.
+    is the gradient at the mean. The distance to the minimiser is multiplied by
+    1 - eta sum p_i h_i, of modulus below 1 just for the step sizes of the scope.
     """
     x, eta = sympy.symbols("x eta")
     pairs = []
     for n in (1, 2, 3):
         law, g = any_law(n), sympy.symbols(f"g_1:{n + 1}")
         mean = cohorts.mean(law, lambda a, g=g: gradient_step(g, a, x, eta))
-        p = [cohorts.averaging(law, i) for i in people(n)]
+        p = weights_of(law, n, power)
         step = x - eta * sum(w * v for w, v in zip(p, g, strict=True))
         pairs.append((f"mean step, N = {n}", mean, step))
         w, h, b = (sympy.symbols(f"{name}_1:{n + 1}", positive=True) for name in "phb")
@@ -219,8 +252,13 @@ def mean_step() -> Finding:
         best = sum(u * k * m for u, k, m in rows) / bend
         moved = x - eta * sum(u * k * (x - m) for u, k, m in rows)
         factor = 1 - eta * bend
-        pairs.append((f"contraction, N = {n}", moved - best, factor * (x - best)))
-    return judge.identity(pairs, "quadratics, N = 1..3, every law of nonempty S")
+        pairs += [
+            (f"contraction, N = {n}", moved - best, factor * (x - best)),
+            (f"step sizes, N = {n}", 1 - factor**2, eta * bend * (2 - eta * bend)),
+        ]
+    scope = "scalar quadratics, N = 1..3, every law of nonempty S"
+    steps = "step sizes with 0 < eta sum_i p_i h_i < 2, no active constraint"
+    return judge.identity(pairs, f"{scope}, {steps}")
 
 
 def gradient_step(gradients: Any, members: Cohort, start: Any, step: Any) -> Any:
@@ -236,40 +274,45 @@ def gradient_step(gradients: Any, members: Cohort, start: Any, step: Any) -> Any
     return models[-1][0]
 
 
-def mean_cases(local_steps: int) -> Iterator[Case]:
+def mean_cases(local_steps: int, power: int) -> Iterator[Case]:
     """Limit of the mean of the server model against the minimiser of (3)."""
-    for case in family(local_steps):
-        evidence = case.moments()
-        at_0, at_1 = (case.expected(Fraction(x), lambda y: y) for x in (0, 1))
-        if not (evidence and evidence.mean_rate < 1 and abs(at_1 - at_0) < 1):
-            continue
-        best = case.problem().minimiser(case.setting.law.averaging_weights())[0]
+    for case in family(local_steps, power):
+        limit, best = case.moments().mean_fixed_point[0], case.package_minimiser()
         recheck = sides(case.mean_fixed_point(), case.minimiser())
-        yield Case(case.where, evidence.mean_fixed_point[0], best, recheck)
+        yield Case(case.where, limit, best, recheck)
 
 
-def noise_cases() -> Iterator[Case]:
+def noise_cases(power: int) -> Iterator[Case]:
     """Limit of the mean-square distance to the minimiser of (3), against 0.
 
-    The engine measures from the minimiser of the plain mean, so that its stationary
-    error is taken about the limit of the mean, which is the minimiser of (3) here.
+    The engine measures from the minimiser of the plain mean; its error is moved to
+    that of (3) over the limit of the mean.
     """
-    for case in family(1):
-        evidence, best = case.moments(), case.minimiser()
-        plain = case.problem().minimiser()[0]
-        found = evidence.stationary_mean_square_error - (best - plain) ** 2
+    for case in family(1, power):
+        evidence, best = case.moments(), case.package_minimiser()
+        mean, plain = evidence.mean_fixed_point[0], case.problem().minimiser()[0]
+        spread = evidence.stationary_mean_square_error - (mean - plain) ** 2
+        again = sides(stationary_error(case, case.minimiser()), 0)
+        yield Case(case.where, spread + (mean - best) ** 2, 0, again)
 
-        def error(y: Any, best: Fraction = best) -> Fraction:
-            return (y - best) ** 2
 
-        rest, above, below = (case.expected(best + d, error) for d in (0, 1, -1))
-        shrink = (above + below) / 2 - rest
-        yield Case(case.where, found, 0, sides(rest / (1 - shrink), 0))
+def stationary_error(case: Scalars, point: Any) -> Any:
+    """Limit of E(x - point)^2, from one round of the plain loop.
+
+    At x = point + d the round leaves E(x - point)^2 = rest + tilt d + shrink d^2.
+    """
+
+    def error(y: Any) -> Any:
+        return (y - point) ** 2
+
+    rest, above, below = (case.expected(point + d, error) for d in (0, 1, -1))
+    tilt, shrink = (above - below) / 2, (above + below) / 2 - rest
+    return (rest + tilt * (case.mean_fixed_point() - point)) / (1 - shrink)
 
 
 @cache
-def vanishing() -> Finding:
-    """Judge the limit of many rounds as the step size then vanishes.
+def vanishing(power: int) -> Finding:
+    """Judge the limit of infinitely many rounds as the step size then vanishes.
 
     The mean of a round is x -> beta + (1 - loss) x, so the mean tends to beta/loss.
     About that limit the mean square tends to E of the squared move of a round from it,
@@ -278,15 +321,15 @@ def vanishing() -> Finding:
     """
     pairs = []
     for local_steps in (1, 2, 3):
-        case = free(2, local_steps)
+        case = free(2, local_steps, power)
         eta = case.step
         at_0, at_1 = (case.expected(sympy.Integer(x), lambda y: y) for x in (0, 1))
         rows = zip(case.weights(), case.curvatures, case.centres, strict=True)
         bend = sum(p * h for p, h, _ in rows)
         loss = lowest(1 - (at_1 - at_0), eta)
         pairs += [
-            (f"loss, {local_steps} steps", loss, local_steps * bend),
             (f"limit, {local_steps} steps", lowest(at_0, eta) / loss, case.minimiser()),
+            (f"loss, {local_steps} steps", loss, local_steps * bend),
         ]
         slopes = {
             a: sympy.expand(case.after(1, a) - case.after(0, a))
@@ -303,9 +346,8 @@ def vanishing() -> Finding:
             ),
             (f"squared move, {local_steps} steps", lowest(moved, eta), 0),
         ]
-    return judge.identity(
-        pairs, "scalar quadratics, N = 2, 1 to 3 local steps, every law"
-    )
+    scope = "scalar quadratics, N = 2, 1 to 3 local steps, every law of nonempty S"
+    return judge.identity(pairs, f"{scope}; {VANISHING}")
 
 
 def lowest(expression: Any, step: Any) -> Any:

@@ -1,9 +1,10 @@
 """Agnostic FedAvg, (2), Lemma 1, (4) and (10): the weights of the clients.
 
 The p_i of (2) are a probability distribution, the mean of line 5 and the two-stage
-experiment of (4), once q(empty) = 0. Weighted FedAvg is line 5 for p_i = 1/N; uniform
-availability makes the weights of (2) equal to that, but not the probabilities of
-taking part. With the weights of (2) its total weight exceeds one in the mean.
+experiment of (4), once q(empty) = 0. Weighted FedAvg is line 5 for p_i = 1/N, whatever
+p_i means; uniform availability makes the weights of (2) equal to that, the
+probabilities of taking part only for M = 1. With the weights of (2) its total weight
+exceeds one in the mean.
 
 Conventions: clients from 1; pi_i = P(i in S). A statement linear in the law of S is
 shown for every cohort, of s clients among s + a; then it holds for every law.
@@ -205,45 +206,56 @@ def selection_cases(among: str) -> Iterator[Case]:
     statement=r"\hat\theta^t=\frac{N}{|S^t|}\sum_{i\in S^t}p_i\theta_i^{t-1},\ |S^t|=M;"
     r"\quad\text{for uniform client availability, i.e., }p_i=\tfrac1N,\text{ it is }"
     r"\frac{1}{|S^t|}\sum_{i\in S^t}\theta_i^{t-1}",
-    proposition="If every cohort of M clients is equally likely, rule (10) with the "
-    "p_i of that law is the plain mean of line 5.",
+    proposition="If every p_i is 1/N and |S| is always M, rule (10) is the plain mean "
+    "of line 5.",
     constants={"factor": 1},
     twin={"factor": 2},
-    no_control="depends on which probabilities p_i are meant",
 )
 def weighted_rule(c: Any) -> Finding:
     """Compare (10) with line 5 for each meaning of p_i; then give its mean."""
     return judge.readings(
         {
             "(i) p_i the weights of (2)": uniform_case(c.factor, "averaging"),
-            "(ii) p_i = P(i in S)": uniform_case(c.factor, "inclusion"),
+            "(ii) p_i = P(i in S), so that M = 1": uniform_case(c.factor, "inclusion"),
             "(iii) p_i = 1/N data weights": uniform_case(c.factor, "data"),
         }
     ).corrected(
         r"\mathbb{E}[\hat\theta^t|\mathcal F_{t-1}]=\textstyle N\sum_i p_i^2"
         r"\theta_i^{t-1}\text{ with the weights of (2), of total }N\sum_i p_i^2\ge 1;\ "
-        r"\sum_i p_i\theta_i^{t-1}\text{ with data weights and uniform }S^t",
+        r"\sum_i p_i\theta_i^{t-1}\text{ with data weights and uniform }S^t;\ "
+        r"\text{with }p_i=P(i\in S^t)=M/N\text{ it is }M\text{ times the plain mean}",
         means_of_rule(c.factor),
     )
 
 
 N, M = sympy.symbols("N M", positive=True)
-UNIFORM = {"averaging": 1 / N, "inclusion": M / N, "data": 1 / N}
+SCOPES = {
+    "averaging": "every N, M and law with these p_i = 1/N",
+    "inclusion": "every N and law with these p_i = 1/N, M = 1",
+    "data": "every N, M and law",
+}
 
 
 def uniform_case(factor: int, meaning: str) -> Finding:
-    """Judge (10), times a factor, against line 5 for uniform cohorts of M clients."""
-    weight = factor * N / M * UNIFORM[meaning]
-    proof = judge.identity([("factor of a participant", weight, 1 / M)], "every N, M")
+    """Judge (10), times a factor, against line 5 where every p_i is 1/N.
+
+    The sum of P(i in S) is M: as inclusion probabilities they are 1/N for M = 1 alone.
+    """
+    size = N * (1 / N) if meaning == "inclusion" else M
+    weight = factor * N / size * (1 / N)
+    proof = judge.identity(
+        [("factor of a participant", weight, 1 / size)], SCOPES[meaning]
+    )
     cases = rule_cases(factor, meaning)
-    search = judge.instances(cases, "==", "N = 1..4, M = 1..N, every S")
+    search = judge.instances(cases, "==", "N = 1..4, M = 1..N, every S, p_i = 1/N")
     return judge.proof_or_search(proof, search)
 
 
 def rule_cases(factor: int, meaning: str) -> Iterator[Case]:
     """Run the plain loops of (10) and of Algorithm 1, cohort by cohort.
 
-    Client i moves by its gradient -i, so that the models differ.
+    Client i moves by its gradient -i, so that the models differ. Laws with other p_i
+    than 1/N are outside the hypothesis.
     """
     for n in (1, 2, 3, 4):
         for m in people(n):
@@ -253,6 +265,8 @@ def rule_cases(factor: int, meaning: str) -> Iterator[Case]:
                 "inclusion": law.inclusion().tolist(),
                 "data": [Fraction(1, n)] * n,
             }[meaning]
+            if set(table) != {Fraction(1, n)}:
+                continue
             for members, _ in cohorts.uniform(n, m).items():
                 run = partial(one_step, n, members)
                 rule = run(weighted_fedavg.run, weights=[factor * p for p in table])
@@ -302,6 +316,15 @@ def means_of_rule(factor: int) -> Finding:
                     weighted_sum(data, models),
                 ),
                 (f"total of the weights (2), {size}", sum(squares), 1 + excess),
+                *(
+                    (
+                        f"p_i = M/N, {size}, S = {cohorts.shown(a)}",
+                        factor
+                        * rule_mean({a: Fraction(1)}, [Fraction(m, n)] * n, models),
+                        m * line_5(a, dict(enumerate(models, start=1))),
+                    )
+                    for a in uniform
+                ),
             ]
     return judge.identity(pairs, "N = 1..3, every law of fixed size")
 

@@ -120,7 +120,7 @@ def holds(sides: Sides, relation: str) -> bool | None:
 
 
 def _equal(left: Interval, right: Interval) -> bool | None:
-    """Equal points are equal, apart is different; overlapping enclosures say nothing."""
+    """Decide for points and for sides apart; overlapping enclosures say nothing."""
     if not _overlap(left, right):
         return False
     return True if left[0] == left[1] == right[0] == right[1] else None

@@ -75,7 +75,7 @@ def _flat(side: Any) -> tuple[tuple[int, ...], list[Any]]:
 
 
 def _compare(label: str, one: Any, other: Any) -> Finding | bool:
-    """Judge two entries: a finding, or if they agree whether a denominator may vanish."""
+    """Judge two entries: if they agree, tell whether a denominator may vanish."""
     if _points.has_floats(one) or _points.has_floats(other):
         return inconclusive(f"{label}: floats cannot show an identity")
     left, right = (_points.exact_expression(side, label) for side in (one, other))

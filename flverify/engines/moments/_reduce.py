@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.linalg import qr
 
 from flverify._core.exact import Array
 from flverify._core.rationals import row_basis
@@ -147,5 +148,6 @@ def float_rows(rows: Array, known: Array, level: float) -> Array:
         rows = rows - (rows @ known.T) @ known
     if not rows.size or not np.abs(rows).max() > 0:
         return known
-    _, sizes, vectors = np.linalg.svd(rows, full_matrices=False)
-    return np.concatenate([known, vectors[sizes > level]])
+    vectors, sizes, _ = qr(rows.T, mode="economic", pivoting=True)
+    strong = np.abs(np.diag(sizes)) > level
+    return np.concatenate([known, vectors[:, : len(strong)][:, strong].T])

@@ -94,12 +94,16 @@ def _closure(seeds: Array, system: Thin) -> Array:
 
 
 def _images(basis: Array, system: Thin, draws: np.random.Generator) -> Array:
-    """Rows under the mean map and under one combination of messages, norms 1."""
+    """Rows under the mean map and under random combinations of messages."""
     mean = basis @ system.mean.T / max(np.linalg.norm(system.mean), 1e-300)
     if not system.owner.size:
         return np.asarray(mean)
-    mixed = system.factor @ draws.standard_normal(system.factor.shape[1])
-    sizes = np.linalg.norm(system.rows) * np.linalg.norm(mixed[system.owner])
-    heard = (basis @ system.columns.T) * mixed[system.owner]
-    said = heard @ system.rows.T / max(sizes * np.linalg.norm(system.columns), 1e-300)
-    return np.concatenate([mean, said * np.sqrt(len(system.owner))])
+    heard = basis @ system.columns.T
+    size = max(np.linalg.norm(system.rows) * np.linalg.norm(system.columns), 1e-300)
+    images = [mean]
+    # a thin basis meets many combinations at once, a thick one few
+    for _ in range(max(1, len(system.mean) // len(basis))):
+        mixed = system.factor @ draws.standard_normal(system.factor.shape[1])
+        mixed = mixed[system.owner] / np.abs(mixed).max()
+        images.append((heard * mixed) @ system.rows.T / size)
+    return np.concatenate(images)
