@@ -136,7 +136,8 @@ def instances(schedule: str, extra: int, most_local_steps: int) -> tuple[Instanc
     statement=r"\lim_{t\to\infty}\mathbb{E}\,\hat\theta^{tH}=\arg\min_\theta"
     r"\textstyle\sum_{i=1}^N p_i f(\theta;\mathcal{D}_i)\text{ at constant }\eta\quad"
     r"\text{(implied, not printed)}",
-    proposition="Reading (ii) of the conjecture of agnostic.eq3, in any dimension: on strongly convex quadratics, with any constant step size at most "
+    proposition="Reading (ii) of the conjecture of agnostic.eq3, in any dimension: on "
+    "strongly convex quadratics, with any constant step size at most "
     "1/L and any number of local steps from 1 on, the mean of the server model "
     "converges to the minimiser of (3).",
     constants={"most_local_steps": 4, "target": "(3)"},

@@ -245,13 +245,13 @@ def fedavg_one_index(c: SimpleNamespace) -> Finding:
 
 
 def _one_index_readings(c: SimpleNamespace) -> Finding:
-    places = {"A of (4)": c.weights_at, "A of Figure 1": "[0, i]"}
+    places = {"A of Figure 1": "[0, i]", "A of (4)": c.weights_at}
     return judge.readings(
         {
-            f"first index {first}, {name}": _one_index_finding(
+            f"{name}, first index {first}": _one_index_finding(
                 first, place, c.range_from
             )
-            for first, (name, place) in product((1, 0), places.items())
+            for (name, place), first in product(places.items(), (1, 0))
         }
     )
 
@@ -265,6 +265,11 @@ def _one_index_finding(first: int, place: str, range_from: int) -> Finding:
     )
 
 
+EVERY_ITERATION = (
+    "(ii) every iteration of the round, since (6b) also acts when pulling and pushing"
+)
+
+
 @claim(
     "focus.fig2.schedule",
     source=Source("focus", "Figure 2"),
@@ -275,14 +280,14 @@ def _one_index_finding(first: int, place: str, range_from: int) -> Finding:
     twin={"local_from": 1, "local_to": 0},
     no_control="what is counted as a local update is not printed; the twin, local "
     "updates at k = r tau + 1, ..., (r+1) tau, passes under both readings",
+    reading_twins={EVERY_ITERATION: {"local_to": 2}},
 )
 def fig2_schedule(c: SimpleNamespace) -> Finding:
     """Count the iterations of a round."""
     return judge.readings(
         {
             "(i) the iterations listed under the local update": _counted(c, ends=False),
-            "(ii) every iteration of the round, since (6b) also acts when pulling and "
-            "pushing": _counted(c, ends=True),
+            EVERY_ITERATION: _counted(c, ends=True),
         }
     )
 

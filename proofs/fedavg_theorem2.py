@@ -5,9 +5,12 @@ two are not covariant under f -> c f, eta -> eta/c, which moves no iterate: they
 as c -> 0 while the bias of the sampling stays. With 80 eta^2 kappa^2 (tau-1)^2 and
 10 delta_q^2 / mu^2 in their place the bound is covariant and holds on everything
 searched. Much hangs on readings: (29) over all stacked x leaves a finite delta_q only
-to q = u; Case 3a prints q_i = 1/m where E[I_i/|S|] = 1/N; and where rounds can be
-empty the q_i sum to less than 1, so q'x is not the server model. In (3) the left side
-is of order eta^2, not eta.
+to q = u; and where rounds can be empty the q_i sum to less than 1, so q'x is not the
+server model. In (3) the left side is of order eta^2, not eta.
+
+Uniform sampling is q = u, as the paper says after (29) and before Corollary 1: cohorts
+of a fixed size, all equally likely, and full participation are both of it. That Case 3a
+prints q_i = 1/m instead of 1/N is the subject of `focus.case3a` alone.
 
 Conventions: rounds are independent (Section 5.3 leaves memory out); an empty round
 keeps the server model; the limsup is over all iterations, local ones included, of the
@@ -45,7 +48,6 @@ from flverify.claims.parallel_families import (
     limit_again,
     mismatch_again,
     normalised,
-    one_over_m,
     rescaled,
 )
 from flverify.claims.verdict import Finding
@@ -55,6 +57,8 @@ TAUS = (1, 2, 5)
 PRINTED = {"drift": 80, "drift_L": 2, "bias": 10, "bias_Lmu": 0, "variance": 16}
 MENDED = {"drift_L": 0, "bias_Lmu": 1}
 STATIONARY = "x* is stationary for every cohort"
+EVERYWHERE = "(i) (29) over all stacked x, finite for q = u alone"
+CONSENSUAL = "(ii) (29) over x = 1x"
 
 SEARCHED = (
     "scalar and two-dimensional clients, kappa from 1 to 10^4, step sizes at the cap "
@@ -157,10 +161,10 @@ def theorem2_readings(c: Any) -> Finding:
     alone = bounded(c, ALONE, TAUS)
     return judge.readings(
         {
-            "(i) (29) over all stacked x, finite for q = u alone": judge.all_of(
+            EVERYWHERE: judge.all_of(
                 {"N > 1": bounded(c, BALANCED, TAUS), "N = 1": alone}
             ),
-            "(ii) (29) over x = 1x": judge.all_of(
+            CONSENSUAL: judge.all_of(
                 {"N > 1": bounded(c, BIASED + BALANCED, TAUS), "N = 1": alone}
             ),
         }
@@ -180,6 +184,7 @@ def theorem2_readings(c: Any) -> Finding:
     twin=MENDED,
     no_control="the quantifier of (29) decides; the twin, the bound with both terms "
     "made covariant under f -> c f, passes under both readings",
+    reading_twins={EVERYWHERE: {"variance": Fraction(1, 2)}},
 )
 def theorem2(c: SimpleNamespace) -> Finding:
     """Compare exact limits with the bound at every scale."""
@@ -192,19 +197,14 @@ def theorem2(c: SimpleNamespace) -> Finding:
     )
 
 
-def uniform_readings(c: Any, local_steps: tuple[int, ...]) -> Finding:
-    """Judge the bound without delta_q under both readings of uniform sampling."""
-    usual = bounded(c, BALANCED, local_steps)
-    found = judge.readings(
+def uniform_bound(c: Any, local_steps: tuple[int, ...]) -> Finding:
+    """Judge the bound where q = u, so that delta_q is 0."""
+    return judge.all_of(
         {
-            "(i) uniform sampling is q = u": usual,
-            "(ii) Case 3a as printed, xbar with q_i = 1/m": bounded(
-                c, (*UNIFORM, Full(2)), local_steps, one_over_m
-            ),
+            "N > 1": bounded(c, BALANCED, local_steps),
+            "N = 1": bounded(c, ALONE, local_steps),
         }
     )
-    statement = r"q_i=\mathbb{E}[I_i/|S|]=1/N \text{ in } \bar{x}_K"
-    return found.corrected(statement, usual)
 
 
 @claim(
@@ -212,16 +212,14 @@ def uniform_readings(c: Any, local_steps: tuple[int, ...]) -> Finding:
     source=Source("focus", "Corollary 1, eq. (60)"),
     statement=r"\limsup_{K\to\infty}\mathbb{E}\|\bar{x}_K-x^\star\|^2\le 80\eta^2"
     r"\kappa^2L^2(\tau-1)^2\sigma_G^2+16\eta\tau^2/\mu\sigma_G^2",
-    proposition="Under the conditions of Theorem 2 and uniform sampling, the bound "
-    "holds without the terms in delta_q.",
+    proposition="Under the conditions of Theorem 2 and uniform sampling, q = u, the "
+    "bound holds without the terms in delta_q.",
     constants=PRINTED,
     twin={"variance": Fraction(1, 2)},
-    no_control="Case 3a prints q_i = 1/m and the corollary may mean it; the twin, 1/2 "
-    "in place of 16, fails under both readings",
 )
 def corollary1(c: SimpleNamespace) -> Finding:
     """Compare exact limits with the bound, delta_q being 0."""
-    return uniform_readings(c, TAUS)
+    return uniform_bound(c, TAUS)
 
 
 @claim(
@@ -229,16 +227,14 @@ def corollary1(c: SimpleNamespace) -> Finding:
     source=Source("focus", "Corollary 2, eq. (61)"),
     statement=r"\limsup_{K\to\infty}\mathbb{E}\|\bar{x}_K-x^\star\|^2\le 16\eta\tau^2"
     r"/\mu\sigma_G^2,\quad\tau=1",
-    proposition="Under the conditions of Theorem 2, uniform sampling and tau = 1, the "
-    "bound keeps its last term alone.",
+    proposition="Under the conditions of Theorem 2, uniform sampling, q = u, and "
+    "tau = 1, the bound keeps its last term alone.",
     constants={"variance": 16},
     twin={"variance": Fraction(1, 2)},
-    no_control="Case 3a prints q_i = 1/m and the corollary may mean it; the twin, 1/2 "
-    "in place of 16, fails under both readings",
 )
 def corollary2(c: SimpleNamespace) -> Finding:
     """Compare exact limits with the bound at tau = 1."""
-    return uniform_readings(SimpleNamespace(**{**PRINTED, **vars(c)}), (1,))
+    return uniform_bound(SimpleNamespace(**{**PRINTED, **vars(c)}), (1,))
 
 
 @claim(
@@ -327,13 +323,13 @@ PAIRED = ExplicitLaw({(0,): "1/3", (1, 2): "2/3"}, 3)
 def _remark_readings(c: Any) -> Finding:
     formula = _remark_terms(c)
     laws = {
-        "(i) uniform sampling is q = u, full participation included": (
+        "(i) uniform sampling is m < N clients of Case 3a": UNIFORM,
+        "(ii) uniform sampling is q = u, full participation included": (
             Full(2),
             Full(3),
             PAIRED,
             *UNIFORM,
         ),
-        "(ii) uniform sampling is m < N clients of Case 3a": UNIFORM,
     }
     return judge.readings(
         {
@@ -363,7 +359,7 @@ def _never_exact(c: Any, laws: Laws) -> Finding:
             for setting in _different_clients(law, part):
                 if not _excepted(c.unless, setting):
                     yield judge.Case(
-                        setting.where(),
+                        {"clients": _kind(setting), **setting.where()},
                         setting.limit(),
                         0,
                         lambda s=setting: (limit_again(s, s.weights), Fraction(0)),
@@ -383,6 +379,13 @@ def _different_clients(law: Any, part: Fraction) -> Iterator[Setting]:
         setting = Setting((h,), (b,), law, 1, step, reach=Fraction(1))
         if setting.heterogeneity > 0:
             yield setting
+
+
+def _kind(setting: Setting) -> str:
+    """Say how clients of sigma_G > 0 differ."""
+    shared = all(len(set(row)) == 1 for row in setting.minimisers)
+    kind = "sharing a minimiser" if shared else "of different minimisers"
+    return f"heterogeneous, {kind}"
 
 
 def _excepted(unless: str, setting: Setting) -> bool:

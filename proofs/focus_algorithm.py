@@ -48,6 +48,9 @@ from flverify.claims.focus_recursions import Reading
 from flverify.claims.focus_runs import FORMAL, Run, formal_rounds, rational_runs, tidied
 from flverify.claims.verdict import Finding
 
+LATE = "(ii), D_k following S_r for r tau < k <= (r+1) tau"
+SWITCHED = "switched form, C(S_{r-1}) and R(S_r) at k = r tau"
+
 
 @claim(
     "focus.eq13_14.matrixform",
@@ -60,19 +63,24 @@ from flverify.claims.verdict import Finding
     proposition="The server row of (13)-(14), started at y_0 = grad f(x_0) with any "
     "rows x_0, runs through the server models of Algorithm 1 (stored gradients and "
     "tracker 0), for all cohorts, tau, f_i and step sizes.",
-    constants={"range_from": 0, "push": "same"},
+    constants={"range_from": 0, "push": "same", "late_from": 1, "switched_push": "end"},
     twin={"range_from": 1, "push": "end"},
     no_control="where C_k stands and which k is first is not fixed by the print; the "
     "twin, C(S_r) at k = (r+1) tau and D_k following S_r for r tau < k <= (r+1) tau, "
     "passes wherever round 0 has a pull",
+    reading_twins={
+        f"{LATE}; first index 0": {"late_from": 0},
+        f"{LATE}; first index 1": {"late_from": 0},
+        f"{SWITCHED}; first index 0": {"switched_push": "same"},
+    },
 )
 def matrix_form(c: SimpleNamespace) -> Finding:
     """Run both forms under each placing of C_k, D_k and the first index."""
     placings = {
         "(i) C_k = R_k' at the same k": ("plain", c.push, c.range_from),
         "(ii) C(S_r) at k = (r+1) tau": ("plain", "end", c.range_from),
-        "(ii), D_k following S_r for r tau < k <= (r+1) tau": ("plain", "end", 1),
-        "switched form, C(S_{r-1}) and R(S_r) at k = r tau": ("switched", "end", 0),
+        LATE: ("plain", "end", c.late_from),
+        SWITCHED: ("switched", c.switched_push, 0),
     }
     return judge.readings(
         {

@@ -170,6 +170,9 @@ def _walk(
     twin={"local_from": 1, "local_to": 0},
     no_control="what is counted as a local update is not printed; the twin, local "
     "updates at k = r tau + 1, ..., (r+1) tau, passes where evaluations are counted",
+    reading_twins={
+        "(ii) evaluations, that is updates of y, from pull to push": {"local_from": 3}
+    },
 )
 def fig3_schedule(c: SimpleNamespace) -> Finding:
     """Count what (13)-(14) does to a participant in the listed iterations."""

@@ -146,6 +146,7 @@ def _fixed_step(relative: Fraction) -> Finding:
             _rate([1], Bernoulli([p]), relative),
             1,
             lambda p=p: (_between_joined_rounds(p, relative), 1),
+            another_quantity=True,
         )
         for p in (Fraction(1), Fraction(1, 2), Fraction(1, 4), Fraction(1, 20))
     )

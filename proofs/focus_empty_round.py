@@ -27,10 +27,13 @@ from flverify.claims.claim import claim
 from flverify.claims.cohorts import Listed, people, sides
 from flverify.claims.judge import Case
 from flverify.claims.laws import Setting
+from flverify.claims.parts import together
 from flverify.claims.printed_mixing import virtual
 from flverify.claims.verdict import Finding
 from flverify.participation import Bernoulli, NonEmpty
 from flverify.reference import focus
+
+EXECUTED, SKIPPED = "(i) line 13 is executed", "(ii) the round is skipped"
 
 
 @claim(
@@ -41,8 +44,15 @@ from flverify.reference import focus
     proposition="With the convention for empty rounds, Case 2 keeps what is printed "
     "and used elsewhere: independent I_i, sum_i q_i = 1 and q'E W(S) = q'; for FOCUS, "
     "an empty round is the one that (13)-(14) execute with S = {}.",
-    constants={"p": (Fraction(1, 2), Fraction(1, 3), Fraction(9, 10)), "total": 1},
-    no_control="depends on the convention, and none is printed",
+    constants={
+        "p": (Fraction(1, 2), Fraction(1, 3), Fraction(9, 10)),
+        "total": 1,
+        "empty_step": 1,
+    },
+    twin={"total": Fraction(99, 100)},
+    no_control="depends on the convention, and none is printed; the twin, weights of "
+    "another sum, fails under every convention",
+    reading_twins={f"FOCUS: {EXECUTED}": {"empty_step": 0}},
 )
 def empty_round(c: Any) -> Finding:
     """Judge each convention, then relate the first two."""
@@ -55,15 +65,16 @@ def empty_round(c: Any) -> Finding:
         "(b) given that S is not empty": (given, "b"),
         "(c) some p_i = 1": (sure, "c"),
     }
-    found = judge.readings(
-        {
-            **{
-                name: kept(setting, free_law(letter), c.total)
-                for name, (setting, letter) in conventions.items()
-            },
-            "FOCUS (i) line 13 is executed": focus_empty("step"),
-            "FOCUS (ii) the round is skipped": focus_empty("skip"),
-        }
+    weights = {
+        name: kept(setting, free_law(letter), c.total)
+        for name, (setting, letter) in conventions.items()
+    }
+    rounds = {
+        EXECUTED: focus_empty("step", c.empty_step),
+        SKIPPED: focus_empty("skip", c.empty_step),
+    }
+    found = together(
+        {"weights": judge.readings(weights), "FOCUS": judge.readings(rounds)}
     )
     return found.corrected(
         r"q_i^{(a)}=(1-P_0)\,q_i^{(b)},\quad\textstyle\sum_i q_i^{(a)}=1-P_0,\quad "
@@ -133,8 +144,11 @@ def listed_sides(law: Listed, n: int, total: int) -> list[tuple[str, Any, Any]]:
     return out + [(f"q' E W(S) at {j}", *sides) for j, sides in places]
 
 
-def focus_empty(treatment: str) -> Finding:
-    """Judge an empty round of FOCUS against (13)-(14), after a round with client 1."""
+def focus_empty(treatment: str, factor: int) -> Finding:
+    """Judge an empty round of FOCUS against (13)-(14), after a round with client 1.
+
+    `factor` multiplies the server's step in the recursion; it is 1 in print.
+    """
     eta, start, gradient = sympy.symbols("eta x_0 g")
     values = {eta: Fraction(1, 2), start: Fraction(1), gradient: Fraction(1)}
 
@@ -154,7 +168,7 @@ def focus_empty(treatment: str) -> Finding:
         step, x, g = at
         tracker = np.array([g, 0], dtype=object)
         here = np.array([x - step * g, x], dtype=object)
-        moved = here - step * np.array([1, 0]) * tracker
+        moved = here - factor * step * np.array([1, 0]) * tracker
         return (mixing.pull_matrix((), 1) @ moved)[0]
 
     symbols, numbers = (eta, start, gradient), tuple(values.values())
@@ -164,7 +178,7 @@ def focus_empty(treatment: str) -> Finding:
         {"eta": step, "x_0": x, "gradient": g, "cohorts": "{1}, {}"},
         models(*numbers)[2],
         recursion(*numbers),
-        sides(by_hand, x - 2 * step * g),
+        sides(by_hand, x - (1 + factor) * step * g),
     )
     proof = judge.identity(
         [("server model", models(*symbols)[2], recursion(*symbols))],

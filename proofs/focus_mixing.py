@@ -37,6 +37,7 @@ from flverify.claims.mixing_cases import (
     sums,
     zero_based,
 )
+from flverify.claims.parts import together
 from flverify.claims.printed_mixing import (
     FIGURE_1,
     LABELS,
@@ -54,8 +55,19 @@ HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
 def of_figure_1(name: str, package: Built, printed: Built) -> Iterator[Case]:
     """Every entry of M({1, 3}), N = 4, against Figure 1."""
     cohort, figure = OneCohort(PAIR, 4), FIGURE_1[name]
-    where = {"N": 4, "S": cohorts.shown(PAIR), "matrix": name}
-    yield from entry_cases(where, package(cohort), figure, printed(cohort), figure)
+    found = package(cohort)
+    at = {"N": 4, "S": cohorts.shown(PAIR), "matrix": name, "which is": kind_of(found)}
+    yield from entry_cases(at, found, figure, printed(cohort), figure)
+
+
+def kind_of(matrix: Any) -> str:
+    """Say of which kind a matrix is."""
+    row, column = mixing.is_row_stochastic(matrix), mixing.is_column_stochastic(matrix)
+    if row and column:
+        return "doubly stochastic"
+    if row or column:
+        return "row stochastic" if row else "column stochastic"
+    return "neither row nor column stochastic"
 
 
 @claim(
@@ -112,13 +124,13 @@ def stochastic(c: Any) -> Finding:
         for name, total in sums(drawn[key], cohort, kind)
     ]
     kinds = (mixing.is_row_stochastic, mixing.is_column_stochastic)
-    told = {key: tuple(kind(matrix) for kind in kinds) for key, matrix in drawn.items()}
+    told = {key: [int(kind(matrix)) for kind in kinds] for key, matrix in drawn.items()}
     return judge.identity(
         [
             *labels,
-            ("R is not column stochastic", told["R"], (True, False)),
-            ("C is not row stochastic", told["C"], (False, True)),
-            ("W is both", told["W"], (True, True)),
+            ("R is not column stochastic", told["R"], [1, 0]),
+            ("C is not row stochastic", told["C"], [0, 1]),
+            ("W is both", told["W"], [1, 1]),
             *consequences(3, c.total),
         ],
         scope="Figure 1; consequences for all 3 x 3 matrices of the kind",
@@ -256,7 +268,7 @@ WEIGHT_WORDS = {"1/|S|": ("printed", 0), "1/(|S|+1)": ("figure1", 1)}
     "N = 4 is the rightmost matrix of Figure 1.",
     constants={
         "weight": "1/|S|",
-        "diagonals": ("all", "others"),
+        "diagonals": ("others", "all"),
         "letters": ("same", "separate"),
     },
     twin={
@@ -306,18 +318,23 @@ def two_ways(weight: str, diagonal: str) -> Finding:
     def printed(cohort: OneCohort | AnyCohort) -> Any:
         return two_way(cohort, added, diagonal)
 
-    figure = np.array(FIGURE_1["W"], dtype=object)
-    pairs = [("W of Figure 1", printed(OneCohort(PAIR, 4)), figure)]
-    pairs += [(name, total, 1) for name, total in sums(printed(SOME), SOME, "doubly")]
+    pairs = [(name, total, 1) for name, total in sums(printed(SOME), SOME, "doubly")]
     doubly = sum_cases("doubly", 1, package, printed)
-    search = {
-        "doubly stochastic": judge.instances(doubly, "==", LISTED),
-        "Figure 1": judge.instances(
-            of_figure_1("W", package, printed), "==", "the entries of Figure 1"
-        ),
-    }
-    proof = judge.identity(pairs, "every N and every nonempty S")
-    return judge.proof_or_search(proof, judge.all_of(search))
+    drawn = np.array(FIGURE_1["W"], dtype=object)
+    shown = [("W of Figure 1", printed(OneCohort(PAIR, 4)), drawn)]
+    entries = of_figure_1("W", package, printed)
+    return judge.all_of(
+        {
+            "doubly stochastic": judge.proof_or_search(
+                judge.identity(pairs, "every N and every nonempty S"),
+                judge.instances(doubly, "==", LISTED),
+            ),
+            "Figure 1": judge.proof_or_search(
+                judge.identity(shown, "S = {1, 3}, N = 4"),
+                judge.instances(entries, "==", "the entries of Figure 1"),
+            ),
+        }
+    )
 
 
 def same_letter(weight: str) -> Iterator[Case]:
@@ -333,6 +350,20 @@ def same_letter(weight: str) -> Iterator[Case]:
     )
 
 
+ON_DIAGONAL = np.eye(5, dtype=bool)
+PLACES = {"off the diagonal": ~ON_DIAGONAL, "on the diagonal": ON_DIAGONAL}
+
+
+def as_drawn(name: str, found: Any, again: Any, kept: Any) -> Finding:
+    """Judge the kept entries of a matrix, built in two ways, against Figure 1."""
+    figure = np.array(FIGURE_1[name], dtype=object)
+    cases = of_figure_1(name, lambda _: found, lambda _: again)
+    chosen = (case for case, keep in zip(cases, kept.flat, strict=True) if keep)
+    proof = judge.identity([(name, again[kept], figure[kept])], "the drawn matrices")
+    search = judge.instances(chosen, "==", "the entries of Figure 1")
+    return judge.proof_or_search(proof, search)
+
+
 @claim(
     "focus.fig1.matrices",
     source=Source("focus", "Figure 1 and its text"),
@@ -345,7 +376,7 @@ def same_letter(weight: str) -> Iterator[Case]:
     r"\end{bmatrix}",
     proposition="The four matrices drawn are of the kinds written below them, and "
     "they are what the formulas of the text give for S = {1, 3}.",
-    constants={"participant": "i", "weight": "1/|S|", "diagonals": ("all", "others")},
+    constants={"participant": "i", "weight": "1/|S|", "diagonals": ("others", "all")},
     twin={"participant": "j", "weight": "1/(|S|+1)", "diagonals": ("others",)},
 )
 def figure(c: Any) -> Finding:
@@ -379,12 +410,9 @@ def figure(c: Any) -> Finding:
         }
         parts = {"labels": judge.identity(labels, "the drawn matrices")}
         for name, (found, again) in four.items():
-            cases = of_figure_1(name, lambda _, m=found: m, lambda _, m=again: m)
-            figure = np.array(FIGURE_1[name], dtype=object)
-            proof = judge.identity([(name, again, figure)], "the drawn matrices")
-            search = judge.instances(cases, "==", "the entries of Figure 1")
-            parts[name] = judge.proof_or_search(proof, search)
-        return judge.all_of(parts)
+            for place, kept in PLACES.items():
+                parts[f"{name} {place}"] = as_drawn(name, found, again, kept)
+        return together(parts)
 
     return judge.readings(
         {READINGS_OF_W[d, "separate"]: compared(d) for d in c.diagonals}

@@ -128,15 +128,16 @@ def mean_of_average(weight: str, participant: str, empty: str) -> Finding:
     statement=r"\bar C=\mathbb{E}[C(S_r)]=\bar R^{\mathsf T}",
     proposition="For every law of S with p_i in (0, 1] the mean of C(S) is the "
     "transpose of Rbar.",
-    constants={"weight": "q_i"},
+    constants={"weight": "q_i", "transposed": True},
     twin={"weight": "p_i"},
     no_control="depends on whether Rbar is E R(S) or the matrix printed in (5)",
+    reading_twins={"(i) Rbar is E R(S)": {"transposed": False}},
 )
 def mean_push(c: Any) -> Finding:
     """Compare E C(S) with both meanings of Rbar."""
 
-    def transposed(i: int, j: int, inside: Inside, size: Any) -> Any:
-        return pull(j, i, inside, size)
+    def turned(i: int, j: int, inside: Inside, size: Any) -> Any:
+        return pull(*((j, i) if c.transposed else (i, j)), inside, size)
 
     every = "every N and every law of S"
     printed = printed_mean("push", WEIGHTS[c.weight])
@@ -144,8 +145,8 @@ def mean_push(c: Any) -> Finding:
     return judge.readings(
         {
             "(i) Rbar is E R(S)": judge.proof_or_search(
-                agree_on_average(push, transposed, (SOME, NONE), every),
-                judge.instances(transposes(), "==", LAWS),
+                agree_on_average(push, turned, (SOME, NONE), every),
+                judge.instances(turns(transposed=c.transposed), "==", LAWS),
             ),
             "(ii) Rbar is the matrix printed in (5)": judge.proof_or_search(
                 agree_on_average(push, printed, (SOME, NONE), every),
@@ -155,15 +156,16 @@ def mean_push(c: Any) -> Finding:
     )
 
 
-def transposes() -> Iterator[Case]:
-    """Every entry of E C(S) against E R(S) transposed."""
+def turns(*, transposed: bool) -> Iterator[Case]:
+    """Every entry of E C(S) against E R(S), transposed or not."""
+    axes = (1, 0) if transposed else (0, 1)
     for setting in some_laws():
         yield from entry_cases(
             setting.where,
             mixing.expected_matrix("push", setting.law),
-            mixing.expected_matrix("pull", setting.law).T,
+            mixing.expected_matrix("pull", setting.law).transpose(axes),
             listed_mean(push, setting),
-            listed_mean(pull, setting).T,
+            listed_mean(pull, setting).transpose(axes),
         )
 
 

@@ -26,6 +26,7 @@ from flverify.claims.claim import claim
 from flverify.claims.cohorts import Listed, people, sides
 from flverify.claims.judge import Case
 from flverify.claims.laws import Setting
+from flverify.claims.parts import together
 from flverify.claims.verdict import Finding
 from flverify.participation import (
     Bernoulli,
@@ -220,6 +221,10 @@ def full_participation(c: Any) -> Finding:
     return judge.proof_or_search(proof, judge.instances(cases(), "==", "N = 1..6"))
 
 
+NEED_NOT, CANNOT = "(i) the sum need not be 1", "(ii) the sum cannot be 1"
+CHANCES = (Fraction(1, 2), Fraction(1, 3), Fraction(9, 10))
+
+
 @claim(
     "focus.case2",
     source=Source("focus", "Section 3.1, Case 2"),
@@ -229,16 +234,19 @@ def full_participation(c: Any) -> Finding:
     proposition="The p_i are constrained as noted, and the relative error of "
     "p_i / sum_j p_j as a value of q_i is at most the factor times max |p_i - p_j|, so "
     "that it vanishes with the spread.",
-    constants={"factor": Fraction(1, 2)},
+    constants={"factor": Fraction(1, 2), "total": 1},
     twin={"factor": Fraction(1, 3)},
-    no_control="depends on the note's meaning and on the empty round",
+    no_control="depends on the note's meaning and on the empty round; the twin, 1/3 in "
+    "place of 1/2, fails under every convention",
+    reading_twins={f"note: {NEED_NOT}": {"total": sum(CHANCES)}},
 )
 def independent_clients(c: Any) -> Finding:
     """Judge both readings of the note, then the approximation by convention."""
-    found = {
-        "the sum (i) need not be 1": sum_not_one(),
-        "the sum (ii) cannot be 1": judge.instances(sum_cases(), ">", "N = 2, 3"),
+    note = {
+        NEED_NOT: sum_not(c.total),
+        CANNOT: judge.instances(sum_cases(c.total), ">", "N = 2, 3"),
     }
+    found = {}
     for name, kind in CONVENTIONS.items():
         cases = approximation_cases(kind, c.factor)
         search = judge.instances(cases, "<=", VECTORS)
@@ -246,7 +254,8 @@ def independent_clients(c: Any) -> Finding:
         if kind != "zero":
             proof = closeness(kind, c.factor)
         found[name] = judge.proof_or_search(proof, search)
-    return judge.readings(found).corrected(
+    parts = {"note": judge.readings(note), "approximation": judge.readings(found)}
+    return together(parts).corrected(
         r"\Big|\frac{q_i}{1-P_0}\Big/\frac{p_i}{\sum_j p_j}-1\Big|\le\tfrac12"
         r"\max_j|p_i-p_j|,\quad P_0=\textstyle\prod_j(1-p_j)",
         found["q_i (b) given that S is not empty"],
@@ -261,28 +270,27 @@ CONVENTIONS = {
 }
 
 
-def sum_not_one() -> Finding:
-    """Show one law of Case 2 whose p_i do not sum to 1."""
-    p = (Fraction(1, 2), Fraction(1, 3), Fraction(9, 10))
-    listed = cohorts.independent(p)
+def sum_not(total: Any) -> Finding:
+    """Show one law of Case 2 whose p_i do not have a sum; 1 in print."""
+    listed = cohorts.independent(CHANCES)
     again = sum(cohorts.inclusion(listed, i) for i in people(3))
-    case = Case({"p": p}, sum(Bernoulli(p).inclusion()), 1, sides(again, 1))
-    return judge.witness(case, ">", "three clients")
+    equal = [
+        int(found == total) for found in (sum(Bernoulli(CHANCES).inclusion()), again)
+    ]
+    shown = ", ".join(map(str, CHANCES))
+    label = f"whether the sum of p = {shown} is {total}"
+    return judge.identity([(label, equal, [0, 0])], f"the law of p = {shown}")
 
 
-def sum_cases() -> Iterator[Case]:
-    """Compare the distance of sum p_i from 1 with 0, for laws of Case 2."""
+def sum_cases(total: Any) -> Iterator[Case]:
+    """Compare the distance of sum p_i from a total with 0, for laws of Case 2."""
     for n in (2, 3):
         for p in (laws.CHANCES[:n], (Fraction(1, n),) * n):
             listed = cohorts.independent(p)
             again = sum(cohorts.inclusion(listed, i) for i in people(n))
-            gap = abs(sum(Bernoulli(p).inclusion()) - 1)
-            yield Case(
-                {"p": p, "side": "|sum p_i - 1|"},
-                gap,
-                0,
-                sides(abs(again - 1), 0),
-            )
+            gap = abs(sum(Bernoulli(p).inclusion()) - total)
+            at = {"p": p, "side": f"|sum p_i - {total}|"}
+            yield Case(at, gap, 0, sides(abs(again - total), 0))
 
 
 def closeness(kind: str, factor: Fraction) -> Finding:

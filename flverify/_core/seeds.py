@@ -14,13 +14,6 @@ from flverify._core.exact import Array
 BLOCK = 64  # rounds per stream: long enough to amortise the key set-up
 
 
-def uniforms(seed: int, run: int, block: int, width: int, attempt: int = 0) -> Array:
-    """Uniforms of one block of rounds of one run, shape (BLOCK, width)."""
-    counter = [0, block, attempt, 0]
-    stream = np.random.Philox(key=[seed, run], counter=counter)
-    return np.random.Generator(stream).random((BLOCK, width))
-
-
 def panel(seed: int, runs: range, rounds: range, width: int, attempt: int = 0) -> Array:
     """Uniforms for given runs and rounds, shape (runs, rounds, width).
 
@@ -32,9 +25,15 @@ def panel(seed: int, runs: range, rounds: range, width: int, attempt: int = 0) -
     """
     first, last = rounds.start // BLOCK, -(-rounds.stop // BLOCK)
     out = np.empty((len(runs), (last - first) * BLOCK, width))
+    stream = np.random.Philox(0)
+    draw, state = np.random.Generator(stream), stream.state
+    key, counter = state["state"]["key"], state["state"]["counter"]
     for row, run in enumerate(runs):
+        key[:] = seed, run
         for block in range(first, last):
+            counter[:] = 0, block, attempt, 0
+            stream.state = state  # a fresh stream, without the cost of making one
             place = slice((block - first) * BLOCK, (block - first + 1) * BLOCK)
-            out[row, place] = uniforms(seed, run, block, width, attempt)
+            draw.random(out=out[row, place])
     offset = rounds.start - first * BLOCK
     return out[:, offset : offset + len(rounds)]

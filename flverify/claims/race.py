@@ -7,8 +7,8 @@ the judge to say.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 
 import numpy as np
@@ -30,8 +30,8 @@ STRAIGHT = 3  # rounds for all digits over rounds for half of them, at most
 BLOW_UP = 1e6  # relative squared error from which on a curve counts as diverging
 SHORT = 40  # rounds that show whether curves coincide or blow up
 
-# Rounds of algorithms that do not converge; the others run to the end.
-_LENGTHS = {"fedavg": SHORT, "proxskip": SHORT, "fedau": 3 * SHORT}
+# Rounds of algorithms that do not converge; the others run until they have.
+_LENGTHS = {"fedavg": SHORT, "proxskip": SHORT, "fedau": 2 * SHORT}
 
 
 @dataclass(frozen=True)
@@ -156,26 +156,74 @@ class Race:
         return self.bias > ROUNDING
 
 
+@dataclass(frozen=True, eq=False)
+class _Runs(Mapping[str, Array]):
+    """Relative squared errors by algorithm, each run when it is first asked for."""
+
+    e: Experiment
+    seed: int
+    scenario: str
+    draws: int
+    rounds: int
+    target: float
+    _done: dict[str, Array] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> Array:
+        if name not in self._done:
+            self._done[name] = self._errors(name)
+        return self._done[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.e.racers())
+
+    def __len__(self) -> int:
+        return len(self.e.racers())
+
+    def _errors(self, name: str) -> Array:
+        """Run to the end; with everybody, no longer than to the target."""
+        if self.scenario == "full":
+            short = self._run(name, SHORT)
+            if name in _LENGTHS or short.min() < self.target:
+                return short
+        return self._run(name, _LENGTHS.get(name, self.rounds))
+
+    def _run(self, name: str, rounds: int) -> Array:
+        ran = simulate(
+            self.e.problem(self.seed),
+            self.e.racers()[name],
+            self.e.law(self.scenario),
+            rounds=rounds,
+            runs=1 if self.scenario == "full" else self.draws,
+            seed=self.seed,
+        )
+        if isinstance(ran, Refusal):
+            raise RefusedError(str(ran))
+        return ran.errors / ran.errors[:, :1]
+
+
 @cache
-def race(e: Experiment, seed: int, scenario: str, draws: int, rounds: int) -> Race:
-    """Run all algorithms on one data set.
+def race(
+    e: Experiment,
+    seed: int,
+    scenario: str,
+    draws: int,
+    rounds: int,
+    target: float = 0.0,
+) -> Race:
+    """Run all algorithms on one data set, as far as they are asked for.
+
+    Where everybody takes part, all draws are alike and one is run, to the target or to
+    the last round.
 
     Raises
     ------
     RefusedError
         If an engine does not accept the setting.
     """
-    problem, law, racers = e.problem(seed), e.law(scenario), e.racers()
-    runs = 1 if scenario == "full" else draws
-    errors = {}
-    for name, algorithm in racers.items():
-        last = _LENGTHS.get(name, rounds)
-        ran = simulate(problem, algorithm, law, rounds=last, runs=runs, seed=seed)
-        if isinstance(ran, Refusal):
-            raise RefusedError(str(ran))
-        errors[name] = ran.errors / ran.errors[:, :1]
-    exact = moments(problem, racers["fedavg"], law)
+    problem, law = e.problem(seed), e.law(scenario)
+    exact = moments(problem, e.racers()["fedavg"], law)
     if isinstance(exact, Refusal):
         raise RefusedError(str(exact))
     optimum = problem.minimiser()
-    return Race(errors, float(exact.bias @ exact.bias / (optimum @ optimum)))
+    bias = float(exact.bias @ exact.bias / (optimum @ optimum))
+    return Race(_Runs(e, seed, scenario, draws, rounds, target), bias)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.linalg import matrix_balance
 
 from flverify._core.exact import Array
 from flverify.engines.moments._messages import MessageSystem
@@ -26,12 +27,18 @@ class Thin:
 
     def restricted(self, seeds: Array) -> tuple[Thin, Array]:
         """Restrict to the smallest invariant subspace that holds the seeds."""
-        basis = _closure(seeds, self)
-        if basis.shape[1] == len(self.mean):
+        if _spans_all(seeds, self):
             return self, np.eye(len(self.mean))
+        basis = _closure(seeds, self)
         mean = basis.T @ self.mean @ basis
         rows, columns = basis.T @ self.rows, self.columns @ basis
         return replace(self, mean=mean, rows=rows, columns=columns), basis
+
+    def scaled(self, scales: Array) -> Thin:
+        """Measure each coordinate in its own unit."""
+        mean = self.mean * scales / scales[:, None]
+        rows, columns = self.rows / scales[:, None], self.columns * scales
+        return replace(self, mean=mean, rows=rows, columns=columns)
 
     def transposed(self) -> Thin:
         """Return the dual system, which observes what this one reaches."""
@@ -70,10 +77,24 @@ def _factor(covariance: Array) -> Array:
 def thin(system: MessageSystem) -> Thin:
     """Differences of two runs, on what is reachable and seen by the server."""
     whole = entire(system)
-    inner, reach = whole.restricted(system.start[:-1, :-1])
+    # balanced coordinates, else a small step size hides what the server sees
+    _, scales = matrix_balance(whole.mean, permute=False, separate=True)
+    whole = whole.scaled(scales[0])
+    inner, reach = whole.restricted(system.start[:-1, :-1] / scales[0][:, None])
     place = system.layout.places["server", "model", -1]
     outer, _ = inner.transposed().restricted(reach.T[:, place])
     return outer.transposed()
+
+
+def _spans_all(seeds: Array, system: Thin) -> bool:
+    """Whether one round of images already reaches everything, as it mostly does.
+
+    Nothing is rescaled in between, so rounding stays far below what counts.
+    """
+    start = float_rows(seeds.T, np.zeros((0, len(system.mean))), LEVELS[-1])
+    images = _images(start, system, np.random.default_rng(0))
+    reached = float_rows(images, start, LEVELS[-1])
+    return len(reached) == len(system.mean)
 
 
 def _closure(seeds: Array, system: Thin) -> Array:

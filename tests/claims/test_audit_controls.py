@@ -1,0 +1,106 @@
+"""Controls: of claims, and of every reading that passes."""
+
+from __future__ import annotations
+
+import pytest
+
+from flverify._core.errors import InputError
+from flverify._core.sources import Source
+from flverify.claims import judge
+from flverify.claims.audit import audit
+from flverify.claims.claim import claim
+
+SOURCE = Source("flverify", "example")
+NUMBERS = {"left": 1, "right": 2, "open": 0}
+
+
+def claimed(twin=None, reading_twins=None, constants=None):
+    """Return a claim of two readings: the left number is 1, the right is 1."""
+
+    @claim(
+        "demo.readings",
+        source=SOURCE,
+        statement="1",
+        proposition="both are 1",
+        constants=constants or NUMBERS,
+        twin=twin,
+        no_control="by reading",
+        reading_twins=reading_twins,
+    )
+    def both(c):
+        return judge.readings(
+            {
+                "left": judge.identity([("left", c.left, 1)], "a number")
+                if not c.open
+                else judge.inconclusive("open"),
+                "right": judge.identity([("right", c.right, 1)], "a number"),
+            }
+        )
+
+    return both
+
+
+def fault(*args, **kwargs):
+    (audited,) = audit([claimed(*args, **kwargs)])
+    return audited.control_fault()
+
+
+def test_a_reading_that_the_twin_breaks_has_its_control():
+    assert fault({"left": 3}) == ""
+
+
+def test_a_reading_that_passes_in_the_twin_is_named():
+    assert "'left' is PROVED in its twin" in fault({"right": 1})
+    assert "'left' is INCONCLUSIVE in its twin" in fault({"open": 1})
+
+
+def test_a_reading_that_passes_needs_a_control_though_the_claim_is_open():
+    assert "'left' passes and has no control" in fault()
+
+
+def test_a_reading_may_have_its_own_twin():
+    own = {"left": {"left": 3}}
+    assert fault({"right": 1}, own) == ""
+    assert fault(None, own) == ""
+
+
+def test_a_reading_s_own_twin_has_to_break_it():
+    assert "'left' is PROVED" in fault({"left": 3}, {"left": {"right": 5}})
+    assert "'left' is INCONCLUSIVE" in fault({"left": 3}, {"left": {"open": 1}})
+    assert "'left' is PROVED" in fault(None, {"left": {"left": 1}})
+
+
+def test_readings_that_do_not_pass_need_no_control():
+    assert fault(constants={**NUMBERS, "open": 1}) == ""
+
+
+@pytest.mark.parametrize(
+    "own", [{"middle": {"left": 3}}, {"left": {"middle": 3}}, {"left": {}}]
+)
+def test_twins_are_of_readings_and_constants_that_exist(own):
+    with pytest.raises(InputError):
+        fault({"left": 3}, own)
+
+
+def test_a_reading_twin_is_judged_once_for_several_readings():
+    seen = []
+
+    @claim(
+        "demo.count",
+        source=SOURCE,
+        statement="1",
+        proposition="both are 1",
+        constants={"value": 1},
+        no_control="by reading",
+        reading_twins={"one": {"value": 2}, "other": {"value": 2}},
+    )
+    def counted(c):
+        seen.append(c.value)
+        same = judge.identity([("value", c.value, 1)], "a number")
+        return judge.readings(
+            {"one": same, "other": same, "open": judge.inconclusive("?")}
+        )
+
+    (audited,) = audit([counted])
+    assert audited.control_fault() == ""
+    assert seen == [1, 2]

@@ -1,0 +1,378 @@
+"""Attacks on the judge: each once bought a verdict that nothing had shown."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import sympy
+
+from flverify._core.errors import DomainError, InputError, ShapeError
+from flverify.claims import judge, recheck
+from flverify.claims.judge import Case
+from flverify.claims.verdict import Verdict
+from flverify.reference import fedavg
+
+X, Y = sympy.symbols("x y")
+P = sympy.Symbol("p", positive=True)
+HALF = Fraction(1, 2)
+
+
+def identity(left, right):
+    return judge.identity([("it", left, right)], "all")
+
+
+def one(left, right, relation, again=None, **kept):
+    case = Case({"n": 1}, left, right, again, **kept)
+    return judge.instances([case], relation, "one instance")
+
+
+def nonnegative(expression):
+    return judge.nonnegative([("it", expression)], "all").verdict
+
+
+# numbers of numpy and sympy
+
+
+@pytest.mark.parametrize("kind", [int, np.int64, sympy.Integer])
+def test_integers_of_every_kind_are_exact(kind):
+    violated = one(kind(2), kind(1), "<=", lambda: (Fraction(2), Fraction(1)))
+    assert violated.verdict == Verdict.REFUTED
+    assert one(kind(1), kind(2), "<=").verdict == Verdict.SUPPORTED
+    assert one(kind(2), kind(2), "==").verdict == Verdict.SUPPORTED
+
+
+@pytest.mark.parametrize("kind", [float, np.float64, np.float32, sympy.Float])
+def test_floats_of_every_kind_are_floats(kind):
+    assert one(kind(1), kind(1), "==").verdict == Verdict.INCONCLUSIVE
+    assert one(kind(1), kind(1), "<=").verdict == Verdict.INCONCLUSIVE
+    assert one(kind(1), kind(2), "<=").verdict == Verdict.SUPPORTED
+    assert one(kind(2), kind(1), "<=").verdict == Verdict.INCONCLUSIVE
+
+
+@pytest.mark.parametrize(
+    "side",
+    [
+        sympy.sqrt(2),
+        sympy.pi,
+        X,
+        True,
+        np.True_,
+        sympy.true,
+        "1",
+        None,
+        Decimal(1),
+        float("nan"),
+        float("inf"),
+        1j,
+        (HALF, Fraction(0)),
+        (0, HALF, 1),
+    ],
+)
+def test_a_side_is_a_rational_or_a_float(side):
+    with pytest.raises((InputError, ValueError)):
+        one(side, Fraction(4), "<=")
+    with pytest.raises((InputError, ValueError)):
+        judge.witness(Case({}, Fraction(1), side), "<=", "one")
+
+
+def test_a_relation_has_to_be_known():
+    with pytest.raises(InputError):
+        one(1, 2, "!=")
+
+
+# what may stand in an identity
+
+
+@pytest.mark.parametrize(
+    "left",
+    [
+        0.9,
+        np.float32(0.9),
+        np.float64(0.9),
+        np.longdouble(0.9),
+        Decimal("0.9"),
+        0.9j,
+        sympy.Float(1e-20),
+        [np.float32(0.9)],
+    ],
+)
+def test_floats_neither_prove_nor_refute_an_identity(left):
+    zero = [0] if isinstance(left, list) else 0
+    assert identity(left, zero).verdict == Verdict.INCONCLUSIVE
+    assert identity(zero, left).verdict == Verdict.INCONCLUSIVE
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.longdouble])
+def test_arrays_of_floats_show_nothing(dtype):
+    assert identity(np.array([0.9], dtype), [0]).verdict == Verdict.INCONCLUSIVE
+
+
+def test_floats_inside_expressions_show_nothing():
+    nearly = sympy.Float(1) + sympy.Float(1e-20)
+    assert identity(nearly * X, X).verdict == Verdict.INCONCLUSIVE
+    assert nonnegative(P * nearly) == Verdict.INCONCLUSIVE
+
+
+@pytest.mark.parametrize("value", ["3", True, np.True_, None, {}, sympy.true])
+def test_what_is_no_number_is_refused(value):
+    for bad in (value, [value]):
+        with pytest.raises(InputError):
+            identity(bad, [3] if isinstance(bad, list) else 3)
+    with pytest.raises(InputError):
+        nonnegative(value)
+
+
+@pytest.mark.parametrize("empty", [[], (), np.array([]), sympy.Matrix(0, 2, [])])
+def test_nothing_compared_is_nothing_proved(empty):
+    assert identity(empty, empty).verdict == Verdict.INCONCLUSIVE
+    pairs = [("one", 1, 1), ("empty", empty, empty)]
+    assert judge.identity(pairs, "all").verdict == Verdict.INCONCLUSIVE
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ([], 0),
+        ([2, 7], [2]),
+        ([1, 2], sympy.Matrix([[1, 2]])),
+        ([[1], [2]], [[1, 2]]),
+        (1, [1]),
+        ([2, 5, 6], [[5, 6]]),
+    ],
+)
+def test_shapes_are_no_entries(left, right):
+    with pytest.raises(ShapeError):
+        identity(left, right)
+
+
+def test_infinite_and_undefined_values_agree_with_nothing():
+    for value in (sympy.nan, sympy.oo, sympy.zoo):
+        assert identity(value, value).verdict == Verdict.INCONCLUSIVE
+
+
+# enclosures
+
+
+def test_overlapping_enclosures_are_not_known_to_differ():
+    def again():
+        return (Fraction(0), Fraction(1)), HALF
+
+    wide = (Fraction(0), Fraction(1))
+    assert one(wide, HALF, "==", again).verdict == Verdict.INCONCLUSIVE
+    assert one(wide, wide, "==", again).verdict == Verdict.INCONCLUSIVE
+    apart = one(wide, Fraction(2), "==", lambda: (HALF, Fraction(2)))
+    assert apart.verdict == Verdict.REFUTED
+
+
+# counterexamples inside the assumptions
+
+
+@pytest.mark.parametrize(
+    ("assumed", "true"),
+    [
+        ({"integer": True}, lambda n: (sympy.sin(sympy.pi * n), 0)),
+        ({"negative": True}, lambda x: (sympy.Abs(x) ** 3, -(x**3))),
+        ({"integer": True}, lambda n: (sympy.floor(n / 2) + sympy.ceiling(n / 2), n)),
+        ({"positive": True}, lambda x: (sympy.Max(x, 0), x)),
+        ({"zero": True}, lambda x: (x**2, x)),
+        ({"irrational": True}, lambda x: (sympy.floor(x) + 1, sympy.ceiling(x))),
+        ({"odd": True}, lambda n: ((-1) ** n, -1)),
+    ],
+)
+def test_true_within_the_assumptions_is_never_refuted(assumed, true):
+    found = identity(*true(sympy.Symbol("s", **assumed)))
+    assert found.verdict in {Verdict.PROVED, Verdict.INCONCLUSIVE}
+
+
+@pytest.mark.parametrize(
+    "assumed",
+    [
+        {"integer": True},
+        {"integer": True, "negative": True},
+        {"negative": True},
+        {"even": True, "positive": True},
+        {"nonpositive": True},
+        {"prime": True},
+        {"integer": False, "positive": True},
+        {},
+    ],
+)
+def test_counterexamples_satisfy_the_assumptions(assumed):
+    symbol = sympy.Symbol("s", **assumed)
+    found = identity(symbol**2, symbol + 100)
+    assert found.verdict == Verdict.REFUTED
+    point = sympy.Rational(found.evidence["point"]["s"])
+    assert all(getattr(point, f"is_{key}") is kept for key, kept in assumed.items())
+
+
+def test_without_a_point_to_draw_a_false_identity_stays_open():
+    symbol = sympy.Symbol("s", irrational=True)
+    assert identity(symbol, symbol + 1).verdict == Verdict.INCONCLUSIVE
+
+
+# signs
+
+
+def test_signs_need_symbols_of_known_sign():
+    for assumed in ({}, {"real": True}, {"negative": True}):
+        symbol = sympy.Symbol("s", **assumed)
+        assert nonnegative(symbol) == Verdict.INCONCLUSIVE
+        assert nonnegative((symbol + 1) ** 2 - 1) == Verdict.INCONCLUSIVE
+    assert nonnegative(sympy.Symbol("s", nonnegative=True)) == Verdict.PROVED
+
+
+def test_negative_values_are_of_the_declared_kind():
+    n = sympy.Symbol("n", integer=True, positive=True)
+    assert nonnegative(n * (n - 1)) == Verdict.INCONCLUSIVE  # true for integers
+    found = judge.nonnegative([("it", n - 2)], "all")
+    assert found.verdict == Verdict.REFUTED
+    assert found.evidence["point"] == {"n": "1"}
+
+
+# rechecks
+
+
+def test_a_recheck_has_to_arrive_at_the_same_sides():
+    wrong = one(Fraction(3), Fraction(2), "<=", lambda: (Fraction(100), Fraction(99)))
+    assert wrong.verdict == Verdict.INCONCLUSIVE
+    assert "disagrees" in wrong.reason
+    near = one(3.0, 2.0, "<=", lambda: (Fraction(30000001, 10**7), Fraction(2)))
+    assert near.verdict == Verdict.REFUTED
+    far = one(3.0, 2.0, "<=", lambda: (Fraction(31, 10), Fraction(2)))
+    assert far.verdict == Verdict.INCONCLUSIVE
+
+
+def test_a_recheck_may_lie_in_the_enclosure():
+    side = (Fraction(2), Fraction(3))
+    inside = one(side, Fraction(1), "<=", lambda: (Fraction(5, 2), Fraction(1)))
+    assert inside.verdict == Verdict.REFUTED
+    outside = one(side, Fraction(1), "<=", lambda: (Fraction(4), Fraction(1)))
+    assert outside.verdict == Verdict.INCONCLUSIVE
+
+
+def test_a_recheck_of_another_quantity_says_so():
+    def again():
+        return Fraction(100), Fraction(99)
+
+    sides = Fraction(3), Fraction(2)
+    found = one(*sides, "<=", again, another_quantity=True)
+    assert found.verdict == Verdict.REFUTED
+    denied = one(*sides, "<=", lambda: (1, 2), another_quantity=True)
+    assert denied.verdict == Verdict.INCONCLUSIVE
+
+
+@pytest.mark.parametrize(
+    "again",
+    [(1.0, 2.0), (1, sympy.Float(2)), (2, 1), (Fraction(1), Fraction(3)), None],
+)
+def test_a_witness_needs_an_exact_recheck_that_agrees(again):
+    second = None if again is None else lambda: again
+    case = Case({}, Fraction(1), Fraction(2), second)
+    assert judge.witness(case, "<=", "one").verdict == Verdict.INCONCLUSIVE
+
+
+def test_a_confirmed_witness_proves():
+    case = Case({}, Fraction(1), Fraction(2), lambda: (1, 2))
+    assert judge.witness(case, "<=", "one").verdict == Verdict.PROVED
+    assert judge.witness(case, ">", "one").verdict == Verdict.INCONCLUSIVE
+
+
+# unconfirmed violations
+
+
+def violated():
+    listed = [Case({"n": 1}, 2.0, 1.0), Case({"n": 2}, 1.0, 1.0)]
+    return judge.instances(listed, "<=", "two")
+
+
+@pytest.mark.parametrize(
+    "search",
+    [
+        violated,
+        lambda: judge.all_of({"open": judge.inconclusive("?"), "two": violated()}),
+        lambda: judge.readings({"fine": identity(1, 1), "two": violated()}),
+    ],
+)
+def test_a_proof_beside_an_unconfirmed_violation_shows_nothing(search):
+    found = judge.proof_or_search(identity(1, 1), search())
+    assert found.verdict == Verdict.INCONCLUSIVE
+
+
+def test_a_proof_beside_an_undecided_search_stands():
+    undecided = judge.instances([Case({}, 1.0, 1.0)], "==", "one")
+    found = judge.proof_or_search(identity(1, 1), undecided)
+    assert found.verdict == Verdict.PROVED
+
+
+# counting
+
+
+def test_an_instance_counts_once():
+    case = Case({"p": HALF}, HALF, Fraction(1))
+    found = judge.instances([case] * 50, "<=", "one")
+    assert found.evidence["instances"] == 1
+    other = Case({"p": Fraction(1, 3)}, HALF, Fraction(1))
+    found = judge.instances([case, other, case], "<=", "two")
+    assert "all 2 instances" in found.reason
+
+
+def test_a_share_needs_trials():
+    def verdict(seen, trials):
+        return judge.share("trend", seen, trials, "data").verdict
+
+    assert verdict(20, 20) == Verdict.SUPPORTED
+    for seen, trials in ((19, 19), (1, 1), (0, 0), (20, 21)):
+        assert verdict(seen, trials) == Verdict.INCONCLUSIVE
+    for seen, trials in ((-1, -1), (21, 20), (-1, 20)):
+        with pytest.raises(InputError):
+            verdict(seen, trials)
+
+
+@pytest.mark.parametrize("combine", [judge.all_of, judge.readings])
+def test_nothing_cannot_be_combined(combine):
+    with pytest.raises(InputError):
+        combine({})
+
+
+# denominators
+
+
+def test_quotients_are_meant_where_they_exist():
+    spared = "wherever no denominator vanishes"
+    quotient = identity((X**2 - Y) / (X - Y), (Y - X**2) / (Y - X))
+    assert quotient.verdict == Verdict.PROVED
+    assert spared in quotient.scope
+    never_zero = identity(1 / (1 + P) + P / (1 + P), 1)
+    assert never_zero.verdict == Verdict.PROVED
+    assert spared not in never_zero.scope
+    assert spared not in identity(X + X, 2 * X).scope
+    q = sympy.Symbol("q", positive=True)
+    sign = judge.nonnegative([("it", (P**2 - q**2) / (P - q))], "all")
+    assert sign.verdict == Verdict.PROVED
+    assert spared in sign.scope
+
+
+# laws of rechecks
+
+
+@pytest.mark.parametrize(
+    "chances",
+    [
+        [HALF],
+        [HALF, Fraction(1, 3)],
+        [Fraction(3, 2), Fraction(-1, 2)],
+        [0.5, 0.5],
+        [],
+    ],
+)
+def test_probabilities_of_a_recheck_sum_to_one(chances):
+    cohorts = (frozenset({0}), frozenset())
+    law = dict(zip(cohorts, chances, strict=False))
+    gradient = recheck.quadratic_gradient([[[1]]], [[0]])
+    with pytest.raises(DomainError):
+        recheck.expected_square_errors(
+            fedavg.run, gradient, 1, law, 1, [HALF], [HALF], step_size=HALF
+        )
