@@ -94,7 +94,7 @@ ROWS = {
         cohort=4,
         runs=200,
         rounds={"full": 300, "uniform": 300, "arbitrary": 300},
-        exact={"focus": 48, "scaffold": 8, "proxskip": 8},
+        exact={"focus": 200, "scaffold": 16, "proxskip": 6},
     ),
     "notebook": Row(
         r"authors' notebook: least squares, $N=16$, $d=50$, 500 rows each, $\tau=3$",
@@ -105,7 +105,7 @@ ROWS = {
         cohort=4,
         runs=200,
         rounds={"full": 60, "uniform": 240, "arbitrary": 500},
-        exact={"scaffold": 40, "proxskip": 16},
+        exact={"scaffold": 60, "proxskip": 12},
     ),
     "printed-small": Row(
         r"small problem in the place of the printed one, $\tau=5$",

@@ -14,6 +14,13 @@ from flverify._core.exact import Array
 BLOCK = 64  # rounds per stream: long enough to amortise the key set-up
 
 
+def uniforms(seed: int, run: int, block: int, width: int, attempt: int = 0) -> Array:
+    """Uniforms of one block of rounds of one run, shape (BLOCK, width)."""
+    rounds = range(block * BLOCK, (block + 1) * BLOCK)
+    drawn = panel(seed, range(run, run + 1), rounds, width, attempt)
+    return np.asarray(drawn[0])
+
+
 def panel(seed: int, runs: range, rounds: range, width: int, attempt: int = 0) -> Array:
     """Uniforms for given runs and rounds, shape (runs, rounds, width).
 

@@ -19,6 +19,7 @@ from flverify.claims.any_cohort import AnyCohort, Entry, OneCohort
 from flverify.claims.judge import Case, Pair
 from flverify.claims.laws import Setting
 from flverify.claims.printed_mixing import (
+    FIGURE_1,
     Weight,
     averaging_weight,
     inclusion_weight,
@@ -80,6 +81,38 @@ def entry_cases(
         recheck = cohorts.sides(*second)
         at = {**where, "entry": f"[{i}, {j}]"}
         yield Case(at, value, expected[i][j], recheck)
+
+
+def of_figure_1(name: str, package: Built, printed: Built) -> Iterator[Case]:
+    """Every entry of M({1, 3}), N = 4, against Figure 1."""
+    cohort, figure = OneCohort(PAIR, 4), FIGURE_1[name]
+    found = package(cohort)
+    at = {"N": 4, "S": cohorts.shown(PAIR), "matrix": name, "which is": kind_of(found)}
+    yield from entry_cases(at, found, figure, printed(cohort), figure)
+
+
+def kind_of(matrix: Any) -> str:
+    """Say of which kind a matrix is."""
+    row, column = mixing.is_row_stochastic(matrix), mixing.is_column_stochastic(matrix)
+    if row and column:
+        return "doubly stochastic"
+    if row or column:
+        return "row stochastic" if row else "column stochastic"
+    return "neither row nor column stochastic"
+
+
+ON_DIAGONAL = np.eye(5, dtype=bool)
+PLACES = {"off the diagonal": ~ON_DIAGONAL, "on the diagonal": ON_DIAGONAL}
+
+
+def as_drawn(name: str, found: Any, again: Any, kept: Any) -> Finding:
+    """Judge the kept entries of a matrix, built in two ways, against Figure 1."""
+    figure = np.array(FIGURE_1[name], dtype=object)
+    cases = of_figure_1(name, lambda _: found, lambda _: again)
+    chosen = (case for case, keep in zip(cases, kept.flat, strict=True) if keep)
+    proof = judge.identity([(name, again[kept], figure[kept])], "the drawn matrices")
+    search = judge.instances(chosen, "==", "the entries of Figure 1")
+    return judge.proof_or_search(proof, search)
 
 
 def table_of(weight: str, setting: Setting, *, listed: bool) -> Array:

@@ -28,10 +28,12 @@ ROUNDING = 1e-10  # relative: what differs by less is equal to rounding
 STALL = 0.25  # a curve that keeps this share of its error in a quarter has stalled
 STRAIGHT = 3  # rounds for all digits over rounds for half of them, at most
 BLOW_UP = 1e6  # relative squared error from which on a curve counts as diverging
-SHORT = 40  # rounds that show whether curves coincide or blow up
+SHORT = 40  # rounds that show whether curves blow up
+COMMON = 20  # rounds in which curves that coincide are compared
 
-# Rounds of algorithms that do not converge; the others run until they have.
+# Rounds of algorithms that do not converge, of which one draw is run.
 _LENGTHS = {"fedavg": SHORT, "proxskip": SHORT, "fedau": 2 * SHORT}
+_QUICK = ("focus", "matched")  # near the target after SHORT rounds with everybody
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,8 @@ class Race:
     Parameters
     ----------
     errors : mapping of (draws, rounds + 1) arrays, weight 1
-        Relative squared errors, by algorithm.
+        Relative squared errors, by algorithm; fewer draws of those that do not get
+        anywhere, and fewer rounds.
     bias : float, weight 1
         |mean fixed point of FedAvg - x*|^2/|x*|^2, from exact first moments.
     """
@@ -147,7 +150,7 @@ class Race:
 
     def coincide(self, one: str, other: str) -> bool:
         """Whether two algorithms agree to rounding in the first rounds."""
-        left, right = (self.errors[name][:, : SHORT + 1] for name in (one, other))
+        left, right = (self.errors[name][:, : COMMON + 1] for name in (one, other))
         return bool(np.allclose(left, right, rtol=ROUNDING, atol=ROUNDING**1.5))
 
     @property
@@ -180,20 +183,23 @@ class _Runs(Mapping[str, Array]):
         return len(self.e.racers())
 
     def _errors(self, name: str) -> Array:
-        """Run to the end; with everybody, no longer than to the target."""
-        if self.scenario == "full":
-            short = self._run(name, SHORT)
-            if name in _LENGTHS or short.min() < self.target:
-                return short
-        return self._run(name, _LENGTHS.get(name, self.rounds))
+        """Run to the end; with everybody, no longer than needed."""
+        if name in _LENGTHS:
+            common = self.scenario == "full"  # what is asked is who coincides
+            return self._run(name, COMMON if common else _LENGTHS[name], 1)
+        if self.scenario == "full" and name in _QUICK:
+            errors = self._run(name, SHORT, 1)
+            if errors.min() < self.target:
+                return errors
+        return self._run(name, self.rounds, self.draws)
 
-    def _run(self, name: str, rounds: int) -> Array:
+    def _run(self, name: str, rounds: int, draws: int) -> Array:
         ran = simulate(
             self.e.problem(self.seed),
             self.e.racers()[name],
             self.e.law(self.scenario),
             rounds=rounds,
-            runs=1 if self.scenario == "full" else self.draws,
+            runs=draws,
             seed=self.seed,
         )
         if isinstance(ran, Refusal):
@@ -212,18 +218,24 @@ def race(
 ) -> Race:
     """Run all algorithms on one data set, as far as they are asked for.
 
-    Where everybody takes part, all draws are alike and one is run, to the target or to
-    the last round.
+    Where everybody takes part all draws are alike: one is enough.
 
     Raises
     ------
     RefusedError
         If an engine does not accept the setting.
     """
-    problem, law = e.problem(seed), e.law(scenario)
-    exact = moments(problem, e.racers()["fedavg"], law)
+    balanced = len(set(e.law(scenario).averaging_weights().tolist())) == 1
+    bias = _bias(e, seed, "full" if balanced else scenario)
+    return Race(_Runs(e, seed, scenario, draws, rounds, target), bias)
+
+
+@cache
+def _bias(e: Experiment, seed: int, scenario: str) -> float:
+    """Relative squared bias of FedAvg, whose mean sees the weights q of a law alone."""
+    problem = e.problem(seed)
+    exact = moments(problem, e.racers()["fedavg"], e.law(scenario))
     if isinstance(exact, Refusal):
         raise RefusedError(str(exact))
     optimum = problem.minimiser()
-    bias = float(exact.bias @ exact.bias / (optimum @ optimum))
-    return Race(_Runs(e, seed, scenario, draws, rounds, target), bias)
+    return float(exact.bias @ exact.bias / (optimum @ optimum))

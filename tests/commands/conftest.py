@@ -39,9 +39,10 @@ def less(c):
 
 
 @claim("other.reading", source=HERE, statement="?", proposition="read two ways",
+       constants={"first": 1}, reading_twins={"one": {"first": 2}},
        no_control="it depends on the reading")
 def reading(c):
-    one = judge.identity([("first", 1, 1)], "a number")
+    one = judge.identity([("first", 1, c.first)], "a number")
     two = judge.identity([("second", 1, 2)], "a number")
     return judge.readings({"one": one, "two": two})
 """

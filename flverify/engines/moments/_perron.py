@@ -20,8 +20,9 @@ from flverify.engines.moments._thin import Thin
 
 ROUGH_STEPS = 6  # two-sided steps before Arnoldi
 KRYLOV = 60  # largest Krylov space
-RESIDUAL = 3e-9  # relative residual of a Ritz pair
-SETTLED = 1e-9  # relative step of the secant that ends it; the step is still taken
+RESIDUAL = 1e-8  # relative residual of a Ritz pair
+SETTLED = 1e-9  # relative step that ends the search; the step is still taken
+SECANT = 3e-7  # the same once the slope is a secant's, whose error is of second order
 OUTER = 40  # secant steps before giving up
 
 
@@ -124,14 +125,16 @@ def perron(mapped: MessageMap) -> tuple[float, Array | None]:
     known: tuple[float, float] | None = None
     for _ in range(OUTER):
         # the identity meets the Perron vector of a positive map; an old vector may not
-        begin = right / np.linalg.norm(right) + 1e-2 * identity
+        begin = right / np.linalg.norm(right) + 1e-4 * identity
         value, right = _arnoldi(mapped, begin, rate)
         low, high = (rate, high) if value > 1 else (low, rate)
-        if known is not None and (value - known[1]) * (rate - known[0]) < 0:
+        secant = known is not None and (value - known[1]) * (rate - known[0]) < 0
+        if known is not None and secant:
             slope = (value - known[1]) / (rate - known[0])
         known = (rate, value)
         step = (value - 1) / slope
-        if abs(step) <= SETTLED * rate or high - low <= SETTLED * rate:
+        near = SECANT if secant else SETTLED
+        if abs(step) <= near * rate or high - low <= SETTLED * rate:
             found = max(rate - step, mapped.floor)
             return found, mapped.unpack(right) if found > mapped.floor else None
         rate = _inside(rate - step, low, high)
