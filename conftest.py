@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from doctest import ELLIPSIS, NORMALIZE_WHITESPACE
+from importlib.util import find_spec
 
 import matplotlib as mpl
 import pytest
@@ -11,6 +12,9 @@ from sybil.integration.pytest import SybilItem
 from sybil.parsers.markdown import PythonCodeBlockParser
 
 mpl.use("Agg")
+
+# kernels import numba; without the extra there is nothing to look for examples in
+collect_ignore = [] if find_spec("numba") else ["flverify/engines/simulate/_kernels.py"]
 
 pytest_collect_file = Sybil(
     parsers=[

@@ -16,7 +16,7 @@ SIDE = 512  # of the square product that gives the machine's dgemm speed
 class Row:
     """One line of the table.
 
-    `seconds` is the least of several repeats; `ratio` is what the issue bounds (to
+    `seconds` is the least of several repeats; `ratio` is what the target bounds (to
     dgemm time, or how many times faster than a peer) and `target` its bound: an upper
     one, or with `at_least` a lower one. Without a ratio the target bounds `seconds`.
     """

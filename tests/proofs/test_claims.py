@@ -75,7 +75,7 @@ def test_control_behaves(key):
     assert judged(key).control_fault() == ""
 
 
-def test_every_part_of_the_issue_has_its_claims():
+def test_every_covered_statement_has_its_claim():
     assert [key for key in COVERED if key not in CLAIMS] == []
 
 
