@@ -363,7 +363,9 @@ READINGS = {
     "converges linearly and is the fastest everywhere, most so under the arbitrary law",
     constants=SIZES
     | {
-        "draws": (1, 1, 2),  # rare clients make single draws differ in the last
+        # the median of two draws in the last, where a rare client may come late: with
+        # one draw "converges linearly" is seen on 19 of the 20 data sets, not on 20
+        "draws": (1, 1, 2),
         "rounds": (140, 140, 220),
         "target": "1e-8",
         "coincide": (("fedavg", "fedau"), ("scaffold", "proxskip")),

@@ -139,11 +139,6 @@ def array(values: object, name: str) -> Array:
     return out.reshape(raw.shape)
 
 
-def is_exact_array(values: Array) -> bool:
-    """Whether every entry of an array made by `array` is rational."""
-    return values.dtype == object and all(is_exact(v) for v in values.ravel())
-
-
 def zeros(shape: tuple[int, ...], exact: bool) -> Array:
     """Zeros of one kind: exact ones are Fractions."""
     return np.full(shape, Fraction(0), dtype=object) if exact else np.zeros(shape)

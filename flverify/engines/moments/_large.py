@@ -24,7 +24,7 @@ from flverify.engines.moments._perron import MessageMap, perron
 from flverify.engines.moments._spectrum import Spectrum
 from flverify.engines.moments._thin import Thin, entire, thin
 
-VERIFIED = 1e-5  # relative gap that an eigenvector of the operator may leave
+VERIFIED = 1e-6  # relative gap that an eigenvector of the operator may leave
 ABOVE = (1e-6, 1e-4, 1e-2)  # how far above the rate, relatively, enclosures look
 
 

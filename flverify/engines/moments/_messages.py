@@ -31,8 +31,6 @@ from flverify.engines.lower import (
 from flverify.engines.moments._system import feature_moments
 from flverify.engines.trace import Trace, trace
 
-Part = dict[slice, Array]  # nonzero blocks of a thin factor, by their coordinates
-
 
 @dataclass(frozen=True)
 class Message:
