@@ -138,8 +138,15 @@ def _equal(left: ClientForm, right: ClientForm) -> bool:
     return not combine(left.terms, right.terms, -1)
 
 
-def trace(algorithm: Algorithm, n_clients: int) -> Trace:
+def trace(
+    algorithm: Algorithm, n_clients: int, cohort: TraceCohort | None = None
+) -> Trace:
     """Trace an algorithm's start and one round.
+
+    Parameters
+    ----------
+    cohort : TraceCohort, optional
+        Another reading of the round's verbs, e.g. on known participants.
 
     Raises
     ------
@@ -159,11 +166,11 @@ def trace(algorithm: Algorithm, n_clients: int) -> Trace:
             f"{[n for n, k in slots.items() if k is Numbers]}; the algorithm can only "
             "be simulated."
         )
-    cohort, first, oracle = TraceCohort(n_clients), TraceOracle(), TraceOracle()
+    first, oracle = TraceOracle(), TraceOracle()
     origin = ServerForm({("server", "start"): 1})
-    begun = algorithm.init(origin, cohort, first)
+    begun = algorithm.init(origin, TraceCohort(n_clients), first)
     state = algorithm.State(**{n: _slot(n, kind) for n, kind in slots.items()})
-    after = algorithm.round(state, cohort, oracle)
+    after = algorithm.round(state, cohort or TraceCohort(n_clients), oracle)
     return Trace(
         slots,
         _record(begun, slots),

@@ -1,0 +1,1 @@
+"""Worst-case rates over a whole function class, with exact certificates."""

@@ -1,0 +1,229 @@
+"""Small semidefinite programmes; the only module that calls an SDP solver.
+
+A status is never evidence: whatever comes back is rounded to rationals and checked
+exactly, so a wrong answer costs a certificate and never makes a false one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from math import sqrt
+from typing import Any, Literal
+
+import clarabel
+import numpy as np
+from scipy import sparse
+
+from flverify._core.exact import Array
+
+Status = Literal["solved", "almost", "failed"]
+
+
+@dataclass(frozen=True)
+class Block:
+    """A symmetric matrix constant + sum_j y_j coefficients[j], wanted PSD.
+
+    Parameters
+    ----------
+    constant : (m, m) array
+    coefficients : (n, m, m) array
+    """
+
+    constant: Array
+    coefficients: Array
+
+
+@dataclass(frozen=True)
+class Programme:
+    """Blocks wanted PSD, signs, and linear equalities, over n real variables y.
+
+    Parameters
+    ----------
+    blocks : tuple of Block
+    nonnegative : (n,) array of bool
+        Which y_j must not be negative.
+    equalities, values : (k, n) array, (k,) array
+        equalities @ y = values.
+    normal : (n,) array, none negative
+        `widest_margin` keeps normal @ y at most 1.
+    """
+
+    blocks: tuple[Block, ...]
+    nonnegative: Array
+    equalities: Array
+    values: Array
+    normal: Array
+
+    @property
+    def size(self) -> int:
+        """Number of variables n."""
+        return len(self.nonnegative)
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What a solver said: a status of three values, its word, a margin and y."""
+
+    status: Status
+    detail: str
+    margin: float
+    values: Array
+
+
+def widest_margin(programme: Programme) -> Solution:
+    """Maximise t with every block >= t I, signed y_j >= t, and normal @ y <= 1.
+
+    This form is feasible and bounded whatever the blocks are (when they and the
+    equalities are homogeneous, y = 0 will do), and its solution is the centred point
+    that rounding wants.
+
+    Returns
+    -------
+    solution : Solution
+        `margin` is t; a positive one says that the strict inequalities hold up to the
+        solver's accuracy.
+
+    Examples
+    --------
+    >>> one = Block(np.zeros((1, 1)), np.ones((1, 1, 1)))
+    >>> free = np.array([False])
+    >>> none = np.zeros((0, 1))
+    >>> found = widest_margin(Programme((one,), free, none, np.zeros(0), np.ones(1)))
+    >>> found.status, round(found.margin, 6)
+    ('solved', 1.0)
+    """
+    cone = _Cone(programme, margin=None)
+    objective = np.zeros(programme.size + 1)
+    objective[-1] = -1.0
+    return cone.solve(objective)
+
+
+def least(programme: Programme, objective: Array, margin: float = 0.0) -> Solution:
+    """Minimise objective @ y with every block >= margin I and signed y_j >= 0.
+
+    Examples
+    --------
+    >>> one = Block(-np.ones((1, 1)), np.ones((1, 1, 1)))
+    >>> free, none = np.array([False]), np.zeros((0, 1))
+    >>> found = least(
+    ...     Programme((one,), free, none, np.zeros(0), np.zeros(1)), np.ones(1)
+    ... )
+    >>> round(found.values[0], 5)
+    np.float64(1.0)
+    """
+    return _Cone(programme, margin).solve(np.asarray(objective, dtype=float))
+
+
+def second_solver(programme: Programme) -> Solution:
+    """`widest_margin` written in cvxpy and given to SCS, to compare the two.
+
+    Examples
+    --------
+    >>> one = Block(np.zeros((1, 1)), np.ones((1, 1, 1)))
+    >>> free, none = np.array([False]), np.zeros((0, 1))
+    >>> found = second_solver(
+    ...     Programme((one,), free, none, np.zeros(0), np.ones(1))
+    ... )
+    >>> round(found.margin, 3)
+    1.0
+    """
+    import cvxpy as cp  # noqa: PLC0415
+
+    y, t = cp.Variable(programme.size), cp.Variable()
+    rules: list[Any] = [programme.normal @ y <= 1]
+    if len(programme.values):
+        rules.append(programme.equalities @ y == programme.values)
+    if programme.nonnegative.any():
+        rules.append(y[np.flatnonzero(programme.nonnegative)] >= t)
+    for block in programme.blocks:
+        m = len(block.constant)
+        terms = [y[j] * block.coefficients[j] for j in range(programme.size)]
+        rules.append(block.constant + sum(terms) - t * np.eye(m) >> 0)
+    problem = cp.Problem(cp.Maximize(t), rules)
+    problem.solve(solver=cp.SCS, eps=1e-9, max_iters=100_000)
+    good = problem.status == cp.OPTIMAL
+    values = np.zeros(programme.size) if y.value is None else np.asarray(y.value)
+    margin = float("nan") if t.value is None else float(t.value)
+    return Solution("solved" if good else "failed", problem.status, margin, values)
+
+
+@lru_cache(maxsize=256)
+def _triangle(m: int) -> tuple[Array, Array, Array]:
+    """Rows, columns and weights of the upper triangle, column by column."""
+    columns, rows = np.tril_indices(m)
+    return rows, columns, np.where(rows == columns, 1.0, sqrt(2.0))
+
+
+def vectorised(matrices: Array) -> Array:
+    """Stack the upper triangles of symmetric matrices (..., m, m), scaled for a cone.
+
+    Examples
+    --------
+    >>> vectorised(np.array([[1.0, 2.0], [2.0, 3.0]])).round(3).tolist()
+    [1.0, 2.828, 3.0]
+    """
+    rows, columns, weights = _triangle(matrices.shape[-1])
+    return matrices[..., rows, columns] * weights
+
+
+class _Cone:
+    """Cone data A x + s = b over x = (y, t), or x = y at a fixed margin."""
+
+    def __init__(self, programme: Programme, margin: float | None) -> None:
+        n, moving = programme.size, margin is None
+        signed = np.flatnonzero(programme.nonnegative)
+        size = n + moving
+        equal = np.zeros((len(programme.values), size))
+        equal[:, :n] = programme.equalities
+        signs = np.zeros((len(signed), size))
+        signs[np.arange(len(signed)), signed] = -1.0
+        rows, right = [equal, signs], [programme.values, np.zeros(len(signed))]
+        if moving:
+            signs[:, -1] = 1.0
+            rows.append(np.append(programme.normal, 0.0)[None])
+            right.append(np.ones(1))
+        for block in programme.blocks:
+            identity = vectorised(np.eye(len(block.constant)))
+            part = np.zeros((len(identity), size))
+            part[:, :n] = -vectorised(block.coefficients).T
+            if moving:
+                part[:, -1] = identity
+            rows.append(part)
+            shift = 0.0 if margin is None else margin
+            right.append(vectorised(block.constant) - shift * identity)
+        self.matrix = np.concatenate(rows)
+        self.right = np.concatenate(right)
+        self.cones = [
+            clarabel.ZeroConeT(len(equal)),
+            clarabel.NonnegativeConeT(len(signs) + moving),
+            *(clarabel.PSDTriangleConeT(len(b.constant)) for b in programme.blocks),
+        ]
+        self.moving, self.margin = moving, margin
+
+    def solve(self, objective: Array) -> Solution:
+        """Minimise objective @ x over the cone data."""
+        size = self.matrix.shape[1]
+        nothing = sparse.csc_matrix((size, size))
+        matrix = sparse.csc_matrix(self.matrix)
+        answer = clarabel.DefaultSolver(
+            nothing, objective, matrix, self.right, self.cones, _settings()
+        ).solve()
+        word = str(answer.status)
+        status: Status = "failed"
+        if word in {"Solved", "AlmostSolved"}:
+            status = "solved" if word == "Solved" else "almost"
+        x = np.asarray(answer.x, dtype=float)
+        if not np.isfinite(x).all():
+            return Solution("failed", word, float("nan"), np.zeros(size - self.moving))
+        if self.margin is None:
+            return Solution(status, word, float(x[-1]), x[:-1])
+        return Solution(status, word, self.margin, x)
+
+
+def _settings() -> Any:
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.max_threads = 1  # the same answer whatever the machine
+    settings.presolve_enable = False
+    return settings
