@@ -15,13 +15,11 @@ from typing import Any
 from flverify._core.errors import RefusedError
 from flverify._core.exact import is_exact
 from flverify.engines.forms import SHARE, Feature
-from flverify.participation import (
-    AllOrNothing,
-    Bernoulli,
-    Full,
-    UniformCohort,
-)
 from flverify.participation._law import Participation
+from flverify.participation.all_or_nothing import AllOrNothing
+from flverify.participation.bernoulli import Bernoulli
+from flverify.participation.full import Full
+from flverify.participation.uniform_cohort import UniformCohort
 
 MOST_CLASSES = 4
 
@@ -130,6 +128,11 @@ def _whole(law: Participation, description: dict[str, Any]) -> Classes:
 def _independent(law: Bernoulli) -> Classes:
     chances = law.inclusion().tolist()
     _rational(chances)
+    if any(p == 0 for p in chances):
+        raise RefusedError(
+            "every client must take part with positive probability; got 0; leave out "
+            "clients that never do, since no rate can hold for them."
+        )
     if all(p == 1 for p in chances):
         return classes(Full(law.n_clients))
     kinds = list(dict.fromkeys(chances))

@@ -17,6 +17,7 @@ import numpy as np
 
 from flverify._core.exact import Array
 from flverify.certify.forms import Branch, Form, Reading
+from flverify.certify.interpolation import Point
 from flverify.engines.forms import ONE, TAKES_PART, ClientForm, Feature, Symbol
 
 Name: TypeAlias = tuple[Any, ...]  # ("server", slot), ("client", r, name), ...
@@ -74,6 +75,21 @@ class Row:
         return Row(factor * self.z, factor * self.own)
 
 
+@dataclass(frozen=True)
+class ClientPoint:
+    """A point of a client and its gradient there, as rows."""
+
+    name: str
+    x: Row
+    g: Row
+
+    def parts(self, embedding: Array) -> tuple[Point, Point]:
+        """Split into what acts on z (no deviation) and on the deviations."""
+        x = self.x.z + self.x.own @ embedding
+        g = self.g.z + self.g.own @ embedding
+        return Point(self.name, x, g), Point(self.name, self.x.own, self.g.own)
+
+
 class Coordinates:
     """Names of the coordinates, and every symbol's row, in one arithmetic."""
 
@@ -121,7 +137,7 @@ class Coordinates:
         return np.full(shape, zero, dtype=kind)
 
     def nothing(self) -> Row:
-        """The zero row."""
+        """Return the zero row."""
         return Row(self.zeros(len(self.z)), self.zeros(len(self.own)))
 
     def _at(self, name: Name) -> Row:
@@ -162,7 +178,7 @@ class Coordinates:
         for slot, value in parts.items():
             server = slot in self.reading.server_slots
             symbol: Symbol = ("server", slot) if server else ("client", slot)
-            row = self.symbol(symbol, 0) if server else self.mean(symbol)
+            row = self.symbol(symbol) if server else self.mean(symbol)
             total = total + self.number(value) * row
         return total
 
@@ -171,15 +187,15 @@ class Coordinates:
         total = self.nothing()
         for r in self.classes:
             share = self.number(Fraction(self.sizes[r], self.n_clients))
-            total = total + share * self.settled(self.symbol(symbol, r), r)
+            total = total + share * self.settled(self.symbol(symbol), r)
         return total
 
     def settled(self, row: Row, r: int) -> Row:
-        """The same row at a client without deviation: in z alone."""
+        """Return the same row at a client without deviation: in z alone."""
         return Row(row.z + row.own @ self.embedding[r], 0 * row.own)
 
-    def symbol(self, symbol: Symbol, r: int) -> Row:
-        """Row of a symbol at a client of class r, measured from the equilibrium."""
+    def symbol(self, symbol: Symbol) -> Row:
+        """Row of a symbol at a client, measured from the equilibrium."""
         kind, name = symbol
         if kind == "mean":
             return self.mean(name)
@@ -207,17 +223,17 @@ class Coordinates:
             total = total + self.number(weight) * self._own(f"ghost:{j}.gradient")
         return total
 
-    def client_form(self, form: ClientForm, r: int) -> dict[Feature, Row]:
-        """Rows of a client form at class r, feature by feature."""
+    def client_form(self, form: ClientForm) -> dict[Feature, Row]:
+        """Rows of a client form, feature by feature."""
         out: dict[Feature, Row] = {}
         for (feature, symbol), value in form.terms.items():
-            row = self.number(value) * self.symbol(symbol, r)
+            row = self.number(value) * self.symbol(symbol)
             out[feature] = out[feature] + row if feature in out else row
         return out
 
-    def point(self, k: int, r: int) -> Row:
-        """Row of the k-th gradient point at class r."""
-        return self.client_form(self.reading.points[k], r).get(ONE, self.nothing())
+    def point(self, k: int) -> Row:
+        """Row of the k-th gradient point."""
+        return self.client_form(self.reading.points[k]).get(ONE, self.nothing())
 
     def ghost(self, j: int) -> tuple[Row, Row]:
         """Rows of a ghost's point and gradient."""
@@ -227,16 +243,16 @@ class Coordinates:
         """Row of the k-th gradient, less g*."""
         return self._own(f"call:{k}")
 
-    def after_client(self, branch: Branch, name: str, r: int) -> dict[Feature, Row]:
+    def after_client(self, branch: Branch, name: str) -> dict[Feature, Row]:
         """Rows of a client coordinate after the round."""
         if not name.startswith("ghost:"):
             form = branch.after[name]
             if not isinstance(form, ClientForm):
                 raise TypeError(name)
-            return self.client_form(form, r)
-        j, part = int(name[6:].split(".")[0]), name.split(".")[1]
+            return self.client_form(form)
+        j, part = ghost_part(name)
         call = self.structure.ghosts[j]
-        new = self.point(call, r) if part == "point" else self.gradient(call)
+        new = self.point(call) if part == "point" else self.gradient(call)
         old = self._own(name)
         if branch.everybody is None:
             return {ONE: old, TAKES_PART: new + self.number(-1) * old}
@@ -246,12 +262,13 @@ class Coordinates:
         """Row of a server form: a sure part in z, and a part per class and feature."""
         if isinstance(form, ClientForm):
             raise TypeError(form)
-        sure, drawn = self.zeros(len(self.z)), {}
+        sure = self.zeros(len(self.z))
+        drawn: dict[tuple[int, Feature], Row] = {}
         for symbol, value in form.fixed.items():
-            sure = sure + self.number(value) * self.symbol(symbol, 0).z
+            sure = sure + self.number(value) * self.symbol(symbol).z
         for (feature, symbol), value in form.summed.items():
             for r in self.classes:
-                row = self.number(value) * self.symbol(symbol, r)
+                row = self.number(value) * self.symbol(symbol)
                 if feature == ONE:
                     count = self.number(self.sizes[r])
                     sure = sure + count * self.settled(row, r).z
@@ -259,3 +276,15 @@ class Coordinates:
                     known = drawn.get((r, feature))
                     drawn[r, feature] = row if known is None else known + row
         return sure, drawn
+
+
+def ghost_part(name: str) -> tuple[int, str]:
+    """Read "ghost:j.part".
+
+    Examples
+    --------
+    >>> ghost_part("ghost:1.gradient")
+    (1, 'gradient')
+    """
+    number, part = name.removeprefix("ghost:").split(".")
+    return int(number), part

@@ -17,6 +17,7 @@ from flverify._core.errors import RefusedError
 from flverify._core.exact import Array
 from flverify._core.rationals import entries, matrix, to_flint, to_fraction
 from flverify.certify.coordinates import Coordinates, Memory, Structure
+from flverify.certify.equilibrium import equilibrium
 from flverify.certify.expect import (
     Vectors,
     class_mean,
@@ -26,9 +27,7 @@ from flverify.certify.expect import (
     stacked,
 )
 from flverify.certify.forms import Branch, Reading
-from flverify.engines.forms import ONE, TAKES_PART, ClientForm, ServerForm
-
-Equilibrium = dict[str, tuple[Fraction, Fraction]]
+from flverify.engines.forms import ONE, TAKES_PART, ClientForm, Feature
 
 
 def discover(reading: Reading) -> Structure:
@@ -51,10 +50,10 @@ def discover(reading: Reading) -> Structure:
     ({'tracker': {'stored': Fraction(3, 1)}}, (1,))
     """
     eliminated = _eliminated(reading)
-    equilibrium = _equilibrium(reading, with_star=True)
-    if equilibrium is not None:
-        return Structure(eliminated, equilibrium, _memories(reading))
-    plain = _equilibrium(reading, with_star=False)
+    kept = equilibrium(reading, with_star=True)
+    if kept is not None:
+        return Structure(eliminated, kept, _memories(reading))
+    plain = equilibrium(reading, with_star=False)
     if plain is None:
         raise RefusedError(
             "a certificate needs a round that stays at x* when all clients agree on "
@@ -90,17 +89,13 @@ def _gram(space: Coordinates, vectors: Vectors) -> Array:
 
 
 def _changes(space: Coordinates, branch: Branch) -> Vectors:
-    """New less old of every server slot and every overall mean of a clients slot."""
+    """Take new less old of every server slot and every mean over all clients."""
     server = server_vectors(space, branch)
     parts = [
         Vectors(server.sure - _old(space, len(space.server)), server.drawn),
     ]
-    rows = {
-        r: [space.after_client(branch, c, r) for c in space.client]
-        for r in space.classes
-    }
     if space.client:
-        parts.append(_overall(space, rows))
+        parts.append(_overall(space, branch))
     return stacked(space, parts)
 
 
@@ -111,13 +106,14 @@ def _old(space: Coordinates, count: int) -> Array:
     return out
 
 
-def _overall(space, rows):  # type: ignore[no-untyped-def]
-    """Change of the means over all clients."""
-    sure = space.zeros(len(space.client), len(space.z))
-    drawn = {}
+def _overall(space: Coordinates, branch: Branch) -> Vectors:
+    """Take the change of the means over all clients of every clients slot."""
+    rows = [space.after_client(branch, c) for c in space.client]
+    sure = space.zeros(len(rows), len(space.z))
+    drawn: dict[tuple[int, Feature], tuple[Array, Array]] = {}
     for r in space.classes:
         share = space.number(Fraction(space.sizes[r], space.n_clients))
-        mean = class_mean(space, rows[r], r)
+        mean = class_mean(space, rows, r)
         sure = sure + share * mean.sure
         for key, (z, own) in mean.drawn.items():
             drawn[key] = (share * z, share * own)
@@ -141,7 +137,7 @@ def _eliminated(reading: Reading) -> dict[str, dict[str, Fraction]]:
             names[k] != "model",
         ),
     )
-    kept = _kernel(np.asarray(gram)[:, order] if len(names) else np.zeros((0, 0)))
+    kept = _kernel(np.asarray(gram)[:, order] if names else np.zeros((0, 0)))
     quantities = _echelon(kept)
     out: dict[str, dict[str, Fraction]] = {}
     for quantity in quantities:
@@ -169,26 +165,28 @@ def _echelon(vectors: list[list[Fraction]]) -> list[list[Fraction]]:
 
 
 def _require_zero_start(reading: Reading, quantity: Mapping[str, Fraction]) -> None:
-    n = reading.classes.n_clients
     total: dict[object, Fraction] = {}
     for slot, value in quantity.items():
-        form = reading.start[slot]
-        if isinstance(form, ServerForm):
-            fixed = {("", s): c for s, c in form.fixed.items()}
-            summed = {("mean", s): n * c for (_, s), c in form.summed.items()}
-            terms = {**fixed, **summed}
-        else:
-            terms = {("mean", s): c for (_, s), c in form.terms.items()}
-        for (kind, symbol), part in terms.items():
-            key = ("", symbol) if symbol[0] == "server" else (kind, symbol)
-            weight = Fraction(1, 1) if key[0] or not kind else Fraction(1)
-            total[key] = total.get(key, Fraction(0)) + weight * value * part
+        for symbol, part in _mean_start(reading, slot).items():
+            total[symbol] = total.get(symbol, Fraction(0)) + value * part
     if any(total.values()):
         words = " + ".join(f"{v} {slot}" for slot, v in quantity.items())
         raise RefusedError(
             f"a quantity that never changes must vanish at the start; got {words}, "
             "which need not; start from zero."
         )
+
+
+def _mean_start(reading: Reading, slot: str) -> dict[object, Fraction]:
+    """Start of a server slot, or of the mean of a clients slot."""
+    form = reading.start[slot]
+    if isinstance(form, ClientForm):
+        return {symbol: Fraction(value) for (_, symbol), value in form.terms.items()}
+    out: dict[object, Fraction] = {s: Fraction(v) for s, v in form.fixed.items()}
+    for (_, symbol), value in form.summed.items():
+        whole = reading.classes.n_clients * Fraction(value)
+        out[symbol] = out.get(symbol, Fraction(0)) + whole
+    return out
 
 
 def _memories(reading: Reading) -> tuple[Memory, ...]:
@@ -223,104 +221,8 @@ def _memory(slot: str, branch: Branch) -> Memory | str | None:
     return Memory(slot, tuple(k for k, _ in pairs), tuple(w for _, w in pairs))
 
 
-def _equilibrium(reading: Reading, with_star: bool) -> Equilibrium | None:
-    """Solve for alpha (and beta) of every slot; None if there is no solution."""
-    unknowns: list[tuple[str, str]] = [("x", s) for s in reading.slots]
-    if with_star:
-        unknowns += [("g", s) for s in reading.client_slots]
-    index = {u: k for k, u in enumerate(unknowns)}
-    rows: list[list[Fraction]] = []
-
-    def require(terms: Mapping[tuple[str, str], Fraction], value: Fraction) -> None:
-        row = [Fraction(0)] * (len(unknowns) + 1)
-        for key, coefficient in terms.items():
-            if key in index:
-                row[index[key]] += coefficient
-        row[-1] = value
-        rows.append(row)
-
-    require({("x", "model"): Fraction(1)}, Fraction(1))
-    for point in reading.points:
-        _require_form(require, point.terms, None, Fraction(1), with_star)
-    for branch in reading.branches:
-        for slot, form in branch.after.items():
-            _require_kept(require, slot, form, reading.classes.n_clients, with_star)
-    return _solved(rows, unknowns, reading)
-
-
-def _require_form(require, terms, slot, target, with_star):  # type: ignore[no-untyped-def]
-    """A client form equals target x* (or slot), feature by feature, in x* and g*."""
-    for feature in {ONE, *(f for f, _ in terms)}:
-        x: dict[tuple[str, str], Fraction] = {}
-        g: dict[tuple[str, str], Fraction] = {}
-        moved = Fraction(0)
-        for (own, symbol), value in terms.items():
-            if own != feature:
-                continue
-            moved += _collect(x, g, symbol, Fraction(value))
-        if slot is not None and feature == ONE:
-            _add(x, ("x", slot), Fraction(-1))
-            _add(g, ("g", slot), Fraction(-1))
-        require(x, target if feature == ONE else Fraction(0))
-        if with_star:
-            require(g, -moved)
-
-
-def _collect(x, g, symbol, value):  # type: ignore[no-untyped-def]
-    """Add a symbol's x* and g* parts; return the g* of a gradient."""
-    kind, name = symbol
-    if kind == "gradient":
-        return value
-    if kind == "mean":  # means of g* vanish
-        if name[0] == "client":
-            _add(x, ("x", name[1]), value)
-        return Fraction(0)
-    _add(x, ("x", name), value)
-    if kind == "client":
-        _add(g, ("g", name), value)
-    return Fraction(0)
-
-
-def _add(into, key, value):  # type: ignore[no-untyped-def]
-    into[key] = into.get(key, Fraction(0)) + value
-
-
-def _require_kept(require, slot, form, n_clients, with_star):  # type: ignore[no-untyped-def]
-    if isinstance(form, ClientForm):
-        _require_form(require, form.terms, slot, Fraction(0), with_star)
-        return
-    x: dict[tuple[str, str], Fraction] = {("x", slot): Fraction(-1)}
-    for symbol, value in form.fixed.items():
-        _collect(x, {}, symbol, Fraction(value))
-    for (feature, symbol), value in form.summed.items():
-        if feature == ONE:  # a sum over all clients: its g* part vanishes
-            _collect(x, {}, symbol, n_clients * Fraction(value))
-    require(x, Fraction(0))
-    features = {f for f, _ in form.summed} - {ONE}
-    drawn = {f: {k: v for k, v in form.summed.items() if k[0] == f} for f in features}
-    for terms in drawn.values():
-        alone = {(ONE, symbol): value for (_, symbol), value in terms.items()}
-        _require_form(require, alone, None, Fraction(0), with_star)
-
-
-def _solved(
-    rows: list[list[Fraction]], unknowns: list[tuple[str, str]], reading: Reading
-) -> Equilibrium | None:
-    reduced, rank = matrix(to_flint(np.array(rows, dtype=object))).rref()
-    values = dict.fromkeys(unknowns, Fraction(0))
-    for row in entries(reduced)[:rank]:
-        pivot = next(k for k, v in enumerate(row) if v != 0)
-        if pivot == len(unknowns):
-            return None
-        values[unknowns[pivot]] = to_fraction(row[-1])
-    return {
-        slot: (values["x", slot], values.get(("g", slot), Fraction(0)))
-        for slot in reading.slots
-    }
-
-
 def previous_point(space: Coordinates) -> dict[str, Fraction] | None:
-    """Combination of the new state that always equals the old server model.
+    """Find the combination of the new state that always equals the old server model.
 
     Such a combination remembers where the server was one round ago; a certificate may
     use the function's value there.
@@ -350,7 +252,7 @@ def _kept(space: Coordinates) -> list[str]:
 
 
 def _with_old_model(space: Coordinates, branch: Branch) -> Vectors:
-    """New server slots, new overall means, and the old model."""
+    """Stack new server slots, new overall means, and the old model."""
     after = next_state(space, branch)
     kept, servers = _kept(space), len(space.server)
     pick = space.zeros(servers + len(kept), len(space.state))

@@ -14,9 +14,10 @@ from fractions import Fraction
 import numpy as np
 
 from flverify._core.exact import Array
+from flverify.certify.classes import Classes
 from flverify.certify.coordinates import Coordinates, Row
 from flverify.certify.forms import Branch
-from flverify.engines.forms import ONE, Feature
+from flverify.engines.forms import ONE, TAKES_PART, Feature
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Forms:
 
 
 def _outer(weight: object, left: Array, right: Array) -> Array:
-    """weight * left[a, :] right[b, :]' for all a, b."""
+    """Return weight * left[a, :] right[b, :]' for all a, b."""
     product = left[:, None, :, None] * right[None, :, None, :]
     out: Array = weight * product
     return out
@@ -101,19 +102,20 @@ def own_moments(space: Coordinates, rows: list[dict[Feature, Row]], r: int) -> F
     parts = [space.zeros(k, k, n_own, n_own) for _ in space.sizes]
     for phi, (z, own) in stacked.items():
         for psi, (z2, own2) in stacked.items():
-            weight = _same(law.same, law.first, phi, psi, r)
+            weight = _same(law, phi, psi, r)
             share = number(weight * Fraction(space.sizes[r], space.n_clients))
             mean = mean + _outer(share, z, z2)
             parts[r] = parts[r] + _outer(number(weight), own, own2)
     return Forms(mean, tuple(parts))
 
 
-def _same(same, first, phi, psi, r):  # type: ignore[no-untyped-def]
+def _same(law: Classes, phi: Feature, psi: Feature, r: int) -> Fraction:
+    """E phi_i psi_i, where a feature may also be the constant 1."""
     if phi == ONE and psi == ONE:
         return Fraction(1)
     if ONE in (phi, psi):
-        return first(psi if phi == ONE else phi, r)
-    return same(phi, psi, r)
+        return law.first(psi if phi == ONE else phi, r)
+    return law.same(phi, psi, r)
 
 
 def _stack(space: Coordinates, rows: list[Row | None], r: int) -> tuple[Array, Array]:
@@ -125,7 +127,7 @@ def _stack(space: Coordinates, rows: list[Row | None], r: int) -> tuple[Array, A
 
 
 def class_mean(space: Coordinates, rows: list[dict[Feature, Row]], r: int) -> Vectors:
-    """The mean over class r of client vectors after the round."""
+    """Take the mean over class r of client vectors after the round."""
     share = space.number(Fraction(1, space.sizes[r]))
     features = sorted({f for row in rows for f in row} - {ONE})
     sure, _ = _stack(space, [row.get(ONE) for row in rows], r)
@@ -137,12 +139,8 @@ def class_mean(space: Coordinates, rows: list[dict[Feature, Row]], r: int) -> Ve
 
 
 def server_vectors(space: Coordinates, branch: Branch) -> Vectors:
-    """The kept server slots after the round."""
+    """Take the kept server slots after the round."""
     rows = [space.after_server(branch.after[s]) for s in space.server]
-    return _joined(space, rows)
-
-
-def _joined(space, rows):  # type: ignore[no-untyped-def]
     keys = sorted({key for _, drawn in rows for key in drawn})
     sure = np.array([s for s, _ in rows]).reshape(len(rows), len(space.z))
     drawn = {
@@ -190,18 +188,24 @@ class Round:
 
 def expected_round(space: Coordinates) -> Round:
     """Take the expectations of one round, branch by branch."""
-    outcomes = [(b, space.number(b.chance)) for b in space.reading.branches]
-    parts = [_branch(space, branch) for branch, _ in outcomes]
-    weights = [weight for _, weight in outcomes]
-
-    def total(items):  # type: ignore[no-untyped-def]
-        terms = [w * item for w, item in zip(weights, items, strict=True)]
-        return sum(terms[1:], start=terms[0])
-
-    spread = tuple(total([p[2][r] for p in parts]) for r in space.classes)
+    branches = space.reading.branches
+    parts = [_branch(space, branch) for branch in branches]
+    weights = [space.number(branch.chance) for branch in branches]
+    terms = list(zip(weights, parts, strict=True))
+    state = _total([w * state for w, (state, _, _) in terms])
+    first = sum((w * first for w, (_, first, _) in terms[1:]), weights[0] * parts[0][1])
+    spread = tuple(
+        _total([w * spread[r] for w, (_, _, spread) in terms]) for r in space.classes
+    )
     renewed = tuple(_chance_of_renewal(space, r) for r in space.classes)
-    state, first = total([p[0] for p in parts]), total([p[1] for p in parts])
     return Round(state, first, spread, renewed)
+
+
+def _total(forms: list[Forms]) -> Forms:
+    total = forms[0]
+    for more in forms[1:]:
+        total = total + more
+    return total
 
 
 def _chance_of_renewal(space: Coordinates, r: int) -> Fraction:
@@ -209,7 +213,8 @@ def _chance_of_renewal(space: Coordinates, r: int) -> Fraction:
     branches, law = space.reading.branches, space.reading.classes
     return sum(
         (
-            b.chance * (law.first("I", r) if b.everybody is None else b.everybody)
+            b.chance
+            * (law.first(TAKES_PART, r) if b.everybody is None else b.everybody)
             for b in branches
         ),
         Fraction(0),
@@ -217,11 +222,11 @@ def _chance_of_renewal(space: Coordinates, r: int) -> Fraction:
 
 
 def next_state(space: Coordinates, branch: Branch) -> Vectors:
-    """The state coordinates after the round: server slots, then class means."""
+    """Take the state coordinates after the round: server slots, then class means."""
     kept = [c for c in space.client if c not in space.structure.eliminated]
     parts = [server_vectors(space, branch)]
     for r in space.classes:
-        rows = [space.after_client(branch, c, r) for c in kept]
+        rows = [space.after_client(branch, c) for c in kept]
         parts.append(class_mean(space, rows, r))
     return stacked(space, parts)
 
@@ -230,7 +235,7 @@ def _branch(space: Coordinates, branch: Branch) -> tuple[Forms, Array, list[Form
     after = next_state(space, branch)
     spread = []
     for r in space.classes:
-        rows = [space.after_client(branch, c, r) for c in space.client]
+        rows = [space.after_client(branch, c) for c in space.client]
         share = space.number(-Fraction(space.sizes[r], space.n_clients))
         means = second_moments(space, class_mean(space, rows, r))
         spread.append(own_moments(space, rows, r) + share * means)

@@ -8,11 +8,15 @@ Hendrickx and Glineur, Mathematical Programming 161, 2017, Theorem 4).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
 from flverify._core.exact import Array, Scalar
+
+Named = TypeVar("Named")
 
 
 @dataclass(frozen=True)
@@ -56,9 +60,9 @@ def interpolation(above: Point, below: Point, mu: Scalar, smooth: Scalar) -> Arr
     return out
 
 
-def pairs(points: list[Point], few: bool = False) -> list[tuple[Point, Point]]:
-    """Ordered pairs of points; `few` keeps those with the first, and neighbours."""
-    numbered = list(enumerate(points))
+def pairs(names: Sequence[Named], few: bool = False) -> list[tuple[Named, Named]]:
+    """Ordered pairs of different points; `few`: with the first, and neighbours."""
+    numbered = list(enumerate(names))
     return [
         (a, b)
         for i, a in numbered

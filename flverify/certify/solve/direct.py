@@ -1,4 +1,4 @@
-"""Small semidefinite programmes; the only module that calls an SDP solver.
+"""Small semidefinite programmes, laid out as cone data for Clarabel.
 
 A status is never evidence: whatever comes back is rounded to rationals and checked
 exactly, so a wrong answer costs a certificate and never makes a false one.
@@ -6,7 +6,7 @@ exactly, so a wrong answer costs a certificate and never makes a false one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import sqrt
 from typing import Any, Literal
@@ -16,6 +16,8 @@ import numpy as np
 from scipy import sparse
 
 from flverify._core.exact import Array
+
+_SOLVER: Any = clarabel.DefaultSolver
 
 Status = Literal["solved", "almost", "failed"]
 
@@ -63,12 +65,17 @@ class Programme:
 
 @dataclass(frozen=True)
 class Solution:
-    """What a solver said: a status of three values, its word, a margin and y."""
+    """What a solver said: a status of three values, its word, a margin and y.
+
+    `grams` are the dual matrices of the blocks and `prices` the duals of equalities.
+    """
 
     status: Status
     detail: str
     margin: float
     values: Array
+    grams: tuple[Array, ...] = ()
+    prices: Array = field(default_factory=lambda: np.zeros(0))
 
 
 def widest_margin(programme: Programme) -> Solution:
@@ -115,37 +122,12 @@ def least(programme: Programme, objective: Array, margin: float = 0.0) -> Soluti
     return _Cone(programme, margin).solve(np.asarray(objective, dtype=float))
 
 
-def second_solver(programme: Programme) -> Solution:
-    """`widest_margin` written in cvxpy and given to SCS, to compare the two.
-
-    Examples
-    --------
-    >>> one = Block(np.zeros((1, 1)), np.ones((1, 1, 1)))
-    >>> free, none = np.array([False]), np.zeros((0, 1))
-    >>> found = second_solver(
-    ...     Programme((one,), free, none, np.zeros(0), np.ones(1))
-    ... )
-    >>> round(found.margin, 3)
-    1.0
-    """
-    import cvxpy as cp  # noqa: PLC0415
-
-    y, t = cp.Variable(programme.size), cp.Variable()
-    rules: list[Any] = [programme.normal @ y <= 1]
-    if len(programme.values):
-        rules.append(programme.equalities @ y == programme.values)
-    if programme.nonnegative.any():
-        rules.append(y[np.flatnonzero(programme.nonnegative)] >= t)
-    for block in programme.blocks:
-        m = len(block.constant)
-        terms = [y[j] * block.coefficients[j] for j in range(programme.size)]
-        rules.append(block.constant + sum(terms) - t * np.eye(m) >> 0)
-    problem = cp.Problem(cp.Maximize(t), rules)
-    problem.solve(solver=cp.SCS, eps=1e-9, max_iters=100_000)
-    good = problem.status == cp.OPTIMAL
-    values = np.zeros(programme.size) if y.value is None else np.asarray(y.value)
-    margin = float("nan") if t.value is None else float(t.value)
-    return Solution("solved" if good else "failed", problem.status, margin, values)
+def given(programme: Programme, place: int, value: float) -> Programme:
+    """Fix one unknown that occurs in the equalities alone."""
+    columns = programme.equalities.copy()
+    right = programme.values - value * columns[:, place]
+    columns[:, place] = 0.0
+    return replace(programme, equalities=columns, values=right)
 
 
 @lru_cache(maxsize=256)
@@ -200,13 +182,15 @@ class _Cone:
             *(clarabel.PSDTriangleConeT(len(b.constant)) for b in programme.blocks),
         ]
         self.moving, self.margin = moving, margin
+        self.equal = len(equal)
+        self.orders = [len(b.constant) for b in programme.blocks]
 
     def solve(self, objective: Array) -> Solution:
         """Minimise objective @ x over the cone data."""
         size = self.matrix.shape[1]
         nothing = sparse.csc_matrix((size, size))
         matrix = sparse.csc_matrix(self.matrix)
-        answer = clarabel.DefaultSolver(
+        answer: Any = _SOLVER(
             nothing, objective, matrix, self.right, self.cones, _settings()
         ).solve()
         word = str(answer.status)
@@ -216,9 +200,24 @@ class _Cone:
         x = np.asarray(answer.x, dtype=float)
         if not np.isfinite(x).all():
             return Solution("failed", word, float("nan"), np.zeros(size - self.moving))
+        z = np.asarray(answer.z, dtype=float)
+        prices, grams = z[: self.equal], self._grams(z)
         if self.margin is None:
-            return Solution(status, word, float(x[-1]), x[:-1])
-        return Solution(status, word, self.margin, x)
+            return Solution(status, word, float(x[-1]), x[:-1], grams, prices)
+        return Solution(status, word, self.margin, x, grams, prices)
+
+    def _grams(self, z: Array) -> tuple[Array, ...]:
+        out, place = [], len(z) - sum(m * (m + 1) // 2 for m in self.orders)
+        for m in self.orders:
+            rows, columns, weights = _triangle(m)
+            gram = np.zeros((m, m))
+            size = len(rows)
+            gram[rows, columns] = gram[columns, rows] = (
+                z[place : place + size] / weights
+            )
+            out.append(gram)
+            place += size
+        return tuple(out)
 
 
 def _settings() -> Any:

@@ -1,0 +1,236 @@
+"""Write a certificate: exact rational data that the checker proves anew.
+
+It holds no matrix of the inequality: whoever checks it derives those from a plain loop
+of the algorithm's box.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from hashlib import sha256
+from typing import Any
+
+from flverify._core.exact import Scalar
+from flverify.certify.ansatz import Level
+from flverify.certify.coordinates import Coordinates
+from flverify.certify.inequality import Unknown
+
+VERSION = 1
+NAMES = {
+    "Focus": "focus",
+    "FedAvg": "fedavg",
+    "Scaffold": "scaffold",
+    "ProxSkip": "proxskip",
+    "GradientDescent": "gradient_descent",
+}  # algorithms whose plain loop the checker holds
+
+
+@dataclass(frozen=True)
+class Proof:
+    """The exact numbers behind a certificate, at smoothness L = 1.
+
+    Parameters
+    ----------
+    space : Coordinates
+        Of the algorithm whose step size is eta L.
+    level : Level
+    values, start : dict
+        The unknowns of the ansatz and of the start.
+    rho : Fraction
+    weight : Fraction
+        s, the factor of |x - x*|^2 in a neighbourhood's decrease.
+    """
+
+    space: Coordinates
+    level: Level
+    values: Mapping[Unknown, Fraction]
+    start: Mapping[Unknown, Fraction]
+    rho: Fraction
+    weight: Fraction = Fraction(0)
+
+
+def write(
+    proof: Proof, algorithm: Any, strong_convexity: Fraction, smoothness: Fraction
+) -> dict[str, Any]:
+    """Return the certificate for f_i of smoothness L, as JSON data.
+
+    With f = L f', x = x' and g = L g', V(x, g) = V'(x, g/L), multipliers and values
+    shrink by L, and rho stays.
+    """
+    space, neighbourhood = proof.space, proof.space.structure.neighbourhood
+    settings = _settings(algorithm)
+    body: dict[str, Any] = {
+        "format": "flverify/certificate",
+        "version": VERSION,
+        "statement": _statement(neighbourhood),
+        "kind": "neighbourhood" if neighbourhood else "rate",
+        "level": proof.level.name,
+        "algorithm": {
+            "name": NAMES[type(algorithm).__name__],
+            "source": str(algorithm.source),
+            "settings": settings,
+        },
+        "function_class": {
+            "strong_convexity": str(strong_convexity),
+            "smoothness": str(smoothness),
+        },
+        "law": space.reading.classes.description,
+        "rho": str(proof.rho),
+        "neighbourhood": _neighbourhood(proof, smoothness),
+        **_structure(space),
+        **_values(proof, smoothness),
+    }
+    return {**body, "digest": digest(body)}
+
+
+def digest(body: Mapping[str, Any]) -> str:
+    """Return sha256 of the canonical text of everything but the digest."""
+    plain = {key: value for key, value in body.items() if key != "digest"}
+    text = json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return sha256(text.encode()).hexdigest()
+
+
+def _settings(algorithm: Any) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for item in fields(algorithm):
+        value = getattr(algorithm, item.name)
+        if value is None or (item.name == "local_steps" and _single(algorithm)):
+            continue
+        whole = isinstance(value, int) and item.name == "local_steps"
+        out[item.name] = value if whole else str(_exact(value))
+    return out
+
+
+def _single(algorithm: Any) -> bool:
+    return type(algorithm).__name__ == "GradientDescent"
+
+
+def _exact(value: Scalar | str) -> Scalar | str:
+    return value if isinstance(value, str) else Fraction(value)
+
+
+def _statement(neighbourhood: bool) -> str:
+    families = (
+        "For all L-smooth and mu-strongly convex f_1, ..., f_N, x* the minimiser of "
+        "their mean and every round r: "
+    )
+    if neighbourhood:
+        return families + (
+            "E V_{r+1} <= rho E V_r - s E|x_r - x*|^2 + c mean|grad f_i(x*)|^2."
+        )
+    return families + (
+        "E|x_r - x*|^2 <= rho^r (C1 |x_0 - x*|^2 + C2 mean|grad f_i(x*)|^2)."
+    )
+
+
+def _neighbourhood(proof: Proof, smoothness: Fraction) -> dict[str, str] | None:
+    if not proof.space.structure.neighbourhood:
+        return None
+    constant = proof.values["c",] / smoothness**2
+    return {"weight": str(proof.weight), "constant": str(constant)}
+
+
+def _structure(space: Coordinates) -> dict[str, Any]:
+    found = space.structure
+    return {
+        "equilibrium": {s: [str(a), str(b)] for s, (a, b) in found.equilibrium.items()},
+        "eliminated": {
+            slot: {name: str(value) for name, value in parts.items()}
+            for slot, parts in found.eliminated.items()
+        },
+        "calls": len(space.reading.points),
+        "memories": [
+            {
+                "slot": memory.slot,
+                "calls": list(memory.calls),
+                "weights": [str(w) for w in memory.weights],
+            }
+            for memory in found.memories
+        ],
+    }
+
+
+def units(space: Coordinates, name: str) -> int:
+    """1 for a coordinate in units of a gradient, 0 for one in units of x."""
+    if name.startswith("ghost:"):
+        return int(name.endswith("gradient"))
+    alpha, beta = space.structure.equilibrium[name]
+    return int(alpha == 0 and beta != 0)
+
+
+def _values(proof: Proof, smoothness: Fraction) -> dict[str, Any]:
+    space, values, start = proof.space, proof.values, proof.start
+    names = [n[1] if n[0] == "server" else n[2] for n in space.state]
+    mean = _matrix(values, ("T",), [units(space, n) for n in names], smoothness)
+    own = [units(space, n) for n in space.client]
+    spreads = [
+        _matrix(values, ("S", r), own, smoothness) if space.sizes[r] > 1 else []
+        for r in space.classes
+    ]
+    ghosts = range(len(space.structure.ghosts)) if proof.level.ghost_values else ()
+    none = "0"
+    every = range(len(space.structure.ghosts))
+    return {
+        "values": [
+            {
+                "point": {
+                    name: str(value / smoothness ** units(space, name))
+                    for name, value in point.items()
+                },
+                "delta": str(values["delta", w] / smoothness),
+            }
+            for w, point in enumerate(proof.level.values)
+        ],
+        "ghost_values": [
+            [str(values["ghost", r, j] / smoothness) if ghosts else none for j in every]
+            for r in space.classes
+        ],
+        "V": {"mean": mean, "classes": spreads},
+        "decrease": {
+            "multipliers": _listed(values, ("decrease",), smoothness),
+            "upper": _listed(values, ("upper",), smoothness),
+            "lower": _listed(values, ("decrease lower",), smoothness),
+        },
+        "positivity": {
+            "multipliers": _listed(values, ("positivity",), smoothness),
+            "lower": _listed(values, ("positivity lower",), smoothness),
+        },
+        "start": {
+            "C1": str(start["C1",]),
+            "C2": str(start["C2",] / smoothness**2),
+            "multipliers": _listed(start, ("start",), smoothness),
+            "upper": _listed(start, ("start upper",), smoothness),
+        },
+    }
+
+
+def _matrix(
+    values: Mapping[Unknown, Fraction],
+    kind: Unknown,
+    powers: list[int],
+    smoothness: Fraction,
+) -> list[list[str]]:
+    size = range(len(powers))
+    return [
+        [
+            str(
+                values[*kind, min(a, b), max(a, b)]
+                / smoothness ** (powers[a] + powers[b])
+            )
+            for b in size
+        ]
+        for a in size
+    ]
+
+
+def _listed(
+    values: Mapping[Unknown, Fraction], kind: Unknown, smoothness: Fraction
+) -> list[list[Any]]:
+    return [
+        [*unknown[1:], str(value / smoothness)]
+        for unknown, value in values.items()
+        if unknown[0] == kind[0] and value
+    ]

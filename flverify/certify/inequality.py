@@ -1,0 +1,169 @@
+"""A linear matrix inequality under construction: unknowns, blocks, equalities.
+
+Blocks and equalities are affine in the unknowns and in rho; the blocks are kept in the
+arithmetic of the coordinates, the equalities always in rationals.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from flverify._core.exact import Array
+from flverify.certify.solve import Block, Programme
+
+Unknown: TypeAlias = tuple[Any, ...]
+
+
+class Inequality:
+    """Unknowns with signs, coefficient matrices per block, and rational equalities.
+
+    Parameters
+    ----------
+    sizes : dict
+        Name and size of every block; what is put elsewhere is dropped, and larger
+        matrices are cut to their leading coordinates.
+    kind : dtype
+        float64, or object for rationals.
+    """
+
+    def __init__(self, sizes: dict[str, int], kind: Any) -> None:
+        self.sizes, self.kind = sizes, kind
+        self.place: dict[Unknown, int] = {}
+        self.signed: list[bool] = []
+        self._base: dict[tuple[str, Unknown], Array] = {}
+        self._slope: dict[tuple[str, Unknown], Array] = {}
+        self.equalities: dict[str, dict[Unknown, tuple[Fraction, Fraction]]] = {}
+
+    @property
+    def unknowns(self) -> list[Unknown]:
+        """The unknowns, in order."""
+        return list(self.place)
+
+    def new(self, unknown: Unknown, signed: bool) -> Unknown:
+        """Add an unknown; a signed one must not be negative."""
+        self.place[unknown] = len(self.place)
+        self.signed.append(signed)
+        return unknown
+
+    def put(
+        self, block: str, unknown: Unknown, matrix: Array, slope: Array | None = None
+    ) -> None:
+        """Add unknown * (matrix + rho slope) to a block."""
+        if block not in self.sizes:
+            return
+        size = self.sizes[block]
+        for store, value in ((self._base, matrix), (self._slope, slope)):
+            if value is not None:
+                part = value[:size, :size]
+                known = store.get((block, unknown))
+                store[block, unknown] = part if known is None else known + part
+
+    def equal(
+        self, name: str, unknown: Unknown, base: int | Fraction, slope: int = 0
+    ) -> None:
+        """Add unknown * (base + rho slope) to an equality whose total is zero."""
+        row = self.equalities.setdefault(name, {})
+        old = row.get(unknown, (Fraction(0), Fraction(0)))
+        row[unknown] = (old[0] + base, old[1] + slope)
+
+    def coefficients(self, block: str) -> tuple[Array, Array]:
+        """Coefficient matrices (n, m, m) of a block: base and slope in rho."""
+        size, n = self.sizes[block], len(self.place)
+        zero: Any = 0.0 if self.kind is np.float64 else Fraction(0)
+        base, slope = (np.full((n, size, size), zero, self.kind) for _ in range(2))
+        for out, store in ((base, self._base), (slope, self._slope)):
+            for (name, unknown), matrix in store.items():
+                if name == block:
+                    out[self.place[unknown]] = matrix
+        return base, slope
+
+    def equality_rows(self) -> tuple[Array, Array]:
+        """Coefficients (k, n) of the equalities as floats: base and slope in rho."""
+        shape = (len(self.equalities), len(self.place))
+        base, slope = np.zeros(shape), np.zeros(shape)
+        for k, row in enumerate(self.equalities.values()):
+            for unknown, (fixed, moving) in row.items():
+                base[k, self.place[unknown]] = fixed
+                slope[k, self.place[unknown]] = moving
+        return base, slope
+
+    def blocks_at(self, values: dict[Unknown, Any], rho: Any) -> dict[str, Array]:
+        """Blocks at given values of the unknowns, without constants."""
+        out = {}
+        for block, size in self.sizes.items():
+            zero: Any = 0.0 if self.kind is np.float64 else Fraction(0)
+            total = np.full((size, size), zero, self.kind)
+            for store, factor in ((self._base, 1), (self._slope, rho)):
+                for (name, unknown), matrix in store.items():
+                    if name == block and values.get(unknown, 0):
+                        total = total + factor * values[unknown] * matrix
+            out[block] = total
+        return out
+
+    def totals_at(
+        self, values: dict[Unknown, Fraction], rho: Fraction
+    ) -> dict[str, Fraction]:
+        """Add up every equality at given values; zero if it holds."""
+        return {
+            name: sum(
+                (
+                    (fixed + rho * moving) * values.get(unknown, Fraction(0))
+                    for unknown, (fixed, moving) in row.items()
+                ),
+                Fraction(0),
+            )
+            for name, row in self.equalities.items()
+        }
+
+
+class Sweep:
+    """A float inequality laid out once, and its programmes at many rho.
+
+    Parameters
+    ----------
+    inequality : Inequality
+        In floats.
+    constants : dict
+        Matrices added to blocks, whatever the unknowns.
+    """
+
+    def __init__(
+        self, inequality: Inequality, constants: dict[str, Array] | None = None
+    ) -> None:
+        self.inequality = inequality
+        self._blocks = {b: inequality.coefficients(b) for b in inequality.sizes}
+        base, slope = inequality.equality_rows()
+        used = (base != 0).any(axis=1) | (slope != 0).any(axis=1)
+        self._equal = (base[used], slope[used])
+        self._signed = np.array(inequality.signed)
+        self._constants = constants or {}
+        self._normal = self._sizes_of_unknowns()
+
+    def _sizes_of_unknowns(self) -> Array:
+        """Traces of the matrices and the signed unknowns, which a margin normalises."""
+        unknowns = self.inequality.unknowns
+        diagonal = [
+            (u[0] == "T" and u[1] == u[2]) or (u[0] == "S" and u[2] == u[3])
+            for u in unknowns
+        ]
+        out: Array = (np.array(diagonal) | self._signed).astype(float)
+        return out
+
+    def at(self, rho: float) -> Programme:
+        """Lay out the programme at one rho."""
+        blocks = []
+        for name, (base, slope) in self._blocks.items():
+            size = self.inequality.sizes[name]
+            constant = self._constants.get(name, np.zeros((size, size)))
+            blocks.append(Block(constant, base + rho * slope))
+        base, slope = self._equal
+        return Programme(
+            tuple(blocks),
+            self._signed,
+            base + rho * slope,
+            np.zeros(len(base)),
+            self._normal,
+        )
