@@ -10,6 +10,8 @@ Number: TypeAlias = Any
 Vector: TypeAlias = list[Any]
 Gradient: TypeAlias = Callable[[int, Vector], Sequence[Any]]
 Cohorts: TypeAlias = Iterable[Collection[int]]
+Cohort: TypeAlias = Collection[int]
+State: TypeAlias = dict[str, Any]
 
 
 def zeros(dimension: int) -> Vector:
@@ -58,6 +60,17 @@ def members(cohort: Collection[int], n_clients: int) -> list[int]:
     if chosen and not 0 <= chosen[0] <= chosen[-1] < n_clients:
         raise ValueError(f"cohort {chosen} is not within 0..{n_clients - 1}")
     return chosen
+
+
+def trajectory(
+    state: State, play: Callable[[State, Cohort], State], cohorts: Cohorts
+) -> list[Vector]:
+    """Return the server models along the cohorts, the one of the state first."""
+    models = [state["model"]]
+    for cohort in cohorts:
+        state = play(state, cohort)
+        models.append(state["model"])
+    return [list(model) for model in models]
 
 
 def require(name: str, value: str, allowed: tuple[str, ...]) -> None:

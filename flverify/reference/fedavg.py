@@ -7,9 +7,11 @@ one after the tau-th step.  A server step size other than 1 is that of box 1.
 from __future__ import annotations
 
 from ._vectors import (
+    Cohort,
     Cohorts,
     Gradient,
     Number,
+    State,
     Vector,
     divided,
     members,
@@ -17,7 +19,41 @@ from ._vectors import (
     require,
     times,
     total,
+    trajectory,
 )
+
+
+def start(_gradient: Gradient, _n_clients: int, x0: Vector) -> State:
+    """Return the state before the first round: the server model."""
+    return {"model": list(x0)}
+
+
+def play(
+    state: State,
+    gradient: Gradient,
+    n_clients: int,
+    cohort: Cohort,
+    *,
+    step_size: Number,
+    local_steps: int = 1,
+    server_step_size: Number = 1,
+    aggregation: str = "mean",
+) -> State:
+    """Return the state after one round of (2a) to (2c)."""
+    require("aggregation", aggregation, ("mean", "all"))
+    x = state["model"]
+    participants = members(cohort, n_clients)
+    changes = []
+    for i in participants:
+        x_i = x  # (2a)
+        for _ in range(local_steps):
+            x_i = minus(x_i, times(step_size, gradient(i, x_i)))  # (2b)
+        changes.append(minus(x, x_i))
+    if participants:
+        size = len(participants) if aggregation == "mean" else n_clients
+        change = divided(total(changes, len(x)), size)  # (2c)
+        x = minus(x, times(server_step_size, change))
+    return {"model": x}
 
 
 def run(
@@ -62,20 +98,17 @@ def run(
         The server model before the first round and after each one.
     """
     require("aggregation", aggregation, ("mean", "all"))
-    d = len(x0)
-    x = list(x0)
-    models = [x]
-    for cohort in cohorts:
-        participants = members(cohort, n_clients)
-        changes = []
-        for i in participants:
-            x_i = x  # (2a)
-            for _ in range(local_steps):
-                x_i = minus(x_i, times(step_size, gradient(i, x_i)))  # (2b)
-            changes.append(minus(x, x_i))
-        if participants:
-            size = len(participants) if aggregation == "mean" else n_clients
-            change = divided(total(changes, d), size)  # (2c)
-            x = minus(x, times(server_step_size, change))
-        models.append(x)
-    return [list(model) for model in models]
+    return trajectory(
+        start(gradient, n_clients, x0),
+        lambda state, cohort: play(
+            state,
+            gradient,
+            n_clients,
+            cohort,
+            step_size=step_size,
+            local_steps=local_steps,
+            server_step_size=server_step_size,
+            aggregation=aggregation,
+        ),
+        cohorts,
+    )

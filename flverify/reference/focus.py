@@ -9,9 +9,11 @@ Line 2 is read as "stored gradients zero, tracker zero" unless asked otherwise.
 from __future__ import annotations
 
 from ._vectors import (
+    Cohort,
     Cohorts,
     Gradient,
     Number,
+    State,
     Vector,
     members,
     minus,
@@ -19,8 +21,59 @@ from ._vectors import (
     require,
     times,
     total,
+    trajectory,
     zeros,
 )
+
+
+def start(
+    gradient: Gradient,
+    n_clients: int,
+    x0: Vector,
+    *,
+    initial_gradients: str = "zero",
+    initial_tracker: str = "zero",
+) -> State:
+    """Return the state before the first round: model, tracker, stored gradients."""
+    require("initial_gradients", initial_gradients, ("zero", "start"))
+    require("initial_tracker", initial_tracker, ("zero", "sum"))
+    d = len(x0)
+    x = list(x0)  # line 2
+    stored = [zeros(d) for _ in range(n_clients)]
+    if initial_gradients == "start":
+        stored = [list(gradient(i, x)) for i in range(n_clients)]
+    y = total(stored, d) if initial_tracker == "sum" else zeros(d)
+    return {"model": x, "tracker": y, "stored": stored}
+
+
+def play(
+    state: State,
+    gradient: Gradient,
+    n_clients: int,
+    cohort: Cohort,
+    *,
+    step_size: Number,
+    local_steps: int = 1,
+    empty_round: str = "step",
+) -> State:
+    """Return the state after one round, lines 4 to 13."""
+    require("empty_round", empty_round, ("step", "skip"))
+    x, y, stored = state["model"], state["tracker"], list(state["stored"])
+    d = len(x)
+    participants = members(cohort, n_clients)  # line 4
+    pushed = []
+    for i in participants:  # line 5
+        x_i, y_i = x, zeros(d)  # line 6
+        for _ in range(local_steps):  # line 7
+            fresh = list(gradient(i, x_i))
+            y_i = plus(y_i, minus(fresh, stored[i]))  # line 8
+            stored[i] = fresh
+            x_i = minus(x_i, times(step_size, y_i))  # line 9
+        pushed.append(y_i)
+    if participants or empty_round == "step":
+        y = plus(y, total(pushed, d))  # line 12
+        x = minus(x, times(step_size, y))  # line 13
+    return {"model": x, "tracker": y, "stored": stored}
 
 
 def run(
@@ -72,29 +125,22 @@ def run(
         The server model before the first round and after each one.
     """
     require("empty_round", empty_round, ("step", "skip"))
-    require("initial_gradients", initial_gradients, ("zero", "start"))
-    require("initial_tracker", initial_tracker, ("zero", "sum"))
-    d = len(x0)
-    x = list(x0)  # line 2
-    stored = [zeros(d) for _ in range(n_clients)]
-    if initial_gradients == "start":
-        stored = [list(gradient(i, x)) for i in range(n_clients)]
-    y = total(stored, d) if initial_tracker == "sum" else zeros(d)
-
-    models = [x]
-    for cohort in cohorts:  # line 3
-        participants = members(cohort, n_clients)  # line 4
-        pushed = []
-        for i in participants:  # line 5
-            x_i, y_i = x, zeros(d)  # line 6
-            for _ in range(local_steps):  # line 7
-                fresh = list(gradient(i, x_i))
-                y_i = plus(y_i, minus(fresh, stored[i]))  # line 8
-                stored[i] = fresh
-                x_i = minus(x_i, times(step_size, y_i))  # line 9
-            pushed.append(y_i)
-        if participants or empty_round == "step":
-            y = plus(y, total(pushed, d))  # line 12
-            x = minus(x, times(step_size, y))  # line 13
-        models.append(x)
-    return [list(model) for model in models]
+    return trajectory(  # line 3
+        start(
+            gradient,
+            n_clients,
+            x0,
+            initial_gradients=initial_gradients,
+            initial_tracker=initial_tracker,
+        ),
+        lambda state, cohort: play(
+            state,
+            gradient,
+            n_clients,
+            cohort,
+            step_size=step_size,
+            local_steps=local_steps,
+            empty_round=empty_round,
+        ),
+        cohorts,
+    )

@@ -6,7 +6,37 @@ and one local step (box 16 of the baselines, step N eta on F).
 
 from __future__ import annotations
 
-from ._vectors import Cohorts, Gradient, Number, Vector, minus, times, total
+from ._vectors import (
+    Cohort,
+    Cohorts,
+    Gradient,
+    Number,
+    State,
+    Vector,
+    minus,
+    times,
+    total,
+    trajectory,
+)
+
+
+def start(_gradient: Gradient, _n_clients: int, x0: Vector) -> State:
+    """Return the state before the first round: the server model."""
+    return {"model": list(x0)}
+
+
+def play(
+    state: State,
+    gradient: Gradient,
+    n_clients: int,
+    _cohort: Cohort,
+    *,
+    step_size: Number,
+) -> State:
+    """Return the state after one step, whoever is in the cohort."""
+    x = state["model"]
+    full = total([gradient(i, x) for i in range(n_clients)], len(x))
+    return {"model": minus(x, times(step_size, full))}
 
 
 def run(
@@ -39,10 +69,10 @@ def run(
     list of list
         The server model before the first round and after each one.
     """
-    x = list(x0)
-    models = [x]
-    for _ in cohorts:
-        full = total([gradient(i, x) for i in range(n_clients)], len(x0))
-        x = minus(x, times(step_size, full))
-        models.append(x)
-    return [list(model) for model in models]
+    return trajectory(
+        start(gradient, n_clients, x0),
+        lambda state, cohort: play(
+            state, gradient, n_clients, cohort, step_size=step_size
+        ),
+        cohorts,
+    )

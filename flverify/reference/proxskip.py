@@ -10,9 +10,11 @@ clients start with last_i = x0, so the first pull already corrects when x has mo
 from __future__ import annotations
 
 from ._vectors import (
+    Cohort,
     Cohorts,
     Gradient,
     Number,
+    State,
     Vector,
     divided,
     members,
@@ -22,8 +24,50 @@ from ._vectors import (
     require,
     times,
     total,
+    trajectory,
     zeros,
 )
+
+
+def start(_gradient: Gradient, n_clients: int, x0: Vector) -> State:
+    """Return the state before the first cohort: reported model, x_i or last_i, h_i."""
+    return {
+        "model": list(x0),
+        "models": [list(x0) for _ in range(n_clients)],
+        "shifts": [zeros(len(x0)) for _ in range(n_clients)],
+    }
+
+
+def play(
+    state: State,
+    gradient: Gradient,
+    n_clients: int,
+    cohort: Cohort,
+    *,
+    step_size: Number,
+    local_steps: int = 1,
+    probability: Number | None = None,
+    variant: str = "paper",
+) -> State:
+    """Return the state after one cohort of either variant."""
+    _check(variant, probability, local_steps)
+    if variant == "notebook":
+        return _notebook(
+            state,
+            gradient,
+            n_clients,
+            cohort,
+            step_size=step_size,
+            local_steps=local_steps,
+        )
+    return _paper(
+        state,
+        gradient,
+        n_clients,
+        cohort,
+        step_size=step_size,
+        probability=probability,
+    )
 
 
 def run(
@@ -71,83 +115,80 @@ def run(
     list of list
         The server model before the first cohort and after each one.
     """
-    require("variant", variant, ("paper", "notebook"))
-    if variant == "notebook":
-        return _notebook(
+    _check(variant, probability, local_steps)
+    return trajectory(
+        start(gradient, n_clients, x0),
+        lambda state, cohort: play(
+            state,
             gradient,
             n_clients,
-            x0,
-            cohorts,
+            cohort,
             step_size=step_size,
             local_steps=local_steps,
-        )
-    if probability is None:
-        raise ValueError("the paper variant needs the probability")
-    if local_steps != 1:
-        raise ValueError("the paper variant takes one local step per iteration")
-    return _paper(
-        gradient, n_clients, x0, cohorts, step_size=step_size, probability=probability
+            probability=probability,
+            variant=variant,
+        ),
+        cohorts,
     )
 
 
+def _check(variant: str, probability: Number | None, local_steps: int) -> None:
+    """Raise ValueError unless the settings suit the variant."""
+    require("variant", variant, ("paper", "notebook"))
+    if variant == "paper" and probability is None:
+        raise ValueError("the paper variant needs the probability")
+    if variant == "paper" and local_steps != 1:
+        raise ValueError("the paper variant takes one local step per iteration")
+
+
 def _paper(
+    state: State,
     gradient: Gradient,
     n_clients: int,
-    x0: Vector,
-    cohorts: Cohorts,
+    cohort: Cohort,
     *,
     step_size: Number,
     probability: Number,
-) -> list[Vector]:
-    d = len(x0)
-    x = [list(x0) for _ in range(n_clients)]
-    h = [zeros(d) for _ in range(n_clients)]
-    models = [list(x0)]
-    for cohort in cohorts:
-        communicating = members(cohort, n_clients)
-        x_hat = []
-        for i in range(n_clients):
-            direction = minus(gradient(i, x[i]), h[i])
-            x_hat.append(minus(x[i], times(step_size, direction)))
-        x = list(x_hat)
-        if communicating:
-            sent = [x_hat[j] for j in communicating]
-            average = divided(total(sent, d), len(communicating))
-            for i in communicating:
-                x[i] = average
-        for i in range(n_clients):
-            scale = quotient(probability, step_size)
-            h[i] = plus(h[i], times(scale, minus(x[i], x_hat[i])))
-        models.append(divided(total(x, d), n_clients))
-    return models
+) -> State:
+    x, h = state["models"], list(state["shifts"])
+    d = len(state["model"])
+    communicating = members(cohort, n_clients)
+    x_hat = []
+    for i in range(n_clients):
+        direction = minus(gradient(i, x[i]), h[i])
+        x_hat.append(minus(x[i], times(step_size, direction)))
+    x = list(x_hat)
+    if communicating:
+        sent = [x_hat[j] for j in communicating]
+        average = divided(total(sent, d), len(communicating))
+        for i in communicating:
+            x[i] = average
+    for i in range(n_clients):
+        scale = quotient(probability, step_size)
+        h[i] = plus(h[i], times(scale, minus(x[i], x_hat[i])))
+    return {"model": divided(total(x, d), n_clients), "models": x, "shifts": h}
 
 
 def _notebook(
+    state: State,
     gradient: Gradient,
     n_clients: int,
-    x0: Vector,
-    cohorts: Cohorts,
+    cohort: Cohort,
     *,
     step_size: Number,
     local_steps: int,
-) -> list[Vector]:
-    d = len(x0)
-    x = list(x0)
-    h = [zeros(d) for _ in range(n_clients)]
-    last = [list(x0) for _ in range(n_clients)]
-    models = [x]
-    for cohort in cohorts:
-        participants = members(cohort, n_clients)
-        outputs = []
-        for i in participants:
-            gap = divided(minus(x, last[i]), step_size * local_steps)
-            h[i] = plus(h[i], gap)  # the correction at the pull
-            x_i = x
-            for _ in range(local_steps):
-                x_i = minus(x_i, times(step_size, minus(gradient(i, x_i), h[i])))
-            last[i] = x_i
-            outputs.append(x_i)
-        if participants:
-            x = divided(total(outputs, d), len(participants))
-        models.append(x)
-    return [list(model) for model in models]
+) -> State:
+    x, last, h = state["model"], list(state["models"]), list(state["shifts"])
+    participants = members(cohort, n_clients)
+    outputs = []
+    for i in participants:
+        gap = divided(minus(x, last[i]), step_size * local_steps)
+        h[i] = plus(h[i], gap)  # the correction at the pull
+        x_i = x
+        for _ in range(local_steps):
+            x_i = minus(x_i, times(step_size, minus(gradient(i, x_i), h[i])))
+        last[i] = x_i
+        outputs.append(x_i)
+    if participants:
+        x = divided(total(outputs, len(x)), len(participants))
+    return {"model": x, "models": last, "shifts": h}

@@ -7,9 +7,11 @@ control c; the server control moves by (1/N) times the sum over the participants
 from __future__ import annotations
 
 from ._vectors import (
+    Cohort,
     Cohorts,
     Gradient,
     Number,
+    State,
     Vector,
     divided,
     members,
@@ -18,8 +20,57 @@ from ._vectors import (
     require,
     times,
     total,
+    trajectory,
     zeros,
 )
+
+
+def start(_gradient: Gradient, n_clients: int, x0: Vector) -> State:
+    """Return the state before the first round: model, server and client controls."""
+    d = len(x0)
+    return {
+        "model": list(x0),
+        "control": zeros(d),
+        "controls": [zeros(d) for _ in range(n_clients)],
+    }
+
+
+def play(
+    state: State,
+    gradient: Gradient,
+    n_clients: int,
+    cohort: Cohort,
+    *,
+    step_size: Number,
+    local_steps: int = 1,
+    server_step_size: Number = 1,
+    option: str = "II",
+) -> State:
+    """Return the state after one round."""
+    require("option", option, ("I", "II"))
+    x, c, controls = state["model"], state["control"], list(state["controls"])
+    d = len(x)
+    participants = members(cohort, n_clients)
+    model_changes, control_changes = [], []
+    for i in participants:
+        c_i = controls[i]
+        x_i = x
+        for _ in range(local_steps):
+            direction = plus(minus(gradient(i, x_i), c_i), c)
+            x_i = minus(x_i, times(step_size, direction))
+        if option == "I":
+            new_c_i = list(gradient(i, x))  # at the received model
+        else:
+            slope = divided(minus(x, x_i), local_steps * step_size)
+            new_c_i = plus(minus(c_i, c), slope)
+        model_changes.append(minus(x_i, x))
+        control_changes.append(minus(new_c_i, c_i))
+        controls[i] = new_c_i
+    if participants:
+        change = divided(total(model_changes, d), len(participants))
+        x = plus(x, times(server_step_size, change))
+        c = plus(c, divided(total(control_changes, d), n_clients))
+    return {"model": x, "control": c, "controls": controls}
 
 
 def run(
@@ -66,31 +117,17 @@ def run(
         The server model before the first round and after each one.
     """
     require("option", option, ("I", "II"))
-    d = len(x0)
-    x = list(x0)
-    c = zeros(d)
-    controls = [zeros(d) for _ in range(n_clients)]
-    models = [x]
-    for cohort in cohorts:
-        participants = members(cohort, n_clients)
-        model_changes, control_changes = [], []
-        for i in participants:
-            c_i = controls[i]
-            x_i = x
-            for _ in range(local_steps):
-                direction = plus(minus(gradient(i, x_i), c_i), c)
-                x_i = minus(x_i, times(step_size, direction))
-            if option == "I":
-                new_c_i = list(gradient(i, x))  # at the received model
-            else:
-                slope = divided(minus(x, x_i), local_steps * step_size)
-                new_c_i = plus(minus(c_i, c), slope)
-            model_changes.append(minus(x_i, x))
-            control_changes.append(minus(new_c_i, c_i))
-            controls[i] = new_c_i
-        if participants:
-            change = divided(total(model_changes, d), len(participants))
-            x = plus(x, times(server_step_size, change))
-            c = plus(c, divided(total(control_changes, d), n_clients))
-        models.append(x)
-    return [list(model) for model in models]
+    return trajectory(
+        start(gradient, n_clients, x0),
+        lambda state, cohort: play(
+            state,
+            gradient,
+            n_clients,
+            cohort,
+            step_size=step_size,
+            local_steps=local_steps,
+            server_step_size=server_step_size,
+            option=option,
+        ),
+        cohorts,
+    )

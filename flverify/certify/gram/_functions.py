@@ -1,0 +1,254 @@
+"""Functions of a class, known by gradients and values at formal points; hypotheses.
+
+A hypothesis is an inequality gap >= 0 that holds for every function of its class, or
+that a lemma assumes. Each keeps how it was made, so that a checker can expand it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from flverify._core.checks import numbers
+from flverify._core.errors import DomainError
+from flverify.certify._vectors import (
+    Expression,
+    Inequality,
+    Symbol,
+    Vector,
+    average,
+    inner,
+    number,
+    rational,
+    square,
+    vector,
+)
+
+
+@dataclass(frozen=True)
+class Function:
+    """Any differentiable f with mu/2 |.|^2 convex below it and L/2 |.|^2 above it.
+
+    Definition: f - mu |.|^2/2 is convex and L |.|^2/2 - f is convex; f may live in a
+    space of any dimension.
+
+    Parameters
+    ----------
+    name : str
+        How it is printed; one name, one function.
+    smoothness : rational > 0 or None
+        L, weight f/x^2; None: f need not be smooth.
+    strong_convexity : rational < L
+        mu, weight f/x^2; 0 is convex, and -L is L-smooth without convexity.
+
+    Raises
+    ------
+    DomainError
+        If a constant is not rational or they are not -L <= mu < L.
+
+    Examples
+    --------
+    >>> f, x = Function("f", 1, "1/10"), vector("x")
+    >>> print(f.gradient(x), f.value(x - f.gradient(x)))
+    grad f(x) f(-grad f(x) + x)
+    """
+
+    name: str
+    smoothness: Fraction | None = None
+    strong_convexity: Fraction = Fraction(0)
+
+    def __post_init__(self) -> None:
+        mu = rational(self.strong_convexity, "strong_convexity")
+        top = self.smoothness
+        L = None if top is None else rational(top, "smoothness")
+        if (L is None and mu < 0) or (L is not None and not (-L <= mu < L)):
+            raise DomainError(
+                f"constants must satisfy -L <= mu < L, and mu >= 0 without L; got "
+                f"mu = {mu}, L = {L}; choose others."
+            )
+        object.__setattr__(self, "strong_convexity", mu)
+        object.__setattr__(self, "smoothness", L)
+
+    def gradient(self, point: Vector) -> Vector:
+        """Gradient at a point."""
+        return vector(Slope(self, point))
+
+    def value(self, point: Vector) -> Expression:
+        """Value at a point."""
+        return number(Level(self, point))
+
+    def require_smooth(self) -> Fraction:
+        """Return L.
+
+        Raises
+        ------
+        DomainError
+            If the function need not be smooth.
+        """
+        if self.smoothness is None:
+            raise DomainError(
+                f"{self.name} must be smooth here; it was given no smoothness; pass "
+                "one."
+            )
+        return self.smoothness
+
+
+@dataclass(frozen=True)
+class Slope:
+    """The gradient of a function at a point, a vector symbol."""
+
+    function: Function
+    point: Vector
+
+    def __str__(self) -> str:
+        return f"grad {self.function.name}({self.point})"
+
+
+@dataclass(frozen=True)
+class Level:
+    """The value of a function at a point, a scalar symbol."""
+
+    function: Function
+    point: Vector
+
+    def __str__(self) -> str:
+        return f"{self.function.name}({self.point})"
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """gap >= 0, or gap = 0; `kind` and `arguments` say how it came about."""
+
+    kind: str
+    arguments: tuple[Any, ...]
+    gap: Expression
+    equality: bool = False
+
+    @property
+    def assumed(self) -> bool:
+        """Whether it restricts the lemma; the others hold of themselves."""
+        return self.kind == "given"
+
+    def __str__(self) -> str:
+        if self.kind == "given":
+            return f"{self.gap} {'=' if self.equality else '>='} 0"
+        return f"{self.kind}({', '.join(map(_shown, self.arguments))})"
+
+
+def interpolation(f: Function, x: Vector, y: Vector) -> Hypothesis:
+    """All that gradients and values at two points say of each other.
+
+    f(x) - f(y) - <g_y, x - y> >= (|g_x - g_y|^2/L + mu |x - y|^2
+    - 2 (mu/L) <g_x - g_y, x - y>) / (2 (1 - mu/L)); mu/2 |x - y|^2 if L is infinite.
+    """
+    mu, step = f.strong_convexity, x - y
+    slope = f.gradient(x) - f.gradient(y)
+    least = mu / 2 * square(step)
+    if f.smoothness is not None:
+        L = f.smoothness
+        curved = square(slope) / L + mu * square(step) - 2 * mu / L * inner(slope, step)
+        least = curved / (2 * (1 - mu / L))
+    gap = f.value(x) - f.value(y) - inner(f.gradient(y), step) - least
+    return Hypothesis("interpolation", (f, x, y), gap)
+
+
+def descent(f: Function, x: Vector, y: Vector) -> Hypothesis:
+    """f(y) <= f(x) + <grad f(x), y - x> + L/2 |y - x|^2."""
+    bound = f.value(x) + inner(f.gradient(x), y - x)
+    gap = bound + f.require_smooth() / 2 * square(y - x) - f.value(y)
+    return Hypothesis("descent", (f, x, y), gap)
+
+
+def tangent(f: Function, x: Vector, y: Vector) -> Hypothesis:
+    """f(y) >= f(x) + <grad f(x), y - x> + mu/2 |y - x|^2: (strong) convexity."""
+    bound = f.value(x) + inner(f.gradient(x), y - x)
+    gap = f.value(y) - bound - f.strong_convexity / 2 * square(y - x)
+    return Hypothesis("tangent", (f, x, y), gap)
+
+
+def lipschitz(f: Function, x: Vector, y: Vector) -> Hypothesis:
+    """|grad f(x) - grad f(y)|^2 <= L^2 |x - y|^2."""
+    slope = f.gradient(x) - f.gradient(y)
+    gap = f.require_smooth() ** 2 * square(x - y) - square(slope)
+    return Hypothesis("lipschitz", (f, x, y), gap)
+
+
+def jensen(vectors: Sequence[Vector], weights: object = None) -> Hypothesis:
+    """|sum w_i v_i|^2 <= sum w_i |v_i|^2 for weights w_i >= 0 of sum 1.
+
+    Raises
+    ------
+    DomainError
+        If a weight is negative or they do not sum to 1.
+    """
+    listed = tuple(vectors)
+    given = (
+        [Fraction(1, len(listed) or 1)] * len(listed) if weights is None else weights
+    )
+    mean = average(listed, given)
+    shares = tuple(rational(w, "weights") for w in numbers(given, "weights"))
+    if sum(shares) != 1 or min(shares) < 0:
+        raise DomainError(
+            f"weights must be nonnegative of sum 1; got {', '.join(map(str, shares))}; "
+            "normalise them."
+        )
+    gap = average(map(square, listed), given) - square(mean)
+    return Hypothesis("jensen", (listed, shares), gap)
+
+
+def given(assumed: Inequality) -> Hypothesis:
+    """Assume an inequality."""
+    return Hypothesis("given", (), assumed.gap)
+
+
+def equal(left: Expression, right: Any) -> Hypothesis:
+    """Assume that two expressions are equal."""
+    return Hypothesis("given", (), left - right, equality=True)
+
+
+def bounded(v: Vector, bound: object) -> Hypothesis:
+    """Assume |v|^2 <= bound."""
+    return given(square(v) <= rational(bound, "bound"))
+
+
+def points(terms: Iterable[Symbol]) -> dict[Function, list[Vector]]:
+    """Return every function that symbols speak of, with its points, innermost first."""
+    found: dict[Function, list[Vector]] = {}
+    for symbol in terms:
+        if isinstance(symbol, Slope | Level):
+            for f, inside in points(s for s, _ in symbol.point.terms).items():
+                found.setdefault(f, []).extend(inside)
+            found.setdefault(symbol.function, []).append(symbol.point)
+    return {f: list(dict.fromkeys(listed)) for f, listed in found.items()}
+
+
+def symbols(expression: Expression) -> list[Symbol]:
+    """All symbols of an expression."""
+    paired = [s for pair, _ in expression.pairs for s in pair]
+    return list(dict.fromkeys([*paired, *(s for s, _ in expression.scalars)]))
+
+
+def require_names(functions: Iterable[Function]) -> None:
+    """Check that two functions do not share a name.
+
+    Raises
+    ------
+    DomainError
+        If they do.
+    """
+    names = [f.name for f in functions]
+    if len(set(names)) < len(names):
+        raise DomainError(
+            f"functions must have names of their own; got {', '.join(names)}; rename "
+            "one."
+        )
+
+
+def _shown(argument: Any) -> str:
+    if isinstance(argument, Function):
+        return argument.name
+    if isinstance(argument, tuple):
+        return f"[{', '.join(map(str, argument))}]"
+    return str(argument)

@@ -1,0 +1,207 @@
+"""How far a biased method stays from the minimiser, over a whole function class.
+
+FedAvg does not stay at x* when clients disagree there. Its certificates carry the
+disagreement mean|g*_i|^2 along: E V+ <= rho V - s |x - x*|^2 + c mean|g*|^2, with V a
+square of x. With s = 1 and rho = 1 the average of E|x_r - x*|^2 tends to at most
+c mean|g*|^2; with s = 0 every round satisfies
+E|x_r - x*|^2 <= rho^r V_0 + (c/(1 - rho)) mean|g*|^2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from flverify._core.errors import RefusedError
+from flverify._core.exact import Array
+from flverify.algorithms._algorithm import Algorithm
+from flverify.certify.ansatz import Level
+from flverify.certify.certificate import Proof, write
+from flverify.certify.check import Rejected, check
+from flverify.certify.discover import discover
+from flverify.certify.inequality import Sweep
+from flverify.certify.rates import (
+    PRECISION,
+    Problem,
+    Search,
+    Status,
+    constants,
+    problem,
+    read_round,
+    rounded_up,
+    search,
+    smallest,
+)
+from flverify.certify.rationalise import rationalise
+from flverify.certify.solve import Programme, least, widest_margin
+from flverify.participation._law import Participation
+
+SLACK = (1e-6, 1e-5, 1e-4, 1e-3)  # how far above the least c rounding may go
+
+
+@dataclass(frozen=True)
+class Neighbourhood:
+    """What came of an attempt to bound a neighbourhood.
+
+    Parameters
+    ----------
+    status : {"certified", "not_certified", "inconclusive"}
+    reason : str
+    rate : Fraction or None
+        rho.
+    constant : Fraction or None, weight x^2/g^2
+        c.
+    certificate : dict or None
+    """
+
+    status: Status
+    reason: str
+    rate: Fraction | None = None
+    constant: Fraction | None = None
+    certificate: dict[str, Any] | None = None
+
+
+def distance(
+    algorithm: Algorithm,
+    participation: Participation,
+    strong_convexity: object,
+    smoothness: object,
+) -> Neighbourhood:
+    """Certify c with lim sup (1/R) sum_{r<R} E|x_r - x*|^2 <= c mean|grad f_i(x*)|^2.
+
+    Raises
+    ------
+    DomainError
+        If a number lies outside its domain.
+    RefusedError
+        If the algorithm, its round or the law has no certificates.
+
+    Examples
+    --------
+    >>> from flverify.algorithms import FedAvg
+    >>> from flverify.participation import Full
+    >>> found = distance(FedAvg("1/10", 2), Full(2), "1/10", 1)
+    >>> found.status, round(float(found.constant), 5)
+    ('certified', 0.00935)
+    """
+    setting = problem(algorithm, participation, strong_convexity, smoothness)
+    found = _search(setting)
+    return _certified(found, setting, Fraction(1), Fraction(1))
+
+
+def contraction(
+    algorithm: Algorithm,
+    participation: Participation,
+    strong_convexity: object,
+    smoothness: object,
+    rate: Fraction | None = None,
+) -> Neighbourhood:
+    """Certify the smallest rho with some c: E V+ <= rho V + c mean|grad f_i(x*)|^2.
+
+    Parameters
+    ----------
+    rate : Fraction, optional
+        The rho to certify; without it the smallest, to 1e-5.
+
+    Raises
+    ------
+    DomainError
+        If a number lies outside its domain.
+    RefusedError
+        If the algorithm, its round or the law has no certificates.
+
+    Examples
+    --------
+    >>> from flverify.algorithms import FedAvg
+    >>> from flverify.participation import UniformCohort
+    >>> found = contraction(FedAvg("1/10", 2), UniformCohort(4, 1), "1/10", 1)
+    >>> found.status, float(found.rate)
+    ('certified', 0.960607)
+    """
+    setting = problem(algorithm, participation, strong_convexity, smoothness)
+    found = _search(setting)
+    if rate is not None:
+        return _certified(found, setting, rate, Fraction(0))
+    rho, word = smallest(found)
+    if rho is None:
+        status: Status = "not_certified" if word == "no certificate" else "inconclusive"
+        return Neighbourhood(status, word)
+    return _certified(
+        found, setting, rounded_up(Fraction(rho) + PRECISION), Fraction(0)
+    )
+
+
+def _search(setting: Problem) -> Search:
+    reading = read_round(setting)
+    structure = replace(discover(reading), neighbourhood=True, memories=())
+    if any(beta for _, beta in structure.equilibrium.values()):
+        raise RefusedError(
+            "a neighbourhood is for methods that move away from x*; got one that "
+            "stays there; certify its rate."
+        )
+    return search(reading, structure, Level("slots"), setting.mu)
+
+
+def _certified(
+    found: Search, setting: Problem, rho: Fraction, weight: Fraction
+) -> Neighbourhood:
+    programme = _programme(found, rho, weight)
+    wanted = np.array([u == ("c",) for u in found.ansatz.unknowns], float)
+    best = least(programme, wanted)
+    if best.status == "failed":
+        word = f"the solver stopped with {best.detail}"
+        return Neighbourhood("inconclusive", word)
+    least_c = float(wanted @ best.values)
+    for slack in SLACK:
+        proof = _proof(found, programme, best.values, least_c * (1 + slack) + 1e-9, rho)
+        if proof is None:
+            continue
+        certificate = write(
+            replace(proof, weight=weight),
+            setting.algorithm,
+            setting.strong_convexity,
+            setting.smoothness,
+        )
+        try:
+            check(certificate)
+        except Rejected:
+            continue
+        constant = proof.values["c",] / setting.smoothness**2
+        return Neighbourhood("certified", "", rho, constant, certificate)
+    return Neighbourhood("inconclusive", "the solver's points did not survive rounding")
+
+
+def _programme(found: Search, rho: Fraction, weight: Fraction) -> Programme:
+    """Lay out the inequality with -s |x - x*|^2, and V >= |x - x*|^2 where s = 0."""
+    ansatz = found.ansatz
+    constant: dict[str, Array] = {}
+    block = "decrease/mean" if weight else "positivity/mean"
+    constant[block] = -ansatz.model_square(ansatz.sizes[block])
+    return Sweep(ansatz, constant).at(float(rho))
+
+
+def _proof(
+    found: Search, programme: Programme, near: Array, constant: float, rho: Fraction
+) -> Proof | None:
+    """Centre at a given c, and round."""
+    place = found.ansatz.place["c",]
+    row = np.zeros((1, programme.size))
+    row[0, place] = 1.0
+    room = 2.0 * float(programme.normal @ near) + 1.0
+    pinned = replace(
+        programme,
+        equalities=np.concatenate([programme.equalities, row]),
+        values=np.append(programme.values, constant),
+        normal=programme.normal / room,
+    )
+    solution = widest_margin(pinned)
+    if solution.status == "failed" or not solution.margin > 0:
+        return None
+    values = rationalise(found.ansatz, solution.values, rho, 12)
+    start = constants(found, values)
+    return (
+        None if start is None else Proof(found.space, found.level, values, start, rho)
+    )

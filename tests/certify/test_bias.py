@@ -1,0 +1,105 @@
+"""The instance of FedAvg's bias, judged by code of its own and by the plain loop."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from flverify._core.errors import DomainError, RefusedError
+from flverify.algorithms import FedAvg, Focus
+from flverify.certify.bias import Bias, Entry, worst_bias
+from flverify.certify.neighbourhood import distance
+from flverify.participation import Bernoulli, Full, UniformCohort
+from flverify.reference import fedavg
+
+MU, SMOOTH, STEP = Fraction(1, 10), Fraction(1), Fraction(1, 10)
+
+
+def _dot(a, b):
+    return sum((u * v for u, v in zip(a, b, strict=True)), Fraction(0))
+
+
+def _minus(a, b):
+    return [u - v for u, v in zip(a, b, strict=True)]
+
+
+def _interpolable(table: tuple[Entry, ...], mu: Fraction, smooth: Fraction) -> bool:
+    """The inequality as Taylor, Hendrickx and Glineur print it, for every pair."""
+    for i in table:
+        for j in table:
+            if i is j:
+                continue
+            dx, dg = _minus(i.x, j.x), _minus(i.g, j.g)
+            right = _dot(j.g, dx) + (
+                _dot(dg, dg) / smooth
+                + mu * _dot(dx, dx)
+                - 2 * mu / smooth * _dot(dg, dx)
+            ) / (2 * (1 - mu / smooth))
+            if i.value - j.value < right:
+                return False
+    return True
+
+
+def _stands_still(bias: Bias, n_clients: int, steps: int, step: Fraction) -> bool:
+    """FedAvg with everybody, played by the plain loop, leaves b where it is."""
+    known = [{e.x: e.g for e in table[1:]} for table in bias.clients]
+
+    def gradient(client, point):
+        return known[client % 2][tuple(point)]
+
+    models = fedavg.run(
+        gradient,
+        n_clients,
+        list(bias.point),
+        [range(n_clients)],
+        step_size=step,
+        local_steps=steps,
+    )
+    return tuple(models[1]) == bias.point
+
+
+@pytest.mark.parametrize("steps", [2, 3])
+def test_instance(steps: int) -> None:
+    bias = worst_bias(FedAvg(STEP, steps), Full(2), MU, SMOOTH)
+    assert all(_interpolable(table, MU, SMOOTH) for table in bias.clients)
+    assert _stands_still(bias, 2, steps, STEP)
+    first, second = (table[0] for table in bias.clients)
+    assert not any(first.x)
+    assert all(a + b == 0 for a, b in zip(first.g, second.g, strict=True))
+    size = (_dot(first.g, first.g) + _dot(second.g, second.g)) / 2
+    assert bias.ratio == _dot(bias.point, bias.point) / size
+
+
+def test_it_meets_the_certified_distance() -> None:
+    bias = worst_bias(FedAvg(STEP, 2), Full(2), MU, SMOOTH)
+    above = distance(FedAvg(STEP, 2), Full(2), MU, SMOOTH)
+    assert above.constant is not None
+    assert bias.ratio <= above.constant <= bias.ratio * Fraction(10001, 10000)
+
+
+def test_other_units() -> None:
+    bias = worst_bias(FedAvg("1/30", 2), UniformCohort(4, 2), "3/10", 3)
+    assert all(_interpolable(t, Fraction(3, 10), Fraction(3)) for t in bias.clients)
+    assert _stands_still(bias, 4, 2, Fraction(1, 30))
+    assert abs(float(bias.ratio) * 9 - 0.009349) < 1e-5
+
+
+def test_a_better_table_is_noticed() -> None:
+    bias = worst_bias(FedAvg(STEP, 2), Full(2), MU, SMOOTH)
+    table = bias.clients[0]
+    lower = replace(table[1], value=table[1].value - Fraction(1, 100))
+    assert not _interpolable((table[0], lower, *table[2:]), MU, SMOOTH)
+    moved = replace(bias, point=tuple(2 * v for v in bias.point))
+    with pytest.raises(KeyError):
+        _stands_still(moved, 2, 2, STEP)
+
+
+def test_what_has_no_instance() -> None:
+    with pytest.raises(DomainError, match="even number"):
+        worst_bias(FedAvg(STEP, 2), Full(3), MU, SMOOTH)
+    with pytest.raises(DomainError, match="even number"):
+        worst_bias(FedAvg(STEP, 2), Bernoulli(["1/2", "1/3"]), MU, SMOOTH)
+    with pytest.raises(RefusedError, match="certify its rate"):
+        worst_bias(Focus(STEP), Full(2), MU, SMOOTH)

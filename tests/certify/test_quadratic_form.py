@@ -1,0 +1,465 @@
+"""One-step lemmas: forms against plain loops, decisions against eigenvalues."""
+
+import importlib
+import inspect
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import sympy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from flverify._core.errors import InputError, Refusal
+from flverify._core.rationals import to_flint, to_fraction
+from flverify.algorithms import Ball, FedAU, FedAvg, Focus, GradientDescent
+from flverify.algorithms.agnostic_fedavg import AgnosticFedAvg
+from flverify.certify import quadratic_form
+from flverify.certify._definite import as_float
+from flverify.certify.quadratic_form import (
+    Counterexample,
+    Proof,
+    _matrices,
+    _rounds,
+    after,
+    average,
+    client,
+    evaluate,
+    expect,
+    fixed,
+    gradient,
+    inner,
+    kept_zero,
+    minimiser,
+    one_step,
+    point_of,
+    server,
+    square,
+    value,
+)
+from flverify.participation import (
+    AllOrNothing,
+    Bernoulli,
+    ExplicitLaw,
+    Full,
+    ModeChain,
+    UniformCohort,
+)
+from flverify.problems import Quadratics
+from tests import zoo
+
+F = Fraction
+PLANE = zoo.PLANE
+LINE = Quadratics([[[1]], [[3]], [[2]]], [[0], [2], ["1/2"]])
+LAW3 = Bernoulli(["1/2", "1/3", "3/4"])
+X, STAR = server("model"), minimiser()
+
+
+# Plain computations on lists, nothing of flverify but the reference loops.
+
+
+def slope(problem):
+    hessians, linear = zoo.as_lists(problem)
+
+    def gradient_of(i, x):
+        rows = zip(hessians[i], linear[i], strict=True)
+        return [sum(h * v for h, v in zip(row, x, strict=True)) - b for row, b in rows]
+
+    return gradient_of
+
+
+def dot(a, b):
+    return sum(u * v for u, v in zip(a, b, strict=True))
+
+
+def minus(a, b):
+    return [u - v for u, v in zip(a, b, strict=True)]
+
+
+def objective(problem, x):
+    hessians, linear = zoo.as_lists(problem)
+    parts = [
+        dot(x, [dot(row, x) for row in h]) / 2 - dot(b, x)
+        for h, b in zip(hessians, linear, strict=True)
+    ]
+    return sum(parts) / F(len(parts))
+
+
+def played(problem, algorithm, law, state):
+    """States after one round with their probabilities, by the plain loop."""
+    home = type(algorithm).__module__.rpartition(".")[2]
+    play = importlib.import_module(f"flverify.reference.{home}").play
+    known = inspect.signature(play).parameters
+    named = {k: v for k, v in zoo.settings(algorithm).items() if k in known}
+    n = problem.n_clients
+    return [
+        (play(listed(state), slope(problem), n, cohort, **named), chance)
+        for cohort, chance in law.support().items()
+    ]
+
+
+def listed(state):
+    return {name: np.array(v, dtype=object).tolist() for name, v in state.items()}
+
+
+def short(random, shape):
+    raw = random.integers(-6, 7, size=shape)
+    return np.vectorize(lambda v: F(int(v), 3), otypes=[object])(raw)
+
+
+def random_state(algorithm, problem, random):
+    n, d = problem.n_clients, problem.dim
+    return {
+        name: short(random, (d,) if kind.__name__ == "Server" else (n, d))
+        for name, kind in algorithm.slots().items()
+    }
+
+
+def has_loop(member):
+    module = importlib.import_module(f"flverify.reference.{member}")
+    return hasattr(module, "play") and member not in {"fedau", "agnostic_fedavg"}
+
+
+CASES = [
+    pytest.param(algorithm, law, id=f"{member}-{k}-{law.spec}")
+    for k, (member, algorithm) in enumerate(zoo.algorithms(3))
+    if has_loop(member)
+    for law in [*zoo.LAWS[3], AllOrNothing(3, "2/5")]
+]
+
+
+def some_expression(algorithm):
+    """A little of everything: means, values, products with every slot, constants."""
+    others = [
+        server(name) if kind.__name__ == "Server" else client(name, 2)
+        for name, kind in algorithm.slots().items()
+    ]
+    b = fixed([1, "-2/3"])
+    return (
+        expect(square(after(X) - STAR))
+        + 2 * expect(inner(after(X), others[-1]))
+        - "1/3" * square(expect(after(X)) - b)
+        + expect(value(after(X)))
+        + expect(inner(after(others[-1]), after(X) + gradient(X, 1)))
+        + "5/7"
+    )
+
+
+def by_hand(problem, algorithm, law, state):
+    outcomes = played(problem, algorithm, law, state)
+    star, slots = problem.minimiser().tolist(), listed(state)
+    last = list(algorithm.slots())[-1]
+
+    def other(record):
+        found = record[last]
+        return found[2] if isinstance(found[0], list) else found
+
+    mean = [sum(c * after_["model"][k] for after_, c in outcomes) for k in range(2)]
+    total = F(5, 7) - F(1, 3) * dot(*[minus(mean, [1, F(-2, 3)])] * 2)
+    at_one = slope(problem)(1, slots["model"])
+    for after_, chance in outcomes:
+        x = after_["model"]
+        total += chance * dot(minus(x, star), minus(x, star))
+        total += chance * (2 * dot(x, other(slots)) + objective(problem, x))
+        moved = [u + v for u, v in zip(x, at_one, strict=True)]
+        total += chance * dot(other(after_), moved)
+    return total
+
+
+@pytest.mark.parametrize(("algorithm", "law"), CASES)
+def test_forms_and_evaluation_agree_with_the_plain_loops(algorithm, law):
+    random = np.random.default_rng(7)
+    round_ = _rounds.read_round(PLANE, algorithm, law)
+    form = _matrices.Matrices(PLANE, round_).form(some_expression(algorithm))
+    for _ in range(2):
+        state = random_state(algorithm, PLANE, random)
+        wanted = by_hand(PLANE, algorithm, law, state)
+        expression = some_expression(algorithm)
+        assert evaluate(expression, PLANE, algorithm, law, state) == wanted
+        vector = to_flint(homogeneous(round_.layout, state))
+        assert to_fraction(vector @ form @ vector) == wanted
+
+
+def homogeneous(layout, state):
+    parts = [
+        state[slot] if kind == "server" else state[slot][i]
+        for kind, slot, i in layout.blocks
+    ]
+    return np.concatenate([*parts, np.array([F(1)], dtype=object)])
+
+
+def test_a_planted_bug_in_the_expectation_is_seen(monkeypatch):
+    algorithm, law = Focus("1/20", 2), LAW3
+    honest = _rounds.traced_round(LINE, algorithm, law)
+    forgetful = _rounds.Round(  # E<u, v> taken as <E u, E v>
+        honest.layout, honest.weights[:1], honest.still[:1], honest.parts[:1]
+    )
+    monkeypatch.setattr(_rounds, "traced_round", lambda *_: forgetful)
+    distance = square(X - STAR)
+    answer = one_step(
+        LINE, algorithm, law, expect(square(after(X) - STAR)) <= distance / 100
+    )
+    assert isinstance(answer, Refusal)  # the cohorts, run one by one, disagree
+    assert "disagree" in answer.reason
+
+
+@pytest.mark.parametrize("algorithm", [Focus("1/20", 2), FedAvg("1/9", 2)])
+@pytest.mark.parametrize("law", [*zoo.LAWS[3], LAW3])
+def test_traced_and_listed_rounds_give_the_same_forms(algorithm, law):
+    expression = some_expression(algorithm)
+    rounds = [
+        read(PLANE, algorithm, law)
+        for read in (_rounds.traced_round, _rounds.listed_round)
+    ]
+    one, other = (_matrices.Matrices(PLANE, r).form(expression) for r in rounds)
+    assert set(rounds[1].still) == {1}
+    assert (len(rounds[0].still) == 1) == (law.spec == "full")
+    assert (one == other).all()
+
+
+# Decisions
+
+
+def test_a_tight_constant_is_proved_and_a_smaller_one_refuted():
+    # one uniform client of curvature 1 or 3: ((3/4)^2 + (1/4)^2)/2 = 5/16
+    setting = Quadratics([[[1]], [[3]]], [[0], [0]]), FedAvg("1/4"), UniformCohort(2, 1)
+    left = expect(square(after(X)))
+    assert isinstance(one_step(*setting, left <= "5/16" * square(X)), Proof)
+    answer = one_step(*setting, left <= "312499/1000000" * square(X))
+    assert isinstance(answer, Counterexample)
+    assert not answer
+    assert answer.confirmed
+    (x,) = answer.state["model"]
+    assert answer.left == F(5, 16) * x * x > answer.right == F(312499, 10**6) * x * x
+
+
+def test_constants_enter_through_the_closure():
+    # x+ = 1: 1 <= c + 0 x^2 + ... with a form that is singular in the direction of x
+    setting = Quadratics([[[1]]], [[1]]), GradientDescent(1), Full(1)
+    left = expect(square(after(X)))
+    assert one_step(*setting, left <= 0 * square(X) + 1)
+    assert not one_step(*setting, left <= 0 * square(X) + "99/100")
+    # linear in x: false far away, on either side
+    for sign in (1, -1):
+        answer = one_step(*setting, left <= sign * inner(X, fixed([1])) + 10**6)
+        assert isinstance(answer, Counterexample)
+        assert answer.left > answer.right
+    # negative only at infinity: no eigenvector helps at distance 1
+    answer = one_step(*setting, square(X) <= F(10**9) * expect(square(after(X))))
+    assert answer.state["model"][0] ** 2 > 10**9
+
+
+def test_a_proof_is_a_sum_of_squares_that_adds_up():
+    right = "1/2" * square(X - STAR) + "1/2"
+    left = expect(square(after(X) - STAR))
+    setting = Quadratics([[[1]], [[3]]], [[0], [2]]), FedAvg("1/4"), UniformCohort(2, 1)
+    proof = one_step(*setting, left <= right)
+    assert str(proof) == "right - left = 3/16 (model - 1/3)^2 + 23/48 (1)^2"
+    for x in (F(-3), F(1, 7), F(4)):
+        # by hand: x* = 1/2, and x+ is 3x/4 or x/4 + 1/2
+        gap = (x - F(1, 2)) ** 2 / 2 + F(1, 2)
+        gap -= ((3 * x / 4 - F(1, 2)) ** 2 + (x / 4) ** 2) / 2
+        assert total(proof, {"model": x, "1": 1}) == gap
+
+
+def total(proof, coordinates):
+    return sum(
+        weight * sum(c * coordinates[name] for name, c in terms) ** 2
+        for weight, terms in proof.squares
+    )
+
+
+def lemma3(eta, mu, L, share):
+    """Lemma 3 of the FOCUS paper for 3 clients, its first coefficient scaled."""
+    n = 3
+    spread = sum(square(X - point_of(client("stored", i), i)) for i in range(n))
+    excess = value(X) - value(STAR)
+    right = (1 - share * eta * mu * n / 2) * square(X - STAR)
+    right += -2 * eta * n * (1 - 2 * eta * n * L) * excess
+    return expect(square(after(X) - STAR)) <= right + 8 * eta * L**2 * n / mu * spread
+
+
+@pytest.mark.parametrize("law", [LAW3, UniformCohort(3, 2), Full(3)])
+def test_lemma_3_of_focus_on_an_instance_and_its_false_twin(law):
+    algorithm = Focus("1/60", 2)
+    eta, mu, L = algorithm.step_size, 1, 3
+    held = kept_zero(algorithm, 3)
+    assert one_step(LINE, algorithm, law, lemma3(eta, mu, L, 1), held)
+    answer = one_step(LINE, algorithm, law, lemma3(eta, mu, L, 6), held)
+    assert isinstance(answer, Counterexample)
+    assert answer.confirmed
+    left, right = lemma3_by_hand(LINE, algorithm, law, answer.state, mu, L, 6)
+    assert left == answer.left > right == answer.right
+    stored = [g for (g,) in answer.state["stored"]]
+    assert answer.state["tracker"] == (sum(stored),)
+
+
+def lemma3_by_hand(problem, algorithm, law, state, mu, L, share):
+    eta, n = algorithm.step_size, problem.n_clients
+    hessians, linear = zoo.as_lists(problem)
+    star = sum(b[0] for b in linear) / sum(h[0][0] for h in hessians)
+    x = state["model"][0]
+    left = sum(
+        chance * (later["model"][0] - star) ** 2
+        for later, chance in played(problem, algorithm, law, state)
+    )
+    right = (1 - share * eta * mu * n / 2) * (x - star) ** 2
+    excess = objective(problem, [x]) - objective(problem, [star])
+    right -= 2 * eta * n * (1 - 2 * eta * n * L) * excess
+    for h, b, (g,) in zip(hessians, linear, state["stored"], strict=True):
+        point = (g + b[0]) / h[0][0]  # where the stored gradient was taken
+        right += 8 * eta * L**2 * n / mu * (x - point) ** 2
+    return left, right
+
+
+def test_hypotheses_make_the_difference():
+    # with y = sum_i g_i, full participation and tau = 1, FOCUS is gradient descent
+    algorithm, law = Focus("1/12"), Full(3)
+    lemma = expect(square(after(X) - STAR)) <= "1/4" * square(X - STAR)
+    held = kept_zero(algorithm, 3)
+    assert [str(v) for v in held] == ["stored[0] + stored[1] + stored[2] - tracker"]
+    proof = one_step(LINE, algorithm, law, lemma, held)
+    assert isinstance(proof, Proof)
+    assert "with" in proof.statement
+    assert isinstance(one_step(LINE, algorithm, law, lemma), Counterexample)
+
+
+def test_one_hypothesis_may_fix_a_vector():
+    setting = Quadratics([[[1]], [[3]]], [[0], [2]]), FedAvg("1/4"), UniformCohort(2, 1)
+    left = expect(square(after(X)))
+    at_star = one_step(*setting, left <= expect(0 * left) + "5/32", (X - STAR,))
+    # x = 1/2 moves to 3/8 or 5/8: (9 + 25)/128 = 17/64
+    assert isinstance(at_star, Counterexample)
+    assert (at_star.state, at_star.left) == ({"model": (F(1, 2),)}, F(17, 64))
+    assert one_step(*setting, left <= 0 * square(X) + "17/64", (X - STAR,))
+
+
+def test_many_clients_are_traced_not_listed():
+    n = 20
+    problem = Quadratics([[[1 + (i % 3)]] for i in range(n)], [[i] for i in range(n)])
+    law = UniformCohort(n, 5)  # 15504 cohorts
+    left = expect(square(after(X) - expect(after(X))))
+    assert one_step(problem, FedAvg("1/8"), law, 0 * left <= left)
+    answer = one_step(problem, FedAvg("1/8"), law, left <= 0 * left)
+    assert isinstance(answer, Counterexample)
+    assert not answer.confirmed
+
+
+# Random lemmas against dense linear algebra
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10**6), scale=st.integers(0, 40))
+def test_random_lemmas_are_decided_as_eigenvalues_say(seed, scale):
+    random = np.random.default_rng(seed)
+    chances = [F(int(v), 10) for v in random.integers(1, 11, size=2)]
+    problem = Quadratics(
+        [[[F(int(v), 4)]] for v in random.integers(1, 9, size=2)], short(random, (2, 1))
+    )
+    algorithm, law = Focus(F(1, int(random.integers(4, 30)))), Bernoulli(chances)
+    slots = [X, server("tracker"), client("stored", 0), client("stored", 1)]
+    weights = [F(int(v), 3) for v in random.integers(0, 6, size=4)]
+    right = F(scale, 10) * square(X - STAR) + F(int(random.integers(0, 9)), 2)
+    right += sum(w * square(s) for w, s in zip(weights, slots, strict=True))
+    lemma = expect(square(after(X) - STAR)) <= right
+    answer = one_step(problem, algorithm, law, lemma)
+    matrices = _matrices.Matrices(problem, _rounds.read_round(problem, algorithm, law))
+    lowest = np.linalg.eigvalsh(as_float(matrices.form(lemma.gap)))[0]
+    if abs(lowest) > 1e-9:
+        assert isinstance(answer, Proof if lowest > 0 else Counterexample)
+    if isinstance(answer, Counterexample):
+        assert answer.confirmed
+        outcomes = played(problem, algorithm, law, answer.state)
+        star = problem.minimiser()[0]
+        left = sum(c * (later["model"][0] - star) ** 2 for later, c in outcomes)
+        assert left == answer.left > answer.right
+    else:
+        state = random_state(algorithm, problem, random)
+        coordinates = {
+            "model": state["model"][0],
+            "tracker": state["tracker"][0],
+            "stored[0]": state["stored"][0][0],
+            "stored[1]": state["stored"][1][0],
+            "1": F(1),
+        }
+        setting = problem, algorithm, law, state
+        assert total(answer, coordinates) == evaluate(lemma.gap, *setting)
+
+
+# Refusals and errors
+
+
+def test_settings_that_cannot_be_decided_are_refused():
+    lemma = expect(square(after(X))) <= square(X)
+    modes = ModeChain([["1/2", "1/2"], ["1/2", "1/2"]], [Full(3), UniformCohort(3, 1)])
+    big = Quadratics(np.full((100, 1, 1), 1), np.full((100, 1), 1))
+    refused = [
+        (LINE.as_float(), FedAvg("1/4"), LAW3, "rational"),
+        (LINE, FedAvg(0.25), LAW3, "rational"),
+        (LINE, FedAvg(sympy.Symbol("h")), LAW3, "rational"),
+        (LINE, FedAvg("1/4"), Bernoulli([0.5, 0.5, 0.5]), "rational"),
+        (LINE, FedAvg("1/4"), modes, "mode"),
+        (LINE, FedAvg("1/4"), Full(2), "same clients"),
+        (LINE, FedAU("1/4"), LAW3, "numbers per client"),
+        (LINE, AgnosticFedAvg("1/4", 2, projection=Ball(1)), LAW3, "project"),
+        (big, Focus("1/9", 2), Full(100), "too large"),
+        (object(), FedAvg("1/4"), LAW3, "quadratic"),
+    ]
+    for problem, algorithm, law, word in refused:
+        answer = one_step(problem, algorithm, law, lemma)
+        assert isinstance(answer, Refusal), word
+        assert word in answer.reason
+
+
+def test_a_fresh_aggregate_returned_to_clients_is_listed():
+    law = ExplicitLaw({(0,): "1/2", (0, 2): "1/2"}, 3)
+    algorithm = next(a for m, a in zoo.algorithms(3) if m == "proxskip")
+    answer = one_step(
+        LINE, algorithm, law, expect(square(after(X))) <= 1 + 100 * square(X)
+    )
+    assert isinstance(answer, Proof | Counterexample)
+
+
+@pytest.mark.parametrize(
+    ("write", "word"),
+    [
+        (lambda: square(after(X)) <= square(X), "expect"),
+        (lambda: square(server("nonsense")) <= square(X), "slot"),
+        (lambda: square(client("model", 0)) <= square(X), "slot"),
+        (lambda: square(fixed([1, 2])) <= square(X), "entries"),
+        (lambda: square(gradient(X, 3)) <= square(X), "client"),
+        (lambda: after(after(X)), "after"),
+        (lambda: after(expect(after(X))), "after"),
+        (lambda: expect(3), "expectation"),
+        (lambda: gradient(3), "vector"),
+        (lambda: value(X) <= X, "square"),
+        (lambda: X + 1, "inner product"),
+        (lambda: inner(X, 2), "two vectors"),
+        (lambda: 0.5 * square(X), "rational"),
+        (lambda: average([]), "average"),
+        (lambda: average([X, X], [1]), "weights"),
+        (lambda: bool(square(X) <= 1), "truth value"),
+    ],
+)
+def test_misuse_says_what_to_do(write, word):
+    with pytest.raises(InputError, match=word):
+        one_step(LINE, FedAvg("1/4"), LAW3, write())
+
+
+def test_hypotheses_must_be_about_the_state_and_leave_some():
+    lemma = expect(square(after(X))) <= square(X)
+    with pytest.raises(InputError, match="current state"):
+        one_step(LINE, FedAvg("1/4"), LAW3, lemma, (after(X),))
+    with pytest.raises(InputError, match="leave some"):
+        one_step(LINE, FedAvg("1/4"), LAW3, lemma, (X, X - fixed([1])))
+
+
+def test_a_point_with_a_given_gradient_needs_a_regular_hessian():
+    flat = Quadratics([[[0]], [[1]]], [[1], [1]])
+    lemma = square(point_of(X, 0)) <= square(X)
+    with pytest.raises(InputError, match="singular"):
+        one_step(flat, FedAvg("1/4"), Full(2), lemma)
+
+
+def test_every_public_name_is_there():
+    assert all(hasattr(quadratic_form, name) for name in quadratic_form.__all__)
