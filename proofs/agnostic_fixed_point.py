@@ -28,7 +28,7 @@ from flverify._core.exact import Array, array, identity
 from flverify._core.sources import Source
 from flverify.algorithms import AgnosticFedAvg
 from flverify.claims import judge
-from flverify.claims.claim import claim
+from flverify.claims.claim import Free, claim
 from flverify.claims.recheck import quadratic_gradient
 from flverify.claims.verdict import Finding
 from flverify.engines.moments import Moments, moments
@@ -142,6 +142,7 @@ def instances(schedule: str, extra: int, most_local_steps: int) -> tuple[Instanc
     "converges to the minimiser of (3).",
     constants={"most_local_steps": 4, "target": "(3)"},
     twin={"most_local_steps": 1},
+    free=Free("most_local_steps", 1, 4, weaker="smaller", whole=True),
 )
 def fixed_point(c: SimpleNamespace) -> Finding:
     """Compare the exact fixed point of the mean with the minimiser of (3)."""

@@ -30,7 +30,7 @@ import sympy
 
 from flverify._core.sources import Source
 from flverify.claims import judge
-from flverify.claims.claim import claim
+from flverify.claims.claim import Free, claim
 from flverify.claims.client_drift import drift_ratio, drift_ratio_again, minimiser
 from flverify.claims.parallel_clients import Setting, step_cap
 from flverify.claims.parallel_families import (
@@ -231,6 +231,7 @@ def corollary1(c: SimpleNamespace) -> Finding:
     "tau = 1, the bound keeps its last term alone.",
     constants={"variance": 16},
     twin={"variance": Fraction(1, 2)},
+    free=Free("variance", "1/4", 16, weaker="larger"),
 )
 def corollary2(c: SimpleNamespace) -> Finding:
     """Compare exact limits with the bound at tau = 1."""

@@ -20,7 +20,7 @@ from flverify._core.errors import Refusal, RefusedError
 from flverify._core.sources import Source
 from flverify.algorithms import Focus
 from flverify.claims import judge
-from flverify.claims.claim import claim
+from flverify.claims.claim import Free, claim
 from flverify.claims.focus_box import any_state, closed_form
 from flverify.claims.focus_induction import pending
 from flverify.claims.focus_recursions import PLAIN, Stack, initial, iterate
@@ -53,6 +53,14 @@ from flverify.problems import Quadratics
     twin={"sum": 2},
     no_control="from which round on, and whether the step size may depend on p, is not "
     "printed; the twin, twice the sum, fails under every reading",
+    free=Free(
+        "fixed_step",
+        "1/40",
+        "1/2",
+        weaker="smaller",
+        reading="identity (ii) once every client has joined; convergence at (i) one "
+        "step size for all p",
+    ),
 )
 def delayed(c: SimpleNamespace) -> Finding:
     """Compare y_{r+1} with the gradients; take exact mean-square rates."""

@@ -34,7 +34,7 @@ from flverify._core.errors import Refusal, RefusedError
 from flverify._core.sources import Source
 from flverify.algorithms import Focus
 from flverify.claims import judge
-from flverify.claims.claim import claim
+from flverify.claims.claim import Free, claim
 from flverify.claims.focus_caps import Q_READINGS, inside, largest_step, least_q
 from flverify.claims.focus_families import CONVEX, GENERAL, families
 from flverify.claims.focus_lyapunov import (
@@ -96,6 +96,7 @@ COLLECTED_SC = {
     "q/(N^2 L)": "1/8",
     "q/(N (8 L^2/mu + mu/2))": "2/3",
 }
+MENDED_SC = {"caps": COLLECTED_SC, "weight": "8 eta L^2 N/mu", "case_3a": "1/N"}
 
 
 @claim(
@@ -118,7 +119,15 @@ COLLECTED_SC = {
         "weight": "8 eta tau L N",
         "case_3a": "1/m",
     },
-    twin={"caps": COLLECTED_SC, "weight": "8 eta L^2 N/mu", "case_3a": "1/N"},
+    twin=MENDED_SC,
+    free=Free(
+        "contraction",
+        "1/2",
+        4,
+        weaker="smaller",
+        given=MENDED_SC,
+        reading=f"Psi of (102); {Q_READINGS[0]}",
+    ),
 )
 def strongly_convex(c: SimpleNamespace) -> Finding:
     """Search both inequalities for Psi as printed and as in Appendix D.5."""
@@ -219,6 +228,7 @@ COLLECTED_PL = {
     "1/(L N)": "1/4",
     "1/((tau-1) L N)": "1/2",
 }
+MENDED_PL = {"caps": COLLECTED_PL, "case_3a": "1/N"}
 SETTINGS_PL = (("1", 2), ("1", 1), ("1", 80), ("1/100", 1), ("100", 1))
 SEARCHED_PL = (
     "N = 1, 2, 5, 25, 64, 6400; curvatures of scale 1 (tau = 1, 2, 80), 1/100, 100"
@@ -236,11 +246,19 @@ SEARCHED_PL = (
     proposition="Both inequalities of (24) hold for all L-smooth f_i with F beta-PL "
     "under Assumption 1 at every step size inside the printed caps.",
     constants={"caps": PRINTED_PL, "contraction": "1", "case_3a": "1/m"},
-    twin={"caps": COLLECTED_PL, "case_3a": "1/N"},
+    twin=MENDED_PL,
+    free=Free(
+        "contraction",
+        1,
+        4,
+        weaker="smaller",
+        given=MENDED_PL,
+        reading=f"Phi of (110); {Q_READINGS[0]}",
+    ),
 )
 def polyak_lojasiewicz(c: SimpleNamespace) -> Finding:
     """Search both inequalities for Phi as printed and as in (110)."""
-    mended = SimpleNamespace(caps=COLLECTED_PL, contraction="1", case_3a="1/N")
+    mended = SimpleNamespace(contraction="1", **MENDED_PL)
     return _pl_readings(c, Q_READINGS).corrected(
         r"\eta\le\min\Big\{\frac{3q_{\min}}{32N^2},\frac{q_{\min}}{12\beta N},\frac{"
         r"q_{\min}}{16L^2},\frac{q_{\min}^{3/2}}{8LN},\frac{q_{\min}^{3/2}}{8L(\tau-1)}"
@@ -291,6 +309,8 @@ def _pl_finding(c: SimpleNamespace, reading: str, lag: str) -> Finding:
 # (25) ----------------------------------------------------------------------------
 
 INDICES = {"R tau + 1 as printed": "R", "r tau + 1 as in (121)": "r"}
+READING_NC = f"index r tau + 1 as in (121); {Q_READINGS[0]}; all models equal"
+CAP_NC = {"q/(L sqrt(2 N))": "1/16"}
 
 
 @claim(
@@ -314,6 +334,18 @@ INDICES = {"R tau + 1 as printed": "R", "r tau + 1 as in (121)": "r"}
     twin={"factor": "1/10"},
     no_control="q_i, the index under the sum and the rows of x_0 have several readings "
     "in print; the twin, a bound 80 times smaller, fails under every reading",
+    free=(
+        Free("factor", "1/10", 8, weaker="larger", reading=READING_NC),
+        Free(
+            "caps",
+            "1/16",
+            1,
+            weaker="smaller",
+            key="q/(L sqrt(2 N))",
+            given={"caps": CAP_NC},
+            reading=READING_NC,
+        ),
+    ),
 )
 def general(c: SimpleNamespace) -> Finding:
     """Search (25) from equal models for each q and index, and from any rows."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
 from flverify._core.errors import InputError
 from flverify._core.sources import Source
+from flverify.claims.free import Free
 from flverify.claims.verdict import Finding
+
+__all__ = ["Check", "Claim", "Free", "claim"]
 
 Check = Callable[[SimpleNamespace], Finding]
 
@@ -42,6 +45,8 @@ class Claim:
         Constants to change for the control of one reading, by the reading's name:
         where the twin is the wrong tool for a reading that passes. That reading must
         come out refuted by the same code.
+    free : sequence of Free
+        Constants whose best value may be sought.
     """
 
     id: str
@@ -53,8 +58,11 @@ class Claim:
     twin: Mapping[str, Any] = field(default_factory=dict)
     no_control: str = ""
     reading_twins: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    free: Sequence[Free] = ()
 
     def __post_init__(self) -> None:
+        for one in self.free:
+            one.require_of(self.id, self.constants)
         for changed in (self.twin, *self.reading_twins.values()):
             unknown = set(changed) - set(self.constants)
             if unknown:
@@ -120,6 +128,7 @@ def claim(
     twin: Mapping[str, Any] | None = None,
     no_control: str = "",
     reading_twins: Mapping[str, Mapping[str, Any]] | None = None,
+    free: Free | Sequence[Free] = (),
 ) -> Callable[[Check], Claim]:
     """Make the decorated check a claim.
 
@@ -146,6 +155,7 @@ def claim(
             twin or {},
             no_control,
             reading_twins or {},
+            (free,) if isinstance(free, Free) else tuple(free),
         )
 
     return wrap

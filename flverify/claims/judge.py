@@ -16,20 +16,25 @@ from flverify.claims import _cases
 from flverify.claims._cases import Case
 from flverify.claims._identities import Pair, identity
 from flverify.claims._points import inconclusive
+from flverify.claims._provers import Step, implied, one_step, vectors
 from flverify.claims._signs import nonnegative
 from flverify.claims.verdict import PASSING, Finding, Verdict, weakest
 
 __all__ = [
     "Case",
     "Pair",
+    "Step",
     "all_of",
     "identity",
+    "implied",
     "inconclusive",
     "instances",
     "nonnegative",
+    "one_step",
     "proof_or_search",
     "readings",
     "share",
+    "vectors",
     "witness",
 ]
 

@@ -1,0 +1,262 @@
+"""Where values cease to hold: a bracket, narrowed by asking about values between.
+
+That one direction is the weaker one is used to choose where to look and never taken
+for granted: both sides are asked, values about which nothing is known are kept apart,
+and a value that holds beyond one that fails is reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any, Literal
+
+from flverify._core.checks import choice
+from flverify._core.errors import DomainError, InputError
+from flverify._core.exact import Scalar, is_exact, scalar
+from flverify.certify._parameters import simplest_between
+
+PRECISION = Fraction(1, 1000)
+PROBES = 3  # values asked about between the ends before the bracket is narrowed
+
+
+class Side(Enum):
+    """On which side of the sharp value a value was seen to be."""
+
+    HOLDS = "holds"
+    OPEN = "open"
+    FAILS = "fails"
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A value, on which side it is, and what shows that."""
+
+    value: Fraction
+    side: Side
+    shown: Any
+
+
+@dataclass(frozen=True)
+class Bracket:
+    """What is known about where values cease to hold.
+
+    Parameters
+    ----------
+    tried : tuple of Tried
+        All values tried, the weakest first.
+    precision : Fraction
+        How close `best` and `beyond` are, unless values between are open.
+    """
+
+    tried: tuple[Tried, ...]
+    precision: Fraction
+
+    @property
+    def beyond(self) -> Tried | None:
+        """The weakest value that fails."""
+        return next((t for t in self.tried if t.side is Side.FAILS), None)
+
+    @property
+    def best(self) -> Tried | None:
+        """The strongest value that holds, weaker than any that fails."""
+        return next((t for t in reversed(self._before()) if t.side is Side.HOLDS), None)
+
+    @property
+    def between(self) -> tuple[Tried, ...]:
+        """Open values between the best and the one that fails."""
+        after = self._before()
+        if self.best is not None:
+            after = after[after.index(self.best) + 1 :]
+        return tuple(t for t in after if t.side is Side.OPEN)
+
+    @property
+    def strays(self) -> tuple[Tried, ...]:
+        """Values that hold although a weaker one fails."""
+        rest = self.tried[len(self._before()) :]
+        return tuple(t for t in rest if t.side is Side.HOLDS)
+
+    @property
+    def closed(self) -> bool:
+        """Whether best and beyond are known and within the precision."""
+        if self.best is None or self.beyond is None:
+            return False
+        return abs(self.best.value - self.beyond.value) <= self.precision
+
+    def _before(self) -> tuple[Tried, ...]:
+        beyond = self.beyond
+        return self.tried if beyond is None else self.tried[: self.tried.index(beyond)]
+
+
+def sharpest_step_size(
+    certified: Callable[[Fraction], bool],
+    refuted: Callable[[Fraction], object | None],
+    low: Scalar,
+    high: Scalar,
+    precision: Scalar = PRECISION,
+) -> Bracket:
+    """Find the largest step size that is certified, and one just beyond that fails.
+
+    Parameters
+    ----------
+    certified : callable
+        Whether there is a certificate at a step size.
+    refuted : callable
+        A counterexample at a step size, or None; asked where nothing is certified, and
+        at the best step size found.
+    low, high : rational
+        Where to search.
+    precision : rational
+
+    Raises
+    ------
+    DomainError
+        If the numbers are not rational, out of order, or the precision not positive.
+    InputError
+        If the best step size is both certified and refuted.
+
+    Examples
+    --------
+    Gradient descent on curvatures from 1/10 to 1 contracts below 2.
+
+    >>> def slow(step):
+    ...     return max(abs(1 - step / 10), abs(1 - step))
+    >>> found = sharpest_step_size(lambda step: slow(step) < 1,
+    ...     lambda step: slow(step) if slow(step) >= 1 else None, "1/10", 10, "1/100")
+    >>> found.beyond.value, found.beyond.shown, found.best.value > Fraction("1.98")
+    (Fraction(2, 1), Fraction(1, 1), True)
+    """
+
+    def ask(step: Fraction) -> tuple[Side, object]:
+        if certified(step):
+            return Side.HOLDS, None
+        found = refuted(step)
+        return (Side.OPEN if found is None else Side.FAILS), found
+
+    found = bracket(ask, low, high, precision, weaker="smaller")
+    if found.best and refuted(found.best.value) is not None:
+        raise InputError(
+            "a step size must not be both certified and refuted; got both at "
+            f"{found.best.value}; mend one of them."
+        )
+    return found
+
+
+def bracket(
+    ask: Callable[[Fraction], tuple[Side, Any]],
+    low: Scalar,
+    high: Scalar,
+    precision: Scalar = PRECISION,
+    *,
+    weaker: Literal["smaller", "larger"],
+    whole: bool = False,
+) -> Bracket:
+    """Narrow down between which values something ceases to hold.
+
+    Both ends and some values between are tried first. Then the gap between the best
+    value that holds and the weakest that fails is narrowed to the precision; if values
+    between stay open, so are the gaps on either side of these.
+
+    Parameters
+    ----------
+    ask : callable
+        From a value to its side and to what shows that.
+    low, high : rational
+    precision : rational
+    weaker : {"smaller", "larger"}
+        The values that are expected to hold.
+    whole : bool
+        Whether to try integers only, to the precision 1.
+
+    Raises
+    ------
+    DomainError
+        If the numbers are not rational, out of order, or the precision not positive.
+
+    Examples
+    --------
+    (a + b)^2 <= c (a^2 + b^2) holds for all a and b if c is at least 2.
+
+    >>> def ask(c):
+    ...     return (Side.HOLDS if c >= 2 else Side.FAILS), None
+    >>> found = bracket(ask, 1, 4, "1/100", weaker="larger")
+    >>> found.best.value, found.closed
+    (Fraction(2, 1), True)
+    """
+    choice(weaker, "weaker", ("smaller", "larger"))
+    ends, fine = _ends(low, high), Fraction(1) if whole else _precision(precision)
+    sign = 1 if weaker == "smaller" else -1
+    known: dict[Fraction, Tried] = {}
+
+    def judged() -> Bracket:
+        ordered = sorted(known.values(), key=lambda tried: sign * tried.value)
+        return Bracket(tuple(ordered), fine)
+
+    for value in _spread(*ends, whole):
+        known[value] = Tried(value, *ask(value))
+    while (gap := _widest_gap(judged())) is not None:
+        value = _inside(*gap, whole)
+        known[value] = Tried(value, *ask(value))
+    return judged()
+
+
+def _ends(low: Scalar, high: Scalar) -> tuple[Fraction, Fraction]:
+    ends = scalar(low, "low"), scalar(high, "high")
+    if not all(map(is_exact, ends)) or ends[0] >= ends[1]:
+        raise DomainError(
+            f"a search must have rational ends low < high; got {low} and {high}; "
+            "choose such ends."
+        )
+    return ends
+
+
+def _precision(value: Scalar) -> Fraction:
+    found = scalar(value, "precision")
+    if not is_exact(found) or found <= 0:
+        raise DomainError(
+            f"precision must be a rational above 0; got {value}; give one such as "
+            "1/1000."
+        )
+    return Fraction(found)
+
+
+def _spread(low: Fraction, high: Fraction, whole: bool) -> list[Fraction]:
+    """Return the ends and simple values spread between them."""
+    step = (high - low) / (PROBES + 1)
+    inner = (low + step * k for k in range(1, PROBES + 1))
+    near = (_near(value, step / 4, whole) for value in inner)
+    return list(dict.fromkeys([low, high, *near]))
+
+
+def _near(value: Fraction, slack: Fraction, whole: bool) -> Fraction:
+    if whole:
+        return Fraction(round(value))
+    return simplest_between(value - slack, value + slack)
+
+
+def _widest_gap(found: Bracket) -> tuple[Fraction, Fraction] | None:
+    """Return the widest gap that is still to be narrowed."""
+    best, beyond = found.best, found.beyond
+    if best is None:
+        return None
+    chain = [t.value for t in (best, *found.between, beyond) if t is not None]
+    pairs = list(pairwise(chain))
+    # among open values only the outer gaps tell more about where holding ends
+    outer = {pairs[0], pairs[-1]} if beyond else {*pairs[:1]}
+    gaps = [(abs(b - a), a, b) for a, b in pairs if (a, b) in outer]
+    wide = [gap for gap in gaps if gap[0] > found.precision]
+    if not wide:
+        return None
+    _, a, b = max(wide)
+    return min(a, b), max(a, b)
+
+
+def _inside(low: Fraction, high: Fraction, whole: bool) -> Fraction:
+    """Return a simple value in the middle half of a gap."""
+    if whole:
+        return Fraction((low + high) // 2)
+    quarter = (high - low) / 4
+    return simplest_between(low + quarter, high - quarter)

@@ -1,0 +1,211 @@
+"""The judge's part for provers: their answers become findings, never stronger.
+
+An implication over the reals is a proof in its scope; a vector inequality with its
+certificate is certified at the constants that were listed; a one-step lemma on listed
+quadratics is supported. What refutes is an exact point, confirmed a second time here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import sympy
+
+from flverify._core.errors import Refusal
+from flverify.certify import gram, quadratic_form
+from flverify.certify.implication import Answer, Implication, implies
+from flverify.claims import _cases
+from flverify.claims._points import inconclusive
+from flverify.claims.verdict import Finding, Verdict
+
+
+@dataclass(frozen=True)
+class Step:
+    """A one-step lemma on one quadratic setting.
+
+    Parameters
+    ----------
+    where : mapping
+        The instance in words and exact numbers.
+    problem, algorithm, participation
+        The rational setting.
+    lemma : Inequality
+        Written in the vocabulary of `flverify.certify.quadratic_form`.
+    zero : sequence of Vector
+        Vectors that vanish on the states meant, such as conserved ones.
+    """
+
+    where: Mapping[str, Any]
+    problem: Any
+    algorithm: Any
+    participation: Any
+    lemma: Any
+    zero: Sequence[Any] = field(default_factory=tuple)
+
+
+def implied(hypotheses: Sequence[Any], conclusion: Any, scope: str) -> Finding:
+    """Judge an implication between real inequalities.
+
+    PROVED if no real values satisfy the hypotheses and not the conclusion, REFUTED
+    with a rational point that does, whole in the integer symbols.
+
+    Parameters
+    ----------
+    hypotheses : sequence of sympy relations
+    conclusion : sympy relation
+    scope : str
+        What the symbols range over.
+    """
+    answer = implies(hypotheses, conclusion)
+    if answer.answer == Answer.PROVED:
+        return _proved(answer, scope)
+    if answer.answer == Answer.REFUTED and answer.counterexample is not None:
+        return _point(answer.counterexample, hypotheses, conclusion)
+    return inconclusive(answer.reason)
+
+
+def _proved(answer: Implication, scope: str) -> Finding:
+    evidence: dict[str, Any] = {"methods": list(answer.methods)}
+    if answer.assumed:
+        evidence["assumed of the symbols"] = list(answer.assumed)
+    if answer.certificate is not None:
+        evidence["certificate"] = str(answer.certificate)
+    reason = f"no real values violate it ({', '.join(answer.methods)})"
+    if answer.side_conditions:
+        evidence["side conditions"] = list(answer.side_conditions)
+        scope = f"{scope}; where {', '.join(answer.side_conditions)}"
+    return Finding(Verdict.PROVED, scope, reason, evidence)
+
+
+def _point(
+    point: Mapping[str, Fraction], hypotheses: Sequence[Any], conclusion: Any
+) -> Finding:
+    """Refute if sympy's own substitution agrees at the rational point."""
+    shown = {name: str(value) for name, value in point.items()}
+    kept = all(_at(h, point) is True for h in hypotheses)
+    if not kept or _at(conclusion, point) is not False:
+        return inconclusive(f"a second substitution does not confirm {shown}")
+    evidence = {"counterexample": shown, "relation": str(conclusion)}
+    reason = f"{conclusion} fails at {_listed(shown)}"
+    return Finding(Verdict.REFUTED, "counterexample", reason, evidence)
+
+
+def _at(relation: Any, point: Mapping[str, Fraction]) -> bool | None:
+    values = {
+        symbol: sympy.Rational(v.numerator, v.denominator)
+        for symbol in relation.free_symbols
+        for v in [point[symbol.name]]
+    }
+    found = sympy.sympify(relation).subs(values)
+    return bool(found) if found in (sympy.true, sympy.false) else None
+
+
+def one_step(steps: Iterable[Step], searched: str) -> Finding:
+    """Judge a one-step lemma for all states of listed quadratic settings.
+
+    SUPPORTED if each is proved by an exact sum of squares, REFUTED at the first with
+    a rational state that violates it, confirmed by running every cohort's round.
+
+    Parameters
+    ----------
+    steps : iterable of Step
+    searched : str
+        What family the settings were drawn from.
+    """
+    shown = list[str]()
+    open_ = ""
+    for step in steps:
+        answer = quadratic_form.one_step(
+            step.problem, step.algorithm, step.participation, step.lemma, step.zero
+        )
+        where = ", ".join(f"{k} = {_cases.text(v)}" for k, v in step.where.items())
+        if isinstance(answer, quadratic_form.Counterexample):
+            if answer.confirmed:
+                return _violating_state(step, answer)
+            open_ = f"a violation at {where} was not confirmed by listing cohorts"
+        elif isinstance(answer, Refusal):
+            open_ = f"undecided at {where}: {answer.reason}"
+        else:
+            shown.append(where)
+    if open_ or not shown:
+        return inconclusive(open_ or "no instance was searched")
+    count = len(set(shown))
+    evidence = {"instances": count, "searched": searched, "states": "all of them"}
+    reason = f"holds for all states of all {count} settings"
+    return Finding(Verdict.SUPPORTED, searched, reason, evidence)
+
+
+def _violating_state(step: Step, answer: quadratic_form.Counterexample) -> Finding:
+    state = {slot: _cases.text(value) for slot, value in answer.state.items()}
+    evidence = {
+        "counterexample": {k: _cases.text(v) for k, v in step.where.items()},
+        "state": state,
+        "left": str(answer.left),
+        "right": str(answer.right),
+        "relation": "<=",
+    }
+    sides = f"{_cases.short(answer.left)} <= {_cases.short(answer.right)}"
+    where = ", ".join(f"{k} = {_cases.text(v)}" for k, v in step.where.items())
+    reason = f"{sides} fails at {where} in the state {_listed(state)}"
+    return Finding(Verdict.REFUTED, "counterexample", reason, evidence)
+
+
+def vectors(lemmas: Iterable[tuple[Mapping[str, Any], Any]], scope: str) -> Finding:
+    """Judge a vector inequality at listed constants, for all functions and vectors.
+
+    CERTIFIED if each has an exact certificate that the standard-library checker
+    accepts, REFUTED at the first with explicit rational vectors and functions.
+
+    Parameters
+    ----------
+    lemmas : iterable of (where, lemma)
+        The constants in words, and a `gram.Lemma` or inequality.
+    scope : str
+        What the constants range over; all vectors, dimensions and functions of the
+        class are meant.
+    """
+    count, open_ = 0, ""
+    for where, lemma in lemmas:
+        named = ", ".join(f"{k} = {_cases.text(v)}" for k, v in where.items())
+        answer = gram.prove(lemma)
+        if isinstance(answer, gram.Counterexample):
+            return _violating_vectors(where, answer)
+        if isinstance(answer, gram.Undecided):
+            open_ = f"undecided at {named}: {answer.reason}"
+            continue
+        if gram.verify(answer.as_dict()):
+            count += 1
+        else:
+            open_ = f"the checker rejects the certificate at {named}"
+    if open_ or not count:
+        return inconclusive(open_ or "no instance was searched")
+    evidence = {"certificates": count, "constants": scope}
+    reason = f"an exact certificate at each of {count} choices of the constants"
+    return Finding(Verdict.CERTIFIED, scope, reason, evidence)
+
+
+def _violating_vectors(
+    where: Mapping[str, Any], answer: gram.Counterexample
+) -> Finding:
+    found = {
+        **{k: _cases.text(v) for k, v in where.items()},
+        **{k: _cases.text(v) for k, v in answer.vectors.items()},
+        **{k: str(v) for k, v in answer.numbers.items()},
+        **dict(answer.functions),
+    }
+    evidence = {
+        "counterexample": found,
+        "left": str(answer.left),
+        "right": str(answer.right),
+        "relation": "<=",
+    }
+    sides = f"{_cases.short(answer.left)} <= {_cases.short(answer.right)}"
+    reason = f"{sides} fails at {_listed(found)}"
+    return Finding(Verdict.REFUTED, "counterexample", reason, evidence)
+
+
+def _listed(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in values.items())

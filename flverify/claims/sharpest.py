@@ -1,0 +1,189 @@
+"""The best value of a claim's free constant, with what shows it and what stops there.
+
+Every verdict is that of the claim's own check at that very value. A claim that is
+refuted as printed becomes the corrected one, with the proof at the best value and a
+counterexample just beyond it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from flverify._core.errors import InputError, RefusedError
+from flverify._core.exact import Scalar
+from flverify.certify.brackets import (
+    PRECISION,
+    Bracket,
+    Side,
+    Tried,
+    bracket,
+    sharpest_step_size,
+)
+from flverify.claims import judge
+from flverify.claims.claim import Claim
+from flverify.claims.free import Free
+from flverify.claims.verdict import Finding, Verdict
+
+__all__ = [
+    "PRECISION",
+    "Bracket",
+    "Sharpest",
+    "Side",
+    "Tried",
+    "sharpest",
+    "sharpest_step_size",
+]
+
+
+@dataclass(frozen=True)
+class Sharpest:
+    """The best value of one free constant of a claim.
+
+    Parameters
+    ----------
+    claim : Claim
+    free : Free
+    bracket : Bracket
+        Its values show findings.
+    """
+
+    claim: Claim
+    free: Free
+    bracket: Bracket
+
+    @property
+    def printed(self) -> Fraction | None:
+        """The value in print, if the print has that constant."""
+        return self.free.value(self.claim.constants)
+
+    @property
+    def finding(self) -> Finding | None:
+        """What was shown at the best value: the proof, certificate or search."""
+        return self.bracket.best.shown if self.bracket.best else None
+
+    @property
+    def counterexample(self) -> Finding | None:
+        """The refutation just beyond the best value, where there is one."""
+        return self.bracket.beyond.shown if self.bracket.beyond else None
+
+    def remarks(self) -> list[str]:
+        """Say what the bracket leaves open, and what it contradicts."""
+        notes, found = [], self.bracket
+        if found.best is None:
+            notes.append("no value that passes was found in the range searched")
+        elif found.best.shown.verdict == Verdict.SUPPORTED:
+            notes.append(
+                f"{found.best.value} is shown on the instances searched only; over the "
+                "whole claim the sharp value may be weaker"
+            )
+        if found.best and found.beyond is None and not found.between:
+            notes.append(f"passes to the end of the range, {found.best.value}")
+        if self._printed_fails():
+            notes.append(f"the printed value {self.printed} is refuted, or stronger")
+        if found.between:
+            values = [t.value for t in found.between]
+            notes.append(
+                f"undecided between: {len(values)} values from {min(values)} to "
+                f"{max(values)}, none refuted and none passing"
+            )
+        for stray in found.strays:
+            proved = stray.shown.verdict in (Verdict.PROVED, Verdict.CERTIFIED)
+            why = "one of the two is wrong" if proved else "its instances miss that"
+            notes.append(
+                f"not monotone: {stray.value} is {stray.shown.verdict} although the "
+                f"weaker {found.beyond and found.beyond.value} is refuted; {why}"
+            )
+        return notes
+
+    def _printed_fails(self) -> bool:
+        beyond = self.bracket.beyond
+        if self.printed is None or beyond is None:
+            return False
+        if self.free.weaker == "smaller":
+            return self.printed >= beyond.value
+        return self.printed <= beyond.value
+
+    def statement(self) -> str:
+        """Return the claim's proposition with the best value put in."""
+        if self.bracket.best is None:
+            return ""
+        changed = self.free.changed(self.claim.constants, self.bracket.best.value)
+        put = "; ".join(f"{name} = {value}" for name, value in _plain(changed).items())
+        reading = f", read as {self.free.reading!r}" if self.free.reading else ""
+        return f"{self.claim.proposition} With {put}{reading}."
+
+
+def sharpest(claim: Claim, free: Free, precision: Scalar = PRECISION) -> Sharpest:
+    """Find the best value of a free constant for which a claim still passes.
+
+    Parameters
+    ----------
+    claim : Claim
+    free : Free
+        The constant, its range and which way it weakens the claim.
+    precision : rational
+        Width of the bracket.
+
+    Raises
+    ------
+    InputError
+        If the claim has no such constant or reading.
+
+    Examples
+    --------
+    >>> from flverify._core.sources import Source
+    >>> from flverify.claims.claim import claim
+    >>> import sympy
+    >>> a, b = sympy.symbols("a b", positive=True)
+    >>> @claim("demo.square", source=Source("flverify", "example"), statement="",
+    ...     proposition="(a + b)^2 <= c (a^2 + b^2).", constants={"c": 3},
+    ...     twin={"c": 1})
+    ... def square(k):
+    ...     gap = (sympy.Rational(k.c) - 2) * (a**2 + b**2)  # (a - b)^2 is left out
+    ...     return judge.nonnegative([("gap", gap)], "all a, b > 0")
+    >>> found = sharpest(square, Free("c", 1, 4, weaker="larger"), "1/10")
+    >>> found.bracket.best.value, found.finding.verdict, found.counterexample.verdict
+    (Fraction(2, 1), <Verdict.PROVED: 'PROVED'>, <Verdict.REFUTED: 'REFUTED'>)
+    """
+    free.require_of(claim.id, claim.constants)
+
+    def ask(value: Fraction) -> tuple[Side, Finding]:
+        finding = _judged(claim, free, value)
+        if finding.passes():
+            return Side.HOLDS, finding
+        refuted = finding.verdict == Verdict.REFUTED
+        return (Side.FAILS if refuted else Side.OPEN), finding
+
+    found = bracket(
+        ask, free.low, free.high, precision, weaker=free.weaker, whole=free.whole
+    )
+    return Sharpest(claim, free, found)
+
+
+def _judged(claim: Claim, free: Free, value: Fraction) -> Finding:
+    try:
+        finding = claim.check(**free.changed(claim.constants, value))
+    except RefusedError as refused:
+        return judge.inconclusive(str(refused))
+    if not free.reading:
+        return finding
+    if free.reading not in finding.readings:
+        raise InputError(
+            f"what is free must be judged in a reading that {claim.id} has; got "
+            f"{free.reading!r}; choose among {list(finding.readings)}."
+        )
+    return finding.readings[free.reading]
+
+
+def _plain(changed: Mapping[str, Any]) -> dict[str, str]:
+    """Text of constants, those inside a mapping listed."""
+    out: dict[str, str] = {}
+    for name, value in changed.items():
+        if isinstance(value, Mapping):
+            out |= {f"{name}[{key}]": str(inner) for key, inner in value.items()}
+        else:
+            out[name] = str(value)
+    return out

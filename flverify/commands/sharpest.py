@@ -1,0 +1,96 @@
+"""`flverify sharpest`: the best value of a claim's free constants."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+import click
+
+from flverify._core.errors import InputError, UnknownNameError
+from flverify.claims.claim import Claim
+from flverify.claims.free import Free
+from flverify.claims.sharpest import Sharpest, sharpest
+from flverify.commands._claims import Group, faults_of, groups
+from flverify.commands._numbers import one_number
+from flverify.report import console
+from flverify.report.envelope import envelope
+from flverify.report.sharpest import record, show
+
+
+@click.command(name="sharpest")
+@click.argument("claim_id", metavar="ID")
+@click.option("--file", "path", metavar="FILE.py", help="A file of your own claims.")
+@click.option(
+    "--constant",
+    metavar="NAME",
+    help="One of the free constants; all of them if none is named.",
+)
+@click.option(
+    "--precision",
+    default="1/1000",
+    show_default=True,
+    metavar="NUMBER",
+    help="Width of the bracket around the sharp value.",
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object instead.")
+@click.pass_context
+def command(
+    ctx: click.Context,
+    claim_id: str,
+    path: str | None,
+    constant: str | None,
+    precision: str,
+    as_json: bool,
+) -> None:
+    """Find the best value of a constant for which a claim still passes.
+
+    The claim's own check is run at other values of each constant that the claim
+    declares free, until the best value that passes and the first that is refuted are
+    as close as the precision. Both are printed with what shows them: the proof,
+    certificate or search, and the counterexample. The exit code is 1 if no value
+    passes.
+    """
+    group, claim = _find(claim_id, path)
+    width = one_number("--precision", precision)
+    chosen = _chosen(claim, constant)
+    found: list[Sharpest] = []
+    with console.progress("sharpest", len(chosen)) as begin:
+        for free in chosen:
+            begin(free.name)
+            with faults_of(group, f"the check of {claim.id}"):
+                found.append(sharpest(claim, free, width))
+    if as_json:
+        results = [record(one) for one in found]
+        click.echo(envelope("sharpest", id=claim.id, results=results))
+    else:
+        show(found)
+    ctx.exit(0 if all(one.bracket.best for one in found) else 1)
+
+
+def _chosen(claim: Claim, constant: str | None) -> Sequence[Free]:
+    """Return the free constants asked for."""
+    if not claim.free:
+        raise InputError(
+            f"a claim must declare what is free; {claim.id} has nothing of that kind; "
+            "give its decorator `free=Free(...)`."
+        )
+    named = {one.name: one for one in claim.free}
+    chosen = [one for one in claim.free if constant in (None, one.name, one.constant)]
+    if not chosen:
+        raise UnknownNameError(
+            f"--constant must name what is free in {claim.id}; got {constant!r}; "
+            f"choose among {', '.join(named)}."
+        )
+    return chosen
+
+
+def _find(claim_id: str, path: str | None) -> tuple[Group, Claim]:
+    """Find a claim by its whole id."""
+    for group in groups([path] if path else []):
+        if claim_id in group.claims:
+            return group, group.claims[claim_id]
+    near = [key for key in group.claims if key.startswith(claim_id)][:3]
+    near = near or get_close_matches(claim_id, group.claims, n=3, cutoff=0.3)
+    hint = f"did you mean {', '.join(near)}" if near else "see `flverify list`"
+    raise UnknownNameError(f"an id must be that of a claim; got {claim_id!r}; {hint}.")

@@ -1,0 +1,96 @@
+"""The best values of free constants, on the screen and as JSON-able records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from flverify.certify.brackets import Tried
+from flverify.claims.sharpest import Sharpest
+from flverify.claims.verdict import Finding
+from flverify.report import console
+from flverify.report.claims import flat
+from flverify.report.numbers import shown
+
+
+def show(found: Sequence[Sharpest]) -> None:
+    """Print what was found about each free constant of a claim."""
+    for place, one in enumerate(found):
+        if place:
+            console.line()
+        console.fields([*_fields(one)])
+
+
+def record(found: Sharpest) -> dict[str, Any]:
+    """JSON-able record of one free constant."""
+    free, bracket = found.free, found.bracket
+    return {
+        "constant": free.constant,
+        "key": free.key or None,
+        "weaker": free.weaker,
+        "low": free.low,
+        "high": free.high,
+        "given": dict(free.given),
+        "reading": free.reading or None,
+        "precision": bracket.precision,
+        "printed": found.printed,
+        "best": _tried(bracket.best),
+        "beyond": _tried(bracket.beyond),
+        "within_precision": bracket.closed,
+        "remarks": found.remarks(),
+        "statement": found.statement() or None,
+        "tried": [
+            {"value": one.value, "verdict": str(one.shown.verdict)}
+            for one in bracket.tried
+        ],
+    }
+
+
+def _tried(one: Tried | None) -> dict[str, Any] | None:
+    if one is None:
+        return None
+    finding: Finding = one.shown
+    return {
+        "value": one.value,
+        "verdict": str(finding.verdict),
+        "scope": finding.scope,
+        "reason": finding.reason,
+        "evidence": dict(finding.evidence),
+    }
+
+
+def _fields(found: Sharpest) -> Iterator[tuple[str, str]]:
+    free, bracket = found.free, found.bracket
+    yield "claim", found.claim.id
+    yield "proposition", found.claim.proposition
+    yield "source", found.claim.source.citation()
+    yield "free", f"{free.name} in [{free.low}, {free.high}], {free.weaker} is weaker"
+    if free.reading:
+        yield "reading", free.reading
+    yield from flat("given", free.given)
+    if found.printed is not None:
+        yield "printed", shown(found.printed)
+    best = "none" if bracket.best is None else _with_decimal(bracket.best)
+    yield "sharpest", best
+    yield from _finding("at that value", bracket.best)
+    if bracket.beyond is not None:
+        yield "refuted from", _with_decimal(bracket.beyond)
+        yield from _finding("just beyond", bracket.beyond)
+    if found.statement():
+        yield "statement", found.statement()
+    yield from (("remark", note) for note in found.remarks())
+    yield "tried", ", ".join(f"{t.value} {t.shown.verdict}" for t in bracket.tried)
+
+
+def _with_decimal(one: Tried) -> str:
+    """Text of a value, with decimals unless it is an integer."""
+    if one.value.denominator == 1:
+        return str(one.value)
+    return f"{one.value} (about {float(one.value):.6g})"
+
+
+def _finding(label: str, one: Tried | None) -> Iterator[tuple[str, str]]:
+    if one is None:
+        return
+    finding: Finding = one.shown
+    yield label, f"{finding.verdict} ({finding.scope}): {finding.reason}"

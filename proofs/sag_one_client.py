@@ -1,0 +1,323 @@
+"""FOCUS with one local step, SAG among it: rates for steps that ignore rare clients.
+
+A Lyapunov function with closed numbers shrinks in every round, for every number of
+clients: V of flverify/claims/one_step.py, with gamma = eta N and p the probability that
+a client takes part. With one uniform client per round FOCUS is SAG, whose published
+rate (schmidt2017) is 1 - min{mu/(16 L), 1/(8 N)} at gamma = 1/(16 L). Here it is
+1 - min{mu/(4 L), 1/(5 N)} at gamma = 1/(4 L) if every f_i is mu-strongly convex; under
+that paper's assumption, that F is, 1 - min{mu/(16 L), 1/(5 N)} at gamma = 1/(8 L).
+
+The certificates were found from the numbers of a semidefinite programme and are proved
+in closed form: E V' is a sum of terms, each a weight times a quantity that cannot be
+negative, and no weight has a negative coefficient once its bounds are substituted.
+
+Conventions: tau = 1; Algorithm 1 with line 2 read as stored gradients and tracker 0; an
+empty round executes line 13; rounds are independent and alike, and every client takes
+part with the same probability p; omega is any number with Cov(I) <= omega p^2 N Id.
+From V >= |x - x*|^2/3 a rate for V is one for E|x_r - x*|^2. In the start V_0 is
+|x_0 - x*|^2 + 3 gamma F(x_0)/p + (18/5) omega (1/p + 1/4) gamma^2 mean|grad f_i(x*)|^2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from functools import partial
+from itertools import combinations
+from types import SimpleNamespace
+from typing import Any
+
+import sympy
+
+from flverify._core.errors import Refusal, RefusedError
+from flverify._core.sources import Source
+from flverify.algorithms import Focus
+from flverify.claims import judge, one_step
+from flverify.claims.claim import claim
+from flverify.claims.one_step import Setting
+from flverify.claims.verdict import Finding
+from flverify.engines.moments import moments
+from flverify.participation import Bernoulli, UniformCohort
+from flverify.participation._law import Participation
+from flverify.problems import Quadratics
+from flverify.reference import focus
+
+ABOVE = sympy.symbols("u v z", nonnegative=True)
+ALWAYS = "every N, p, omega, gamma, mu, L and dimension in the statement"
+
+
+@claim(
+    "flverify.sag.rate",
+    source=Source("flverify", "proofs/sag_one_client.py"),
+    statement=r"m\text{ uniform clients of }N,\ \tau=1,\ f_i\ \mu\text{-strongly "
+    r"convex},\ \gamma=\eta N\le\tfrac1{4L}:\quad\mathbb{E}V_{r+1}\le\bigl(1-\min\{"
+    r"\gamma\mu,\tfrac{m}{5N}\}\bigr)V_r,\quad\omega=\min\{1,\tfrac{N}{2m}\}",
+    proposition="If all f_i are L-smooth and mu-strongly convex and m of N clients are "
+    "drawn uniformly, then for eta N <= 1/(4 L) a round of FOCUS with tau = 1 (SAG for "
+    "m = 1) multiplies E V by at most 1 - min{gamma mu, m/(5 N)}, and V >= "
+    "|x - x*|^2/3.",
+    constants={"step": "1/4", "strong": 1, "memory": "1/5"},
+    twin={"strong": 3},
+)
+def uniform_cohorts(c: SimpleNamespace) -> Finding:
+    """Prove it for N >= 2 m and for N < 2 m; look at exact rates."""
+    k, v, _ = ABOVE
+    step = sympy.Rational(c.step)
+    noises = {2 + k: sympy.Integer(1), (1 + 2 * k) / (1 + k): (1 + 2 * k) / (2 + 2 * k)}
+    settings = [
+        Setting(step, n, noise, True, _modulus(c, step, n, v), "each", c.strong)
+        for n, noise in noises.items()
+    ]
+    parts = {**proof(settings), "law": judge.all_of(uniform_noise())}
+    laws = [UniformCohort(n, m) for n, m in ((1, 1), (2, 1), (3, 1), (3, 2))]
+    search = judge.instances(rates(c, laws, "each"), "<=", SEARCHED)
+    return judge.proof_or_search(judge.all_of(parts), search)
+
+
+@claim(
+    "flverify.sag.independent",
+    source=Source("flverify", "proofs/sag_one_client.py"),
+    statement=r"\mathrm{Cov}(I)\preceq\tfrac12p^2N\,\mathrm{Id},\ \tau=1,\ f_i\ "
+    r"\mu\text{-strongly convex},\ \gamma=\eta N\le\tfrac1{4L}:\quad\mathbb{E}V_{r+1}"
+    r"\le\bigl(1-\min\{\gamma\mu,\tfrac p5\}\bigr)V_r,\quad\omega=\tfrac12",
+    proposition="If all f_i are L-smooth and mu-strongly convex, all p_i = p and "
+    "Cov(I) <= p^2 N/2 Id (independent clients with p N >= 2 (1 - p)), then for "
+    "eta N <= 1/(4 L) a round of FOCUS with tau = 1 multiplies E V by at most "
+    "1 - min{gamma mu, p/5}.",
+    constants={"step": "1/4", "strong": 1, "memory": "1/5"},
+    twin={"strong": 3},
+)
+def little_noise(c: SimpleNamespace) -> Finding:
+    """Prove it for every n = 1/p >= 1; look at exact rates."""
+    k, v, _ = ABOVE
+    step, noise = sympy.Rational(c.step), sympy.Rational(1, 2)
+    modulus = _modulus(c, step, 1 + k, v)
+    setting = Setting(step, 1 + k, noise, False, modulus, "each", c.strong)
+    laws = [UniformCohort(1, 1), Bernoulli(["3/4"]), Bernoulli(["1/2"] * 2)]
+    search = judge.instances(rates(c, laws, "each"), "<=", SEARCHED)
+    return judge.proof_or_search(judge.all_of(proof([setting])), search)
+
+
+@claim(
+    "flverify.sag.any_law",
+    source=Source("flverify", "proofs/sag_one_client.py"),
+    statement=r"\mathrm{Cov}(I)\preceq\omega p^2N\,\mathrm{Id},\ \omega\ge1,\ \tau=1,\ "
+    r"f_i\text{ convex},\ F\ \mu\text{-strongly convex},\ \gamma=\eta N\le\tfrac1{8"
+    r"\omega L}:\quad\mathbb{E}V_{r+1}\le\bigl(1-\min\{\tfrac{\gamma\mu}2,\tfrac p5\}"
+    r"\bigr)V_r",
+    proposition="If all f_i are convex and L-smooth, F is mu-strongly convex, all "
+    "p_i = p and Cov(I) <= omega p^2 N Id with omega >= 1 (omega = 1 for SAG), then "
+    "for eta N <= 1/(8 omega L) a round of FOCUS with tau = 1 multiplies E V by at "
+    "most 1 - min{gamma mu/2, p/5}.",
+    constants={"step": "1/8", "strong": "1/2", "memory": "1/5"},
+    twin={"strong": 3},
+)
+def any_law(c: SimpleNamespace) -> Finding:
+    """Prove it for every n = 1/p >= 1 and omega >= 1; look at exact rates."""
+    k, v, z = ABOVE
+    step, noise = sympy.Rational(c.step) / (1 + z), 1 + z
+    strong, modulus = sympy.Rational(c.strong), _modulus(c, step, 1 + k, v)
+    setting = Setting(step, 1 + k, noise, False, modulus, "mean", strong)
+    laws = [UniformCohort(1, 1), UniformCohort(2, 1), Bernoulli(["1/4"] * 2)]
+    search = judge.instances(rates(c, laws, "mean"), "<=", SEARCHED)
+    return judge.proof_or_search(judge.all_of(proof([setting])), search)
+
+
+@claim(
+    "flverify.sag.convex",
+    source=Source("flverify", "proofs/sag_one_client.py"),
+    statement=r"\mathrm{Cov}(I)\preceq\omega p^2N\,\mathrm{Id},\ \omega\ge1,\ \tau=1,\ "
+    r"f_i\text{ convex},\ \gamma=\eta N\le\tfrac1{8\omega L}:\quad\mathbb{E}V_{r+1}\le "
+    r"V_r-2\gamma(F(x_r)-F^*),\quad\tfrac1R\textstyle\sum_{r<R}\mathbb{E}F(x_r)-F^*\le"
+    r"\tfrac{V_0}{2\gamma R}",
+    proposition="If all f_i are convex and L-smooth, all p_i = p and Cov(I) <= omega "
+    "p^2 N Id with omega >= 1, then for eta N <= 1/(8 omega L) a round of FOCUS with "
+    "tau = 1 lowers E V by at least 2 gamma (F(x) - F*).",
+    constants={"step": "1/8", "gain": 2},
+    twin={"gain": 6},
+)
+def convex(c: SimpleNamespace) -> Finding:
+    """Prove it for every n = 1/p >= 1 and omega >= 1; look at single rounds."""
+    k, _, z = ABOVE
+    step, zero = sympy.Rational(c.step) / (1 + z), sympy.Integer(0)
+    setting = Setting(step, 1 + k, 1 + z, False, zero, "mean", zero, c.gain)
+    search = judge.instances(single_rounds(c), "<=", "quadratics, one round, N <= 3")
+    return judge.proof_or_search(judge.all_of(proof([setting])), search)
+
+
+SEARCHED = "quadratics, exact mean-square rates, N <= 3"
+
+
+def _modulus(c: SimpleNamespace, step: Any, n: Any, above: Any) -> Any:
+    """Return m = mu/L, lowered until gamma mu is what the rate needs of it."""
+    strong = sympy.Rational(c.strong)
+    return sympy.Rational(c.memory) / (strong * step * n * (1 + above))
+
+
+# -- the proof --------------------------------------------------------------------
+
+
+def proof(settings: Sequence[Setting]) -> dict[str, Finding]:
+    """Judge the round, the sum of the terms, their signs, and V >= |x|^2/3."""
+    identities, weights = [], []
+    for s in settings:
+        found = one_step.terms(s)
+        total = sum(weight * quantity for _, weight, quantity in found)
+        identities.append((f"decrease, n = {s.rarity}", one_step.decrease(s), total))
+        weights += [(f"{label}, n = {s.rarity}", weight) for label, weight, _ in found]
+        left, squares = one_step.distance(s.rarity, s.step)
+        total = sum(weight * quantity for _, weight, quantity in squares)
+        identities.append((f"distance, n = {s.rarity}", left, total))
+        weights += [(f"distance: {label}", weight) for label, weight, _ in squares]
+    formal = "N <= 3, every cohort and state; its lines do not depend on N"
+    return {
+        "round": judge.identity(rounds(), formal),
+        "inequalities": judge.identity(one_step.used_inequalities(), "0 < mu < L"),
+        "sum": judge.identity(identities, ALWAYS),
+        "signs": judge.nonnegative(weights, ALWAYS),
+    }
+
+
+def rounds() -> Iterator[judge.Pair]:
+    """Compare the box with a' = a + (1/N) sum_S (c_i - h_i), x' = x - gamma a'."""
+    step, x = sympy.symbols("gamma X")
+    for n in (1, 2, 3):
+        c, h = sympy.symbols(f"c1:{n + 1}"), sympy.symbols(f"h1:{n + 1}")
+        state = {"model": [x], "tracker": [sum(h)], "stored": [[v] for v in h]}
+        for cohort in (s for m in range(n + 1) for s in combinations(range(n), m)):
+            gradient = partial(_formal, c)
+            after = focus.play(state, gradient, n, set(cohort), step_size=step / n)
+            mean = (sum(h) + sum(c[i] - h[i] for i in cohort)) / n
+            squares = sum(v**2 for v in h) + sum(c[i] ** 2 - h[i] ** 2 for i in cohort)
+            kept = sum(v[0] ** 2 for v in after["stored"])
+            where = f"N = {n}, S = {[i + 1 for i in cohort]}"
+            yield f"{where}: tracker", after["tracker"][0] / n, mean
+            yield f"{where}: model", after["model"][0], x - step * mean
+            yield f"{where}: mean of squares", kept / n, squares / n
+
+
+def _formal(c: Sequence[Any], i: int, _: Any) -> list[Any]:
+    return [c[i]]
+
+
+def uniform_noise() -> dict[str, Finding]:
+    """Judge the noise of m uniform clients: only deviations, omega <= min{1, n/2}.
+
+    P(i in S) and P(i, j in S) count the cohorts; S1, S2 are sums over all clients of
+    c_i - h_i and of its square.
+    """
+    n, m = sympy.symbols("N m", integer=True, positive=True)
+    one, two = sympy.symbols("S1 S2")
+    total = sympy.binomial(n, m)
+    alone = sympy.combsimp(sympy.binomial(n - 1, m - 1) / total)
+    both = sympy.combsimp(sympy.binomial(n - 2, m - 2) / total)
+    square = alone * two + both * (one**2 - two)
+    noise = (n / m / n) ** 2 * (square - (alone * one) ** 2)
+    omega = (n - m) / (m * (n - 1))
+    spread = two / n - (one / n) ** 2
+    k, v, _ = ABOVE
+    rare = omega.subs(n, m + k).subs(m, 1 + v)
+    frequent = (1 + 2 * k) / (1 + k)  # N/m < 2, with N = 2 + v
+    return {
+        "omega": judge.identity([("noise", noise, omega * spread)], "every m, N >= 2"),
+        "bounds": judge.nonnegative(
+            [("1 - omega", 1 - rare), ("n/2", frequent / 2 - (frequent - 1) / (1 + v))],
+            "every m and N >= 2; one client has no noise",
+        ),
+    }
+
+
+# -- searches beside the proof ----------------------------------------------------
+
+CURVATURES = ((1, 1, 1), (1, 4, 2), (1, 40, 1))
+
+
+def rates(
+    c: SimpleNamespace, laws: Sequence[Participation], convex: str
+) -> Iterator[judge.Case]:
+    """Exact mean-square rates on scalar quadratics against the claimed rate."""
+    for law in laws:
+        n, p = law.n_clients, Fraction(law.inclusion()[0])
+        for h, share in ((h[:n], s) for h in CURVATURES for s in ("1", "1/6")):
+            step = Fraction(c.step) * Fraction(share) / max(h) / _noise(law)
+            mu = Fraction(sum(h), n) if convex == "mean" else Fraction(min(h))
+            rate = 1 - min(Fraction(c.strong) * step * mu, Fraction(c.memory) * p)
+            problem = Quadratics([[[v]] for v in h], [[0]] * n)
+            found = moments(problem, Focus(step / n), law)
+            if isinstance(found, Refusal):
+                raise RefusedError(str(found))
+            where = {"h": h, "law": law.spec, "gamma": step, "tau": 1}
+            descent = (1 - step * h[0]) ** 2, rate  # one client, always there
+            sure = n == 1 and p == 1
+            yield judge.Case(
+                where,
+                found.mean_square_rate_interval,
+                rate,
+                partial(tuple, descent) if sure else None,
+            )
+
+
+def _noise(law: Participation) -> Fraction:
+    """Return max(1, omega) for independent clients, and 1 for uniform cohorts."""
+    p = Fraction(law.inclusion()[0])
+    if isinstance(law, Bernoulli):
+        return max(Fraction(1), (1 - p) / (p * law.n_clients))
+    return Fraction(1)
+
+
+def single_rounds(c: SimpleNamespace) -> Iterator[judge.Case]:
+    """E V' + gain gamma F against V, one uniform client, from rational states."""
+    for n, h in ((n, h[:n]) for n in (1, 2, 3) for h in CURVATURES):
+        step = Fraction(c.step) / max(h)
+        for x, stored in ((3, h), (1, (0,) * n), (2, (5, -3, 1)[:n])):
+            where = {"N": n, "h": h, "gamma": step, "x": x, "stored": stored}
+            value = c.gain * step * Fraction(sum(h), 2 * n) * x**2
+            listed = [after_round(n, h, step, x, stored, i) for i in range(n)]
+            mean = sum(listed, Fraction(0)) / n
+            before = potential(n, h, step, x, stored)
+            again = partial(_by_moments, n, h, step, x, stored, value)
+            yield judge.Case(where, mean + value, before, again)
+
+
+def potential(
+    n: int, h: Sequence[int], step: Fraction, x: Any, stored: Sequence[Any]
+) -> Fraction:
+    """V for f_i = h_i x^2/2, omega = 1 and p = 1/N."""
+    a = Fraction(sum(stored)) / n
+    values = 3 * n * step * Fraction(sum(h), 2 * n) * x**2
+    squares = Fraction(18, 5) * (n + Fraction(1, 4)) * step**2
+    moved = (x - (n - 1) * step * a) ** 2 + (n * step * a) ** 2 / 2
+    return moved + values + squares * sum(Fraction(v) ** 2 for v in stored) / n
+
+
+def after_round(
+    n: int, h: Sequence[int], step: Fraction, x: Any, stored: Sequence[Any], i: int
+) -> Fraction:
+    """V after a round of the box with client i."""
+    state = {"model": [x], "tracker": [sum(stored)], "stored": [[v] for v in stored]}
+    after = focus.play(
+        state, lambda j, at: [h[j] * at[0]], n, {i}, step_size=step / n
+    )
+    return potential(n, h, step, after["model"][0], [v[0] for v in after["stored"]])
+
+
+def _by_moments(
+    n: int, h: Sequence[int], step: Fraction, x: Any, stored: Sequence[Any], value: Any
+) -> tuple[Fraction, Fraction]:
+    """Both sides again: V' from E a', E a'^2 and E mean |h_i'|^2."""
+    moves = [Fraction(v * x - s, n) for v, s in zip(h, stored, strict=True)]
+    a = Fraction(sum(stored), n)
+    first = a + sum(moves) / n
+    second = a**2 + 2 * a * sum(moves) / n + sum(v**2 for v in moves) / n
+    old = Fraction(sum(v**2 for v in stored), n)
+    new = old + (Fraction(sum(v**2 for v in h) * x**2, n) - old) / n
+    curved = 1 + Fraction(3 * sum(h), 2) * step  # |x|^2 and 3 N gamma F
+    expected = (
+        x**2 - 2 * n * step * x * first + (n * step) ** 2 * second
+        + (curved - 1) * (x**2 - 2 * step * x * first + step**2 * second)
+        + (n * step) ** 2 * second / 2
+    )
+    weight = Fraction(18, 5) * (n + Fraction(1, 4)) * step**2
+    before = x**2 - 2 * (n - 1) * step * x * a + ((n - 1) * step * a) ** 2
+    before += (n * step * a) ** 2 / 2 + (curved - 1) * x**2 + weight * old
+    return expected + weight * new + value, before

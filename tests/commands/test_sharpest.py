@@ -1,0 +1,148 @@
+"""`flverify sharpest`."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+CLAIMS = """
+from fractions import Fraction
+
+from flverify._core.sources import Source
+from flverify.claims import judge
+from flverify.claims.claim import Free, claim
+
+HERE = Source("flverify", "example")
+DOWN = Free("c", 0, 4, weaker="smaller")
+
+
+@claim("demo.sharp", source=HERE, statement="c<=1", constants={"c": "2", "d": 6},
+       proposition="c is at most 4/3 and d at least 5.", twin={"c": "1"},
+       free=(DOWN, Free("d", 1, 9, weaker="larger", whole=True, given={"c": "1"})))
+def sharp(k):
+    def case(name, one, other):
+        again = lambda: (one, other)
+        return judge.instances([judge.Case({name: one}, one, other, again)], "<=", "it")
+
+    return judge.all_of({"c": case("c", Fraction(k.c), Fraction(4, 3)),
+                         "d": case("d", 5, k.d)})
+
+
+@claim("demo.never", source=HERE, statement="", proposition="p", constants={"c": 1},
+       twin={"c": 2}, free=DOWN)
+def never(k):
+    return judge.inconclusive("nobody knows")
+
+
+@claim("demo.half", source=HERE, statement="", proposition="p", twin={"c": 3},
+       constants={"c": 1, "d": 1}, free=(DOWN, Free("d", 2, 3, weaker="larger")))
+def half(k):
+    return judge.identity([("c", int(k.c > 1), 0), ("d", k.d, 1)], "numbers")
+
+
+@claim("demo.fixed", source=HERE, statement="", proposition="p", constants={"c": 1},
+       twin={"c": 2})
+def fixed(k):
+    return judge.identity([("c", k.c, 1)], "a number")
+
+
+@claim("demo.broken", source=HERE, statement="", proposition="p", constants={"c": 1},
+       twin={"c": 2}, free=DOWN)
+def broken(k):
+    return judge.identity([("c", k.nothing, 1)], "a number")
+"""
+
+
+@pytest.fixture
+def mine(write):
+    """A user's file with a claim of two free constants, and some that fail."""
+    return write("mine.py", CLAIMS)
+
+
+def words(ran):
+    return " ".join(ran.stdout.split())
+
+
+def test_the_best_value_with_its_proof_and_a_counterexample(run, mine):
+    ran = run("sharpest", "demo.sharp", "--file", mine, "--constant", "c")
+    assert ran.code == 0
+    for part in (
+        "claim demo.sharp",
+        "free c in [0, 4], smaller is weaker",
+        "printed 2",
+        "sharpest 4/3 (about 1.33333)",
+        "at that value SUPPORTED (it): c: holds at all 1 instances",
+        "refuted from",
+        "just beyond REFUTED (counterexample): c: ",
+        "statement c is at most 4/3 and d at least 5. With c = 4/3.",
+        "remark the printed value 2 is refuted, or stronger",
+    ):
+        assert part in words(ran)
+
+
+def test_as_json_every_free_constant_in_exact_text(run, mine):
+    ran = run("sharpest", "demo.sharp", "--file", mine, "--json", "--precision", "1e-2")
+    assert ran.code == 0
+    assert (ran.json["format"], ran.json["id"]) == ("flverify/sharpest", "demo.sharp")
+    first, second = ran.json["results"]
+    assert (first["constant"], first["printed"]) == ("c", "2")
+    assert (first["best"]["value"], first["best"]["verdict"]) == ("4/3", "SUPPORTED")
+    assert first["within_precision"] is True
+    gap = Fraction(first["beyond"]["value"]) - Fraction(4, 3)
+    assert 0 < gap <= Fraction(first["precision"]) == Fraction(1, 100)
+    shown = first["beyond"]["evidence"]
+    assert Fraction(shown["left"]) > Fraction(shown["right"])
+    assert {"value": "4", "verdict": "REFUTED"} in first["tried"]
+    assert second["given"] == {"c": "1"}
+    assert (second["best"]["value"], second["beyond"]["value"]) == ("5", "4")
+
+
+def test_the_output_repeats(run, mine):
+    outputs = {run("sharpest", "demo.sharp", "--file", mine).stdout for _ in range(2)}
+    assert len(outputs) == 1
+
+
+def test_code_1_if_no_value_passes(run, mine):
+    ran = run("sharpest", "demo.never", "--file", mine)
+    assert ran.code == 1
+    assert "sharpest none" in words(ran)
+    assert "no value that passes was found" in words(ran)
+    assert (
+        run("sharpest", "demo.never", "--file", mine, "--json").json["results"][0][
+            "best"
+        ]
+        is None
+    )
+
+
+def test_code_1_if_only_one_of_two_constants_has_a_value_that_passes(run, mine):
+    ran = run("sharpest", "demo.half", "--file", mine, "--json")
+    assert ran.code == 1
+    first, second = ran.json["results"]
+    assert (first["best"]["value"], second["best"]) == ("1", None)
+
+
+def test_a_claim_of_the_paper(run):
+    ran = run("sharpest", "focus.cor2", "--precision", "1/4")
+    assert ran.code == 0
+    assert "printed 16" in words(ran)
+    assert "refuted from" in words(ran)
+
+
+def test_bad_input(fails, mine, tmp_path):
+    file = ("--file", mine)
+    assert "did you mean demo.sharp" in fails("sharpest", "demo.shrap", *file)
+    assert "must declare what is free" in fails("sharpest", "demo.fixed", *file)
+    wrong = fails("sharpest", "demo.sharp", *file, "--constant", "e")
+    assert "choose among c, d" in wrong
+    for text in ("0", "-1/2"):
+        said = fails("sharpest", "demo.sharp", *file, "--precision", text)
+        assert "precision must be a rational above 0" in said
+    assert "--precision: a number" in fails(
+        "sharpest", "demo.sharp", *file, "--precision", "fine"
+    )
+    assert "AttributeError" in fails("sharpest", "demo.broken", *file)
+    assert "Python file" in fails("sharpest", "x", "--file", tmp_path / "no.py")
+    assert "Missing argument" in fails("sharpest")
+    assert "No such option" in fails("sharpest", "demo.sharp", "--all")
