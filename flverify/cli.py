@@ -24,10 +24,13 @@ COMMANDS = {
     "audit": "Judge claims and compare the verdicts with the ledger.",
     "list": "List the claims with their source and proposition.",
     "show": "Show one claim: statement, finding, control, evidence.",
+    "sharpest": "The best value of a free constant for which a claim still passes.",
     "law": "Tables of a participation law.",
     "rate": "Exact rates of convergence, several algorithms in one table.",
     "bias": "Where the mean goes: fixed point, bias, stationary error.",
     "simulate": "Sampled mean squared error against rounds.",
+    "certify": "Certify a linear rate for a whole function class.",
+    "check": "Prove a certificate anew, independently of what found it.",
     "figure": "Draw a printed figure and write its table.",
 }
 BAD_INPUT, INTERRUPTED, READER_GONE = 2, 130, 141

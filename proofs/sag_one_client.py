@@ -1,7 +1,7 @@
 """FOCUS with one local step, SAG among it: rates for steps that ignore rare clients.
 
 A Lyapunov function with closed numbers shrinks in every round, for every number of
-clients: V of flverify/claims/one_step.py, with gamma = eta N and p the probability that
+clients: V of flverify/claims/sag_lyapunov.py, with gamma = eta N and p the probability that
 a client takes part. With one uniform client per round FOCUS is SAG, whose published
 rate (schmidt2017) is 1 - min{mu/(16 L), 1/(8 N)} at gamma = 1/(16 L). Here it is
 1 - min{mu/(4 L), 1/(5 N)} at gamma = 1/(4 L) if every f_i is mu-strongly convex; under
@@ -13,16 +13,17 @@ negative, and no weight has a negative coefficient once its bounds are substitut
 
 Conventions: tau = 1; Algorithm 1 with line 2 read as stored gradients and tracker 0; an
 empty round executes line 13; rounds are independent and alike, and every client takes
-part with the same probability p; omega is any number with Cov(I) <= omega p^2 N Id.
-From V >= |x - x*|^2/3 a rate for V is one for E|x_r - x*|^2. In the start V_0 is
-|x_0 - x*|^2 + 3 gamma F(x_0)/p + (18/5) omega (1/p + 1/4) gamma^2 mean|grad f_i(x*)|^2.
+part with the same probability p, that is m/N for m uniform clients. V depends on gamma,
+p and a number omega, and in the start it is |x_0 - x*|^2 + 3 gamma (F(x_0) - F*)/p
++ (18/5) omega (1/p + 1/4) gamma^2 mean|grad f_i(x*)|^2. Since V >= |x - x*|^2/3, a rate
+for V is one for E|x_r - x*|^2.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 from itertools import combinations
 from types import SimpleNamespace
 from typing import Any
@@ -32,9 +33,9 @@ import sympy
 from flverify._core.errors import Refusal, RefusedError
 from flverify._core.sources import Source
 from flverify.algorithms import Focus
-from flverify.claims import judge, one_step
+from flverify.claims import judge, sag_lyapunov
 from flverify.claims.claim import claim
-from flverify.claims.one_step import Setting
+from flverify.claims.sag_lyapunov import Setting
 from flverify.claims.verdict import Finding
 from flverify.engines.moments import moments
 from flverify.participation import Bernoulli, UniformCohort
@@ -128,19 +129,20 @@ def any_law(c: SimpleNamespace) -> Finding:
     source=Source("flverify", "proofs/sag_one_client.py"),
     statement=r"\mathrm{Cov}(I)\preceq\omega p^2N\,\mathrm{Id},\ \omega\ge1,\ \tau=1,\ "
     r"f_i\text{ convex},\ \gamma=\eta N\le\tfrac1{8\omega L}:\quad\mathbb{E}V_{r+1}\le "
-    r"V_r-2\gamma(F(x_r)-F^*),\quad\tfrac1R\textstyle\sum_{r<R}\mathbb{E}F(x_r)-F^*\le"
-    r"\tfrac{V_0}{2\gamma R}",
+    r"V_r-\tfrac32\gamma(F(x_r)-F^*),\quad\tfrac1R\textstyle\sum_{r<R}\mathbb{E}F(x_r)"
+    r"-F^*\le\tfrac{2V_0}{3\gamma R}",
     proposition="If all f_i are convex and L-smooth, all p_i = p and Cov(I) <= omega "
     "p^2 N Id with omega >= 1, then for eta N <= 1/(8 omega L) a round of FOCUS with "
-    "tau = 1 lowers E V by at least 2 gamma (F(x) - F*).",
-    constants={"step": "1/8", "gain": 2},
+    "tau = 1 lowers E V by at least (3/2) gamma (F(x) - F*).",
+    constants={"step": "1/8", "gain": "3/2"},
     twin={"gain": 6},
 )
 def convex(c: SimpleNamespace) -> Finding:
     """Prove it for every n = 1/p >= 1 and omega >= 1; look at single rounds."""
     k, _, z = ABOVE
     step, zero = sympy.Rational(c.step) / (1 + z), sympy.Integer(0)
-    setting = Setting(step, 1 + k, 1 + z, False, zero, "mean", zero, c.gain)
+    gain = sympy.Rational(c.gain)
+    setting = Setting(step, 1 + k, 1 + z, False, zero, "mean", zero, gain)
     search = judge.instances(single_rounds(c), "<=", "quadratics, one round, N <= 3")
     return judge.proof_or_search(judge.all_of(proof([setting])), search)
 
@@ -159,22 +161,34 @@ def _modulus(c: SimpleNamespace, step: Any, n: Any, above: Any) -> Any:
 
 def proof(settings: Sequence[Setting]) -> dict[str, Finding]:
     """Judge the round, the sum of the terms, their signs, and V >= |x|^2/3."""
-    identities, weights = [], []
-    for s in settings:
-        found = one_step.terms(s)
-        total = sum(weight * quantity for _, weight, quantity in found)
-        identities.append((f"decrease, n = {s.rarity}", one_step.decrease(s), total))
-        weights += [(f"{label}, n = {s.rarity}", weight) for label, weight, _ in found]
-        left, squares = one_step.distance(s.rarity, s.step)
-        total = sum(weight * quantity for _, weight, quantity in squares)
-        identities.append((f"distance, n = {s.rarity}", left, total))
-        weights += [(f"distance: {label}", weight) for label, weight, _ in squares]
-    formal = "N <= 3, every cohort and state; its lines do not depend on N"
+    weights = [
+        (f"{label}, n = {s.rarity}", sympy.together(weight))
+        for s in settings
+        for label, weight, _ in sag_lyapunov.terms(s) + sag_lyapunov.distance(s)[1]
+    ]
     return {
-        "round": judge.identity(rounds(), formal),
-        "inequalities": judge.identity(one_step.used_inequalities(), "0 < mu < L"),
-        "sum": judge.identity(identities, ALWAYS),
+        **_formal_parts(settings[0].spread_only, settings[0].convex),
         "signs": judge.nonnegative(weights, ALWAYS),
+    }
+
+
+@cache
+def _formal_parts(spread_only: bool, convex: str) -> dict[str, Finding]:
+    """Judge the parts that hold whatever the numbers of a setting are."""
+    s = sag_lyapunov.formal(spread_only, convex)
+    sums = {
+        "decrease": (sag_lyapunov.decrease(s), sag_lyapunov.terms(s)),
+        "3 V - |x|^2": sag_lyapunov.distance(s),
+    }
+    pairs = [
+        (name, left, sum(weight * quantity for _, weight, quantity in found))
+        for name, (left, found) in sums.items()
+    ]
+    lines = "N <= 3, every cohort and state; the lines do not depend on N"
+    return {
+        "round": judge.identity(rounds(), lines),
+        "inequalities": judge.identity(sag_lyapunov.used_inequalities(), "0 < mu < L"),
+        "sums": judge.identity(pairs, ALWAYS),
     }
 
 
@@ -271,7 +285,7 @@ def single_rounds(c: SimpleNamespace) -> Iterator[judge.Case]:
         step = Fraction(c.step) / max(h)
         for x, stored in ((3, h), (1, (0,) * n), (2, (5, -3, 1)[:n])):
             where = {"N": n, "h": h, "gamma": step, "x": x, "stored": stored}
-            value = c.gain * step * Fraction(sum(h), 2 * n) * x**2
+            value = Fraction(c.gain) * step * Fraction(sum(h), 2 * n) * x**2
             listed = [after_round(n, h, step, x, stored, i) for i in range(n)]
             mean = sum(listed, Fraction(0)) / n
             before = potential(n, h, step, x, stored)
@@ -295,9 +309,7 @@ def after_round(
 ) -> Fraction:
     """V after a round of the box with client i."""
     state = {"model": [x], "tracker": [sum(stored)], "stored": [[v] for v in stored]}
-    after = focus.play(
-        state, lambda j, at: [h[j] * at[0]], n, {i}, step_size=step / n
-    )
+    after = focus.play(state, lambda j, at: [h[j] * at[0]], n, {i}, step_size=step / n)
     return potential(n, h, step, after["model"][0], [v[0] for v in after["stored"]])
 
 
@@ -313,7 +325,9 @@ def _by_moments(
     new = old + (Fraction(sum(v**2 for v in h) * x**2, n) - old) / n
     curved = 1 + Fraction(3 * sum(h), 2) * step  # |x|^2 and 3 N gamma F
     expected = (
-        x**2 - 2 * n * step * x * first + (n * step) ** 2 * second
+        x**2
+        - 2 * n * step * x * first
+        + (n * step) ** 2 * second
         + (curved - 1) * (x**2 - 2 * step * x * first + step**2 * second)
         + (n * step) ** 2 * second / 2
     )

@@ -24,6 +24,7 @@ from flverify.certify.check import Rejected, check
 from flverify.certify.discover import discover
 from flverify.certify.inequality import Sweep
 from flverify.certify.rates import (
+    NO_CERTIFICATE,
     PRECISION,
     Problem,
     Search,
@@ -127,7 +128,7 @@ def contraction(
         return _certified(found, setting, rate, Fraction(0))
     rho, word = smallest(found)
     if rho is None:
-        status: Status = "not_certified" if word == "no certificate" else "inconclusive"
+        status: Status = "not_certified" if word == NO_CERTIFICATE else "inconclusive"
         return Neighbourhood(status, word)
     return _certified(
         found, setting, rounded_up(Fraction(rho) + PRECISION), Fraction(0)

@@ -15,7 +15,7 @@ import numpy as np
 
 from flverify._core.checks import positive
 from flverify._core.errors import DomainError, ReadingError, RefusedError
-from flverify._core.exact import Array, is_exact
+from flverify._core.exact import Array, is_exact, scalar
 from flverify.algorithms._algorithm import Algorithm
 from flverify.certify.ansatz import Ansatz, Level
 from flverify.certify.certificate import NAMES, Proof, write
@@ -32,9 +32,12 @@ from flverify.participation._law import Participation
 
 Status = Literal["certified", "not_certified", "inconclusive"]
 
-LEVELS = ("slots", "lifted", "previous point")
+LEVELS = ("slots", "lifted", "previous point", "last step")
+ALONG = tuple(Fraction(k, 4) for k in (0, 4, 2, 1, 3))  # parts of the last step
 PRECISION = Fraction(1, 10**5)
-BISECTION = 1e-7  # width at which the float search stops
+TOP = 1 - Fraction(1, 10**9)  # no rate above is worth a certificate
+BISECTION = 2e-6  # width at which the float search stops
+NO_CERTIFICATE = "this ansatz has none"
 WIDE_ENOUGH = 1e-11  # margin that lets rounding try
 
 
@@ -133,7 +136,12 @@ class Search:
 
 
 def levels(reading: Reading, structure: Structure) -> list[tuple[Structure, Level]]:
-    """Return the ansaetze: slots, remembered points, the server's previous point."""
+    """Return the ansaetze, from poor to rich.
+
+    V is a quadratic in the slots and the value F(x); then it knows the points where
+    remembered gradients were taken, and the values there; then also the value at the
+    server's previous point; then values along the server's last step.
+    """
     plain = replace(structure, memories=())
     here = {"model": Fraction(1)}
     out = [(plain, Level(LEVELS[0], (here,)))]
@@ -142,7 +150,14 @@ def levels(reading: Reading, structure: Structure) -> list[tuple[Structure, Leve
     out.append((structure, Level(LEVELS[1], (here,), ghost_values=True)))
     before = previous_point(Coordinates(reading, structure, Fraction))
     if before is not None:
-        out.append((structure, Level(LEVELS[2], (here, before), ghost_values=True)))
+        away = {name: v - here.get(name, Fraction(0)) for name, v in before.items()}
+        along = [
+            {n: here.get(n, Fraction(0)) + t * v for n, v in away.items()}
+            for t in ALONG
+        ]
+        points = tuple({n: v for n, v in point.items() if v} for point in along)
+        out.append((structure, Level(LEVELS[2], points[:2], ghost_values=True)))
+        out.append((structure, Level(LEVELS[3], points, ghost_values=True)))
     return out
 
 
@@ -155,12 +170,19 @@ def search(
     return Search(space, level, ansatz, Sweep(ansatz))
 
 
-def smallest(found: Search, low: float = 0.0) -> tuple[float | None, str]:
-    """Bisect for the smallest rho with a margin; None (and a word) if there is none."""
-    high = 1.0 - 1e-9
+def smallest(
+    found: Search, low: float = 0.0, high: float = 1.0 - 1e-9
+) -> tuple[float | None, str]:
+    """Bisect for the smallest rho with a margin; None (and a word) if there is none.
+
+    Parameters
+    ----------
+    low, high : float
+        No rho below `low` is possible, and none above `high` is of interest.
+    """
     top = found.margin(high)
     if not top.margin > WIDE_ENOUGH:
-        return None, top.detail if top.status == "failed" else "no certificate"
+        return None, top.detail if top.status == "failed" else NO_CERTIFICATE
     while high - low > BISECTION:
         middle = (low + high) / 2
         if found.margin(middle).margin > WIDE_ENOUGH:
@@ -170,14 +192,23 @@ def smallest(found: Search, low: float = 0.0) -> tuple[float | None, str]:
     return high, ""
 
 
-def prove(found: Search, rho: Fraction, setting: Problem) -> dict[str, Any] | None:
-    """Round the centred point at one rho and let the checker judge it."""
+def prove(
+    found: Search, rho: Fraction, setting: Problem
+) -> tuple[dict[str, Any] | None, str]:
+    """Round the centred point at one rho and let the checker judge it.
+
+    Returns
+    -------
+    certificate : dict or None
+    word : str
+        Why there is none.
+    """
     solution = found.margin(float(rho))
-    if solution.status == "failed" or not solution.margin > 0:
-        return None
-    scaled = _normalised(found, solution.values)
+    if solution.status == "failed":
+        return None, f"the solver stopped with {solution.detail}"
+    scaled = _normalised(found, solution.values) if solution.margin > 0 else None
     if scaled is None:
-        return None
+        return None, NO_CERTIFICATE
     for digits in (9, 12):
         values = rationalise(found.ansatz, scaled, rho, digits)
         start = constants(found, values)
@@ -191,8 +222,8 @@ def prove(found: Search, rho: Fraction, setting: Problem) -> dict[str, Any] | No
             check(certificate)
         except Rejected:
             continue
-        return certificate
-    return None
+        return certificate, ""
+    return None, "the solver's point did not survive rounding"
 
 
 def _normalised(found: Search, values: Array) -> Array | None:
@@ -231,6 +262,7 @@ def certify(
     strong_convexity: object,
     smoothness: object,
     rate: object | None = None,
+    lower_bound: object | None = None,
 ) -> Certified:
     """Certify E|x_r - x*|^2 <= rho^r (C1 |x_0 - x*|^2 + C2 mean|g*|^2) for the class.
 
@@ -244,6 +276,9 @@ def certify(
         0 < mu < L; every f_i is L-smooth and mu-strongly convex.
     rate : rational in (0, 1), optional
         The rate to certify; without it the smallest that certifies, to 1e-5.
+    lower_bound : rational, optional
+        A rate that no certificate can be below, such as that of the worst quadratic;
+        the search for a better ansatz stops within 1e-5 of it.
 
     Returns
     -------
@@ -262,7 +297,7 @@ def certify(
     >>> from flverify.participation import Bernoulli
     >>> found = certify(Focus("1/5"), Bernoulli(["1/2", "1/2"]), "1/10", 1)
     >>> found.status, float(found.rate)
-    ('certified', 0.918114)
+    ('certified', 0.918115)
     """
     setting = problem(algorithm, participation, strong_convexity, smoothness)
     reading = read_round(setting)
@@ -273,22 +308,32 @@ def certify(
             "gradients there are; got a biased method; certify its neighbourhood."
         )
     wanted = None if rate is None else _rate(rate)
-    best: Certified | None = None
-    words = []
+    aim = _aim(wanted, lower_bound)
+    best, words = Certified("not_certified", ""), []
     for shape, level in levels(reading, structure):
         found = search(reading, shape, level, setting.mu)
-        result = _attempt(found, setting, wanted)
-        if result.status == "certified":
-            if best is None or best.rate is None or result.rate < best.rate - PRECISION:  # type: ignore[operator]
-                best = result
-            if wanted is not None:
-                return best
-        words.append(f"{level.name}: {result.reason or result.rate}")
-    if best is not None:
-        return best
-    failed = any("solver" in word for word in words)
-    status: Status = "inconclusive" if failed else "not_certified"
-    return Certified(status, "; ".join(words))
+        ceiling = TOP if best.rate is None else best.rate - PRECISION
+        result = _attempt(found, setting, wanted, aim, ceiling)
+        words.append((level.name, result))
+        if result.rate is not None and (best.rate is None or result.rate < best.rate):
+            best = result
+        if best.rate is not None and aim is not None and best.rate <= aim:
+            break
+    return best if best.rate is not None else _nothing(words)
+
+
+def _aim(wanted: Fraction | None, lower_bound: object) -> Fraction | None:
+    """Say at which rate the search for a better one stops."""
+    if wanted is not None or lower_bound is None:
+        return wanted
+    bound = scalar(lower_bound, "lower_bound")
+    return rounded_up(Fraction(bound) + PRECISION / 2)
+
+
+def _nothing(found: list[tuple[str, Certified]]) -> Certified:
+    unsure = any(result.status == "inconclusive" for _, result in found)
+    status: Status = "inconclusive" if unsure else "not_certified"
+    return Certified(status, "; ".join(f"{name}: {r.reason}" for name, r in found))
 
 
 def _rate(value: object) -> Fraction:
@@ -315,26 +360,38 @@ def read_round(setting: Problem) -> Reading:
         raise RefusedError(str(error)) from error
 
 
-def _attempt(found: Search, setting: Problem, wanted: Fraction | None) -> Certified:
-    if wanted is not None:
-        certificate = prove(found, wanted, setting)
-        if certificate is not None:
-            return Certified("certified", "", wanted, found.level.name, certificate)
-        return Certified("not_certified", "no certificate at this rate")
-    rho, word = smallest(found)
+def _attempt(
+    found: Search,
+    setting: Problem,
+    wanted: Fraction | None,
+    aim: Fraction | None,
+    ceiling: Fraction,
+) -> Certified:
+    """Certify one rate, or the smallest with this ansatz below a ceiling."""
+    if aim is not None and aim <= ceiling:
+        result = _proved(found, setting, aim)
+        if wanted is not None or result.status == "certified":
+            return result
+    rho, word = smallest(found, float(aim or 0), float(ceiling))
     if rho is None:
-        failed = word != "no certificate"
+        failed = word != NO_CERTIFICATE
         reason = f"the solver stopped with {word}" if failed else word
         return Certified("inconclusive" if failed else "not_certified", reason)
     gap = PRECISION / 10
-    rounded = rounded_up(Fraction(rho) + gap)
-    while rounded < 1:
-        certificate = prove(found, rounded, setting)
-        if certificate is not None:
-            return Certified("certified", "", rounded, found.level.name, certificate)
+    while rounded_up(Fraction(rho) + gap) < 1:
+        result = _proved(found, setting, rounded_up(Fraction(rho) + gap))
+        if result.status == "certified":
+            return result
         gap *= 10
-        rounded = rounded_up(Fraction(rho) + gap)
     return Certified("inconclusive", "the solver's points did not survive rounding")
+
+
+def _proved(found: Search, setting: Problem, rho: Fraction) -> Certified:
+    certificate, word = prove(found, rho, setting)
+    if certificate is not None:
+        return Certified("certified", "", rho, found.level.name, certificate)
+    status: Status = "not_certified" if word == NO_CERTIFICATE else "inconclusive"
+    return Certified(status, word)
 
 
 def rounded_up(value: Fraction, step: Fraction = Fraction(1, 10**6)) -> Fraction:
