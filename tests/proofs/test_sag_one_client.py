@@ -36,7 +36,7 @@ def builder(n_clients, m, g, mu):
 
 
 def unknowns(setting):
-    """V of one_step in the builder's unknowns."""
+    """V of sag_lyapunov in the builder's unknowns."""
     g, n, s = setting.step, setting.rarity, setting.memory
     s = Fraction(int(s.p), int(s.q))
     squares = ((n - 1) ** 2 + n**2 / 2 + s * n) * g**2
