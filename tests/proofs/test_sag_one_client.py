@@ -17,6 +17,7 @@ from flverify.certify.classes import classes
 from flverify.certify.coordinates import Coordinates
 from flverify.certify.discover import discover
 from flverify.certify.forms import read
+from flverify.claims import sag_lyapunov
 from flverify.claims.sag_lyapunov import Setting
 from flverify.participation import UniformCohort
 from flverify.reference import focus
