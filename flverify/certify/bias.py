@@ -23,7 +23,11 @@ from flverify.certify.coordinates import Coordinates
 from flverify.certify.discover import discover
 from flverify.certify.expect import expected_round
 from flverify.certify.inequality import Sweep
-from flverify.certify.rates import Problem, problem, read_round
+from flverify.certify.search import (
+    Problem,
+    problem,
+    read_round,
+)
 from flverify.certify.solve import Block, Programme, least
 from flverify.participation._law import Participation
 

@@ -23,12 +23,12 @@ from flverify.certify.certificate import Proof, write
 from flverify.certify.check import Rejected, check
 from flverify.certify.discover import discover
 from flverify.certify.inequality import Sweep
-from flverify.certify.rates import (
+from flverify.certify.rates import PRECISION, Status
+from flverify.certify.rationalise import rationalise
+from flverify.certify.search import (
     NO_CERTIFICATE,
-    PRECISION,
     Problem,
     Search,
-    Status,
     constants,
     problem,
     read_round,
@@ -36,7 +36,6 @@ from flverify.certify.rates import (
     search,
     smallest,
 )
-from flverify.certify.rationalise import rationalise
 from flverify.certify.solve import Programme, least, widest_margin
 from flverify.participation._law import Participation
 
@@ -153,9 +152,11 @@ def _certified(
     wanted = np.array([u == ("c",) for u in found.ansatz.unknowns], float)
     best = least(programme, wanted)
     if best.status == "failed":
+        if best.detail == "PrimalInfeasible":
+            return Neighbourhood("not_certified", NO_CERTIFICATE)
         word = f"the solver stopped with {best.detail}"
         return Neighbourhood("inconclusive", word)
-    least_c = float(wanted @ best.values)
+    least_c, word = float(wanted @ best.values), "the solver's points were not centred"
     for slack in SLACK:
         proof = _proof(found, programme, best.values, least_c * (1 + slack) + 1e-9, rho)
         if proof is None:
@@ -168,11 +169,12 @@ def _certified(
         )
         try:
             check(certificate)
-        except Rejected:
+        except Rejected as error:
+            word = f"the checker rejects the rounded point: {error}"
             continue
         constant = proof.values["c",] / setting.smoothness**2
         return Neighbourhood("certified", "", rho, constant, certificate)
-    return Neighbourhood("inconclusive", "the solver's points did not survive rounding")
+    return Neighbourhood("inconclusive", word)
 
 
 def _programme(found: Search, rho: Fraction, weight: Fraction) -> Programme:

@@ -72,6 +72,8 @@ def setting_options(*, seed_name: str | None = "--seed") -> Callable[[Run], Run]
         click.argument("algorithms", nargs=-1, required=True, metavar="ALGORITHM..."),
         click.option(
             "--law",
+            "--participation",
+            "law",
             metavar="LAW",
             help=f"Participation law, {DEFAULT_LAW} by default; see `flverify law "
             "--help`.",

@@ -1,0 +1,250 @@
+"""Search one ansatz: lay it out, find the smallest rho in floats, round, and check.
+
+A setting is first brought to smoothness 1 by f -> f/L, eta -> eta L, which changes no
+rate. Only the checker speaks: what the solver calls feasible is a proposal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from flverify._core.checks import positive, whole
+from flverify._core.errors import DomainError, ReadingError, RefusedError
+from flverify._core.exact import Array, is_exact
+from flverify.algorithms._algorithm import Algorithm
+from flverify.certify.ansatz import Ansatz, Level
+from flverify.certify.certificate import NAMES, Proof, write
+from flverify.certify.check import Rejected, check
+from flverify.certify.classes import Classes, classes
+from flverify.certify.coordinates import Coordinates, Structure
+from flverify.certify.discover import previous_point
+from flverify.certify.forms import Reading, read
+from flverify.certify.inequality import Sweep
+from flverify.certify.rationalise import Values, rationalise, worst_pivot
+from flverify.certify.solve import Solution, given, least, widest_margin
+from flverify.certify.start import Start
+from flverify.participation._law import Participation
+
+LEVELS = ("slots", "lifted", "previous point", "last step")
+ALONG = tuple(Fraction(k, 4) for k in (0, 4, 2, 1, 3))  # parts of the last step
+MOST_STEPS = 40  # local steps; the inequality grows with their square
+BISECTION = 2e-6  # width at which the float search stops
+NO_CERTIFICATE = "this ansatz has none"
+WIDE_ENOUGH = 1e-11  # margin that lets rounding try
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A setting brought to smoothness L = 1: step sizes times L, mu over L."""
+
+    algorithm: Algorithm
+    scaled: Algorithm
+    classes: Classes
+    strong_convexity: Fraction
+    smoothness: Fraction
+
+    @property
+    def mu(self) -> Fraction:
+        """Strong convexity at smoothness 1."""
+        return self.strong_convexity / self.smoothness
+
+
+def problem(
+    algorithm: Algorithm,
+    participation: Participation,
+    strong_convexity: object,
+    smoothness: object,
+) -> Problem:
+    """Check a setting and bring it to smoothness 1.
+
+    Raises
+    ------
+    DomainError
+        If 0 < mu < L does not hold, or a number is not rational.
+    RefusedError
+        If the algorithm or the law has no certificates.
+    """
+    mu = positive(strong_convexity, "strong_convexity")
+    smooth = positive(smoothness, "smoothness")
+    if not (is_exact(mu) and is_exact(smooth) and is_exact(algorithm.step_size)):
+        raise DomainError(
+            "a certificate must be given rational numbers; got floats; write them as "
+            "fractions or decimal text."
+        )
+    if not mu < smooth:
+        raise DomainError(
+            f"strong_convexity must be below smoothness; got {mu} and {smooth}; lower "
+            "one or raise the other."
+        )
+    whole(algorithm.local_steps, "local_steps of a certificate", most=MOST_STEPS)
+    if type(algorithm).__name__ not in NAMES:
+        raise RefusedError(
+            f"a certificate must be for one of {', '.join(sorted(NAMES))}; got "
+            f"{type(algorithm).__name__}; use rate for this algorithm."
+        )
+    scaled = algorithm.retuned(algorithm.step_size * smooth)
+    return Problem(algorithm, scaled, classes(participation), mu, smooth)
+
+
+@dataclass(frozen=True)
+class Search:
+    """One ansatz for one setting, with its programmes at every rho."""
+
+    space: Coordinates
+    level: Level
+    ansatz: Ansatz
+    sweep: Sweep
+
+    def margin(self, rho: float) -> Solution:
+        """Widest margin at one rho, measured anew on the mended point."""
+        solution = widest_margin(self.sweep.at(rho))
+        if not solution.margin > 0:
+            return solution
+        measured = worst_pivot(self.ansatz, solution.values, rho)
+        return replace(solution, margin=measured)
+
+
+def levels(reading: Reading, structure: Structure) -> list[tuple[Structure, Level]]:
+    """Return the ansaetze, from poor to rich.
+
+    V is a quadratic in the slots and the value F(x); then it knows the points where
+    remembered gradients were taken, and the values there; then also the value at the
+    server's previous point; then values along the server's last step.
+    """
+    plain = replace(structure, memories=())
+    here = {"model": Fraction(1)}
+    out = [(plain, Level(LEVELS[0], (here,)))]
+    if not structure.memories:
+        return out
+    out.append((structure, Level(LEVELS[1], (here,), ghost_values=True)))
+    before = previous_point(Coordinates(reading, structure, Fraction))
+    if before is not None:
+        away = {name: v - here.get(name, Fraction(0)) for name, v in before.items()}
+        along = [
+            {n: here.get(n, Fraction(0)) + t * v for n, v in away.items()}
+            for t in ALONG
+        ]
+        points = tuple({n: v for n, v in point.items() if v} for point in along)
+        out.append((structure, Level(LEVELS[2], points[:2], ghost_values=True)))
+        out.append((structure, Level(LEVELS[3], points, ghost_values=True)))
+    return out
+
+
+def search(
+    reading: Reading, structure: Structure, level: Level, mu: Fraction
+) -> Search:
+    """Lay out one ansatz in floats."""
+    space = Coordinates(reading, structure, float)
+    ansatz = Ansatz(space, level, mu, 1)
+    return Search(space, level, ansatz, Sweep(ansatz))
+
+
+def smallest(
+    found: Search, low: float = 0.0, high: float = 1.0 - 1e-9
+) -> tuple[float | None, str]:
+    """Bisect for the smallest rho with a margin; None (and a word) if there is none.
+
+    Parameters
+    ----------
+    low, high : float
+        No rho below `low` is possible, and none above `high` is of interest.
+    """
+    top = found.margin(high)
+    if not top.margin > WIDE_ENOUGH:
+        return None, top.detail if top.status == "failed" else NO_CERTIFICATE
+    while high - low > BISECTION:
+        middle = (low + high) / 2
+        if found.margin(middle).margin > WIDE_ENOUGH:
+            high = middle
+        else:
+            low = middle
+    return high, ""
+
+
+def prove(
+    found: Search, rho: Fraction, setting: Problem
+) -> tuple[dict[str, Any] | None, str]:
+    """Round the centred point at one rho and let the checker judge it.
+
+    Returns
+    -------
+    certificate : dict or None
+    word : str
+        Why there is none.
+    """
+    solution = found.margin(float(rho))
+    if solution.status == "failed":
+        return None, f"the solver stopped with {solution.detail}"
+    scaled = _normalised(found, solution.values) if solution.margin > 0 else None
+    if scaled is None:
+        return None, NO_CERTIFICATE
+    word = "the solver's point did not survive rounding"
+    for digits in (9, 12):
+        values = rationalise(found.ansatz, scaled, rho, digits)
+        start = constants(found, values)
+        if start is None:
+            continue
+        proof = Proof(found.space, found.level, values, start, rho)
+        certificate = write(
+            proof, setting.algorithm, setting.strong_convexity, setting.smoothness
+        )
+        try:
+            check(certificate)
+        except Rejected as error:
+            word = f"the checker rejects the rounded point: {error}"
+            continue
+        return certificate, ""
+    return None, word
+
+
+def _normalised(found: Search, values: Array) -> Array | None:
+    """Scale so that V >= |x - x*|^2, with a little to spare."""
+    numbers = dict(zip(found.ansatz.unknowns, values, strict=True))
+    block = found.ansatz.blocks_at(numbers, 0.0)["positivity/mean"].astype(float)
+    row = found.space.symbol(("server", "model")).z[: len(block)].astype(float)
+    try:
+        inverse = float(row @ np.linalg.solve(block, row))
+    except np.linalg.LinAlgError:
+        return None
+    if not 0 < inverse < 1e12:
+        return None
+    return values * inverse * (1 + 1e-6)
+
+
+def constants(found: Search, values: Values) -> Values | None:
+    """Find C1 and C2 with their multipliers, for a given V."""
+    start = Start(found.space, found.level, values, float(found.ansatz.mu), 1.0)
+    programme = Sweep(start, start.constants).at(0.0)
+    one = start.place["one",]
+    objective = np.array([u in {("C1",), ("C2",)} for u in start.unknowns], float)
+    solution = least(given(programme, one, 1.0), objective, margin=1e-7)
+    if solution.status == "failed":
+        return None
+    padded = solution.values.copy()
+    for name in ("C1", "C2"):
+        padded[start.place[name,]] *= 1 + 1e-6
+        padded[start.place[name,]] += 1e-7
+    return rationalise(start, padded, Fraction(0), 9, {("one",): Fraction(1)})
+
+
+def read_round(setting: Problem) -> Reading:
+    """Read the round of a setting.
+
+    Raises
+    ------
+    RefusedError
+        If it leaves what certificates can follow.
+    """
+    try:
+        return read(setting.scaled, setting.classes)
+    except ReadingError as error:
+        raise RefusedError(str(error)) from error
+
+
+def rounded_up(value: Fraction, step: Fraction = Fraction(1, 10**6)) -> Fraction:
+    """Round up to a multiple of a step."""
+    return -((-value) // step) * step

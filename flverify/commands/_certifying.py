@@ -1,0 +1,217 @@
+"""What `flverify certify` asks: the worst quadratic first, then for a certificate."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from flverify._core.errors import ReadingError, RefusedError
+from flverify.certify.check import Rejected, Summary
+from flverify.certify.check._law_outcomes import read_law
+from flverify.certify.classes import classes
+from flverify.certify.discover import discover
+from flverify.certify.neighbourhood import Neighbourhood, contraction, distance
+from flverify.certify.printed import printed
+from flverify.certify.quadratics import Instance
+from flverify.certify.rates import Certified, certify
+from flverify.certify.sandwich import worst_quadratic
+from flverify.certify.search import (
+    problem,
+    read_round,
+)
+from flverify.commands._algorithms import Chosen
+from flverify.participation._law import Participation
+from flverify.report import console
+from flverify.report.certificates import accepted, number
+
+Kind: TypeAlias = Literal["rate", "contraction", "distance"]
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked about: a setting, and perhaps one rate."""
+
+    chosen: Chosen
+    law: Participation
+    law_text: str
+    mu: Fraction
+    smoothness: Fraction
+    rate: Fraction | None
+    neighbourhood: bool
+
+    @property
+    def setting(self) -> tuple[Any, Participation, Fraction, Fraction]:
+        """Algorithm, law, strong convexity and smoothness."""
+        return self.chosen.algorithm, self.law, self.mu, self.smoothness
+
+
+class Beside(NamedTuple):
+    """Rates to compare with: of the worst scalar quadratic, and of the theorem."""
+
+    lower_bound: Fraction | None = None
+    quadratic: str | None = None
+    printed_rate: Fraction | None = None
+    printed_cap: Fraction | None = None
+    printed_cap_exact: bool | None = None
+    printed_inside: bool | None = None
+    printed_by: str | None = None
+    printed_statement: str | None = None
+
+
+ALONE = Beside()
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came of it; there is a certificate only if the checker accepted it."""
+
+    status: str
+    reason: str = ""
+    kind: Kind = "rate"
+    beside: Beside = ALONE
+    certificate: dict[str, Any] | None = None
+
+    @property
+    def proved(self) -> Summary | None:
+        """What the certificate proves."""
+        return accepted(self.certificate) if self.certificate else None
+
+    @property
+    def rate(self) -> Fraction | None:
+        """The proved rate; a distance has none."""
+        return self.proved.rho if self.proved and self.kind != "distance" else None
+
+    @property
+    def gap(self) -> Fraction | None:
+        """How far the rate lies above the lower bound."""
+        if self.rate is None or self.beside.lower_bound is None:
+            return None
+        return self.rate - self.beside.lower_bound
+
+    @property
+    def file(self) -> str:
+        """The certificate as a file holds it: one line per key."""
+        parts = (self.certificate or {}).items()
+        lines = (f" {json.dumps(key)}: {json.dumps(value)}" for key, value in parts)
+        return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def answer(question: Question) -> Answer:
+    """Compare, then look for a certificate unless a quadratic rules it out."""
+    try:
+        kind = _kind(question)
+        with console.progress("certify", 2) as begin:
+            begin("scalar quadratics")
+            beside = _beside(question)
+            excluded = _excluded(question, beside)
+            if excluded:
+                return Answer("not_certified", excluded, kind, beside)
+            begin("certificate")
+            return _attempt(question, kind, beside)
+    except (RefusedError, ReadingError) as error:
+        return Answer("refused", str(error))
+    except (OverflowError, FloatingPointError, np.linalg.LinAlgError) as error:
+        return Answer("inconclusive", f"the floats of the search failed: {error}")
+
+
+def _kind(question: Question) -> Kind:
+    """Say what can be asked about a setting: a rate if the method stays at x*."""
+    setting = problem(*question.setting)
+    try:
+        read_law(setting.classes.description)
+    except Rejected as error:
+        raise RefusedError(
+            f"the law must be one that the checker can play out; {error}; take fewer "
+            "clients or simpler probabilities."
+        ) from error
+    moves = discover(read_round(setting)).neighbourhood
+    if question.neighbourhood and not moves:
+        raise RefusedError(
+            "--neighbourhood is for methods that move away from x*; "
+            f"{question.chosen.name} stays there with these settings; leave it out."
+        )
+    if question.neighbourhood:
+        return "distance"
+    return "contraction" if moves else "rate"
+
+
+def _beside(question: Question) -> Beside:
+    """Ask for the worst scalar quadratic and for the theorem's rate."""
+    worst = worst_quadratic(*question.setting)
+    found = Beside(worst.lower_bound, _worded(question, worst.instance))
+    theorem = printed(*question.setting)
+    if theorem is None:
+        return found
+    return found._replace(
+        printed_rate=theorem.rate,
+        printed_cap=theorem.cap,
+        printed_cap_exact=theorem.cap_is_exact,
+        printed_inside=theorem.inside,
+        printed_by=str(theorem.source),
+        printed_statement=theorem.statement,
+    )
+
+
+def _worded(question: Question, instance: Instance) -> str:
+    """Say which functions an instance is made of."""
+    kinds = classes(question.law).description.get("classes", ())
+    parts = []
+    for group in instance.groups:
+        clients = "1 client" if group.n_clients == 1 else f"{group.n_clients} clients"
+        chance = kinds[group.law_class]["inclusion"] if len(kinds) > 1 else ""
+        who = f"{clients} of probability {chance}" if chance else clients
+        parts.append(f"h_i = {group.curvature} at {who}")
+    return f"f_i = h_i x^2/2 with {', '.join(parts)}"
+
+
+def _excluded(question: Question, beside: Beside) -> str:
+    """Say why no certificate can exist, if a quadratic shows it."""
+    bound, asked = beside.lower_bound, question.rate
+    if bound is None:
+        return ""
+    told = f"on {beside.quadratic} the factor per round of the mean squared error is "
+    told += number(bound, up=False)
+    if asked is not None and asked < bound:
+        return f"the rate {asked} lies below what the class allows: {told}"
+    return f"the class allows no rate below 1: {told}" if bound >= 1 else ""
+
+
+def _attempt(question: Question, kind: Kind, beside: Beside) -> Answer:
+    """Look for a certificate; one that is found was accepted by the checker."""
+    found: Certified | Neighbourhood
+    if kind == "rate":
+        found = certify(*question.setting, question.rate)
+    elif kind == "contraction":
+        found = contraction(*question.setting, question.rate)
+    else:
+        found = distance(*question.setting)
+    if found.status == "inconclusive" or found.certificate is None:
+        return Answer(found.status, _none_found(question, kind, found), kind, beside)
+    got = Answer("certified", "", kind, beside, found.certificate)
+    if got.gap is not None and got.gap < 0:
+        why = (
+            f"a contradiction, which is a fault of this package: the rate {got.rate} "
+            f"was certified, but {beside.quadratic} allows none below "
+            f"{beside.lower_bound}"
+        )
+        return Answer("inconclusive", why, kind, beside)
+    return got
+
+
+def _none_found(
+    question: Question, kind: Kind, found: Certified | Neighbourhood
+) -> str:
+    """Word a failure as one of the search, since that is all it is."""
+    if found.status == "inconclusive":
+        return found.reason
+    wanted = "of a distance" if kind == "distance" else "of a rate below 1"
+    if question.rate is not None:
+        wanted = f"of the rate {question.rate}"
+    return (
+        f"the ansatz found no certificate {wanted} ({found.reason}); this says nothing "
+        "about the method, since another ansatz may find one"
+    )

@@ -1,0 +1,255 @@
+"""`flverify certify`: a linear rate for a function class, with its certificate."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import click
+
+from flverify._core.checks import positive
+from flverify._core.errors import DomainError, InputError, RefusedError
+from flverify.commands._algorithms import build, read_overrides
+from flverify.commands._certifying import Answer, Beside, Question, answer
+from flverify.commands._laws import build_law, read_law
+from flverify.commands._numbers import one_number
+from flverify.report import console
+from flverify.report.certificates import number, proved_lines, statement
+from flverify.report.envelope import envelope
+from flverify.report.files import require_writable, write_whole
+from flverify.report.laws import notes
+
+DEFAULT_LAW = "full"
+NOTED = 200  # clients up to which the law's notes are computed: they take N^2 steps
+
+_HELP = """Certify a linear rate for a whole function class, with a certificate.
+
+\b
+flverify certify focus --n-clients 2 --participation bernoulli:1/2 \\
+    --mu 1/10 --smoothness 1 --step-size 1/5 --out cert.json
+flverify check cert.json
+
+The functions f_i are L-smooth and mu-strongly convex, in any dimension. Found is the
+smallest rho, to 1e-5, with E|x_r - x*|^2 <= rho^r (C1 |x_0 - x*|^2 + C2 mean|g_i|^2),
+g_i the gradient of f_i at the minimiser x* of the mean; --rate asks about one rho. A
+method that moves away from x*, such as FedAvg with two local steps, gets a bound with
+a further term c/(1 - rho) mean|g_i|^2, and --neighbourhood the smallest c for the
+average of E|x_r - x*|^2 over rounds.
+
+Beside the rate stand the largest one found over scalar quadratics, which no rate of
+the class can be below, and the one that the algorithm's theorem prints. A rate is
+certified only if the independent checker proves its certificate in exact arithmetic;
+that none was found says nothing about the method.
+
+LAW is one of full, bernoulli:P1,P2,... (one number: all clients), uniform:M and
+allornothing:P. Numbers are fractions or decimal text, read exactly.
+
+The exit code is 0 if certified, 1 if not or if the solver failed, 2 if refused.
+"""
+
+
+@click.command(name="certify", help=_HELP)
+@click.argument("algorithm")
+@click.option("--n-clients", type=click.IntRange(min=1), help="Number of clients N.")
+@click.option(
+    "--participation",
+    "--law",
+    "law",
+    metavar="LAW",
+    help=f"Participation law, {DEFAULT_LAW} by default.",
+)
+@click.option(
+    "--mu",
+    "--strong-convexity",
+    "mu",
+    metavar="NUMBER",
+    required=True,
+    help="Strong convexity of every f_i, above 0 and below the smoothness.",
+)
+@click.option(
+    "--smoothness", metavar="NUMBER", required=True, help="Smoothness L of every f_i."
+)
+@click.option(
+    "--step-size", metavar="NUMBER", required=True, help="Step size of the algorithm."
+)
+@click.option(
+    "--local-steps",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Gradient evaluations per client and round.",
+)
+@click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Another setting of the algorithm; may be repeated.",
+)
+@click.option("--rate", metavar="NUMBER", help="The rate to certify, below 1.")
+@click.option(
+    "--neighbourhood",
+    is_flag=True,
+    help="Certify how far a method that moves away from x* stays from it on average.",
+)
+@click.option(
+    "--out",
+    metavar="CERT.json",
+    type=click.Path(path_type=Path),
+    help="Write the certificate, for `flverify check`.",
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object instead.")
+@click.pass_context
+def command(
+    ctx: click.Context, /, out: Path | None, as_json: bool, **given: Any
+) -> None:
+    """Ask, write, print; exit code 1 if nothing was certified."""
+    question = _question(**given)
+    if out:
+        require_writable(out)
+    found = answer(question)
+    if out and found.certificate:
+        write_whole(out, found.file)
+    if as_json:
+        click.echo(_json(question, found))
+    elif found.status != "refused":
+        _show(question, found, out)
+    if found.status == "refused":
+        raise RefusedError(found.reason)
+    ctx.exit(0 if found.status == "certified" else 1)
+
+
+def _question(
+    algorithm: str,
+    n_clients: int | None,
+    law: str | None,
+    mu: str,
+    smoothness: str,
+    step_size: str,
+    local_steps: int,
+    overrides: tuple[str, ...],
+    rate: str | None,
+    neighbourhood: bool,
+) -> Question:
+    """Read every option."""
+    if rate is not None and neighbourhood:
+        raise InputError(
+            "--rate must not come with --neighbourhood, whose answer is a distance; "
+            "got both; leave one out."
+        )
+    read = read_overrides(overrides, [algorithm])
+    text = DEFAULT_LAW if law is None else law
+    written = read_law(text)
+    # one number for all clients does not say how many there are
+    alone = written.alone if (written.alone or 0) > 1 else None
+    size = n_clients or written.clients or alone
+    if size is None:
+        raise InputError(
+            f"the number of clients must be known; {text!r} does not say it; add "
+            "--n-clients."
+        )
+    built = build_law(written, text, size)
+    step = positive(one_number("--step-size", step_size), "--step-size")
+    return Question(
+        chosen=build(algorithm, step, local_steps, read, built),
+        law=built,
+        law_text=text,
+        mu=positive(one_number("--mu", mu), "--mu"),
+        smoothness=positive(one_number("--smoothness", smoothness), "--smoothness"),
+        rate=None if rate is None else _rate(rate),
+        neighbourhood=neighbourhood,
+    )
+
+
+def _rate(text: str) -> Fraction:
+    rate = Fraction(positive(one_number("--rate", text), "--rate"))
+    if rate >= 1:
+        raise DomainError(f"--rate must be below 1; got {rate}; choose a smaller one.")
+    return rate
+
+
+def _json(question: Question, found: Answer) -> str:
+    proved, certificate = found.proved, found.certificate
+    return envelope(
+        "certify",
+        status=found.status,
+        reason=found.reason or None,
+        question=found.kind,
+        rate=found.rate,
+        gap=found.gap,
+        **found.beside._asdict(),
+        level=certificate["level"] if certificate else None,
+        statement=statement(proved) if proved else None,
+        constant=proved.constant if proved and found.kind != "rate" else None,
+        C1=proved.C1 if proved else None,
+        C2=proved.C2 if proved else None,
+        certificate_bytes=len(found.file) if certificate else None,
+        setting={
+            "algorithm": question.chosen.name,
+            "settings": question.chosen.settings(),
+            "law": question.law_text,
+            "n_clients": question.law.n_clients,
+            "strong_convexity": question.mu,
+            "smoothness": question.smoothness,
+            "rate": question.rate,
+        },
+        notes=_notes(question),
+        certificate=certificate,
+    )
+
+
+def _notes(question: Question) -> list[str]:
+    """Word what the law does, unless that takes long, and what was filled in."""
+    told = notes(question.law) if question.law.n_clients <= NOTED else []
+    return [*told, *question.chosen.notes]
+
+
+def _show(question: Question, found: Answer, out: Path | None) -> None:
+    """Print the setting, the answer, and what stands beside it."""
+    settings = question.chosen.settings().items()
+    own = ", ".join(f"{key} = {value}" for key, value in settings)
+    lines = [
+        ("algorithm", f"{question.chosen.name} with {own}"),
+        ("law", f"{question.law_text}, {question.law.n_clients} clients"),
+        ("functions", f"mu = {question.mu}, L = {question.smoothness}"),
+        ("status", found.status.replace("_", " ")),
+    ]
+    if found.reason:
+        lines.append(("reason", found.reason))
+    if found.proved:
+        lines.append(("statement", statement(found.proved)))
+        lines += proved_lines(found.proved)
+    console.fields([*lines, *_compared(found), *_evidence(found, out)])
+    console.remarks(_notes(question))
+
+
+def _compared(found: Answer) -> list[tuple[str, str]]:
+    """Lines on the rates beside the one that was certified."""
+    beside, lines = found.beside, []
+    if beside.lower_bound is not None:
+        bound = number(beside.lower_bound, up=False)
+        lines.append(("lower bound", f"{bound}, on {beside.quadratic}"))
+    if found.gap is not None:
+        lines.append(("gap", number(found.gap)))
+    if beside.printed_rate is not None and beside.printed_cap is not None:
+        lines.append(("printed rate", f"{number(beside.printed_rate)}, {_cap(beside)}"))
+    return lines
+
+
+def _cap(beside: Beside) -> str:
+    """Say whose theorem it is, and whether it allows the step size."""
+    cap = number(Fraction(beside.printed_cap or 0), up=False)
+    if not beside.printed_cap_exact:  # known from below
+        cap = f"a root above {cap.rpartition(' ')[2]}"
+    allows = "which the step size keeps" if beside.printed_inside else "exceeded here"
+    return f"by {beside.printed_by}; its step sizes end at {cap}, {allows}"
+
+
+def _evidence(found: Answer, out: Path | None) -> list[tuple[str, str]]:
+    """Lines on the certificate, or on the file that was not written."""
+    if found.certificate is None:
+        return [("certificate", f"none; {out} was not written")] if out else []
+    place = f"written to {out}" if out else "--out writes it"
+    size = f"{len(found.file)} bytes, {place}"
+    return [("ansatz", found.certificate["level"]), ("certificate", size)]

@@ -1,0 +1,115 @@
+"""`flverify check`: prove a certificate anew, with the standard library and click."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from textwrap import fill
+from typing import Any
+
+import click
+
+from flverify._core.errors import FormatError
+from flverify.certify.check import Rejected, Summary, check, load
+from flverify.report.certificates import proved_lines, setting_lines, statement
+
+FORMAT = "flverify/certificate"
+WIDTH = 100
+
+_HELP = """Prove a certificate anew, and say what it proves.
+
+\b
+flverify certify focus --n-clients 2 --participation bernoulli:1/2 \\
+    --mu 1/10 --smoothness 1 --step-size 1/5 --out cert.json
+flverify check cert.json
+
+CERT.json was written by `flverify certify --out`. The checker shares nothing with what
+found the certificate: it plays the algorithm's own loop on exact numbers and imports
+nothing but the standard library. It takes the setting and the constants from the file,
+no matrix and no word of the file's statement.
+
+The exit code is 0 if the certificate is accepted, 1 if it is rejected, and 2 if the
+file is none.
+"""
+
+
+@click.command(name="check", help=_HELP)
+@click.argument("path", metavar="CERT.json", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="One JSON object instead.")
+@click.pass_context
+def command(ctx: click.Context, path: Path, as_json: bool) -> None:
+    """Read, check, print; exit code 1 if the certificate is rejected."""
+    certificate = _read(path)
+    try:
+        proved = check(certificate)
+    except Rejected as error:
+        reason = " ".join(str(error).split())
+        refused = {"accepted": False, "reason": reason}
+        click.echo(_json(refused) if as_json else _wrapped([("rejected", reason)]))
+        ctx.exit(1)
+    if as_json:
+        click.echo(_json(_record(certificate, proved)))
+    else:
+        lines = [*setting_lines(certificate), *proved_lines(proved)]
+        told = ("statement", statement(proved))
+        click.echo(_wrapped([("accepted", str(path)), told, *lines]))
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """Read a file that says it is a certificate."""
+    try:
+        found = load(path)
+    except Rejected as error:
+        raise FormatError(
+            f"{error}; name a file of `flverify certify --out`."
+        ) from error
+    if found.get("format") != FORMAT:
+        raise FormatError(
+            f"a certificate must have the format {FORMAT!r}; {path} has "
+            f"{str(found.get('format'))[:60]!r}; name a file of `flverify certify "
+            "--out`."
+        )
+    return found
+
+
+def _record(certificate: Mapping[str, Any], proved: Summary) -> dict[str, Any]:
+    rate = proved.kind == "rate"
+    return {
+        "accepted": True,
+        "reason": None,
+        "kind": proved.kind,
+        "statement": statement(proved),
+        "algorithm": certificate["algorithm"]["name"],
+        "settings": certificate["algorithm"]["settings"],
+        "law": certificate["law"],
+        "n_clients": proved.n_clients,
+        "function_class": certificate["function_class"],
+        "rho": str(proved.rho),
+        "weight": None if rate else str(proved.weight),
+        "constant": None if rate else str(proved.constant),
+        "C1": str(proved.C1),
+        "C2": str(proved.C2),
+        "smallest_pivots": {name: str(p) for name, p in proved.pivots.items()},
+        "digest": certificate["digest"],
+    }
+
+
+def _json(content: Mapping[str, Any]) -> str:
+    return json.dumps({"format": "flverify/check", "version": 1, **content}, indent=2)
+
+
+def _wrapped(lines: Sequence[tuple[str, str]]) -> str:
+    """Labels and texts, one below the other; long texts go on below."""
+    wide = max(len(label) for label, _ in lines) + 2
+    return "\n".join(
+        fill(
+            text,
+            WIDTH,
+            initial_indent=label.ljust(wide),
+            subsequent_indent=" " * wide,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        for label, text in lines
+    )

@@ -1,0 +1,135 @@
+"""Words for certificates, without numbers in floats: `flverify check` uses them too.
+
+A statement is worded from what the checker proved, never from the text in the file,
+which nobody checks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+from typing import Any
+
+from flverify.certify.check import Summary
+
+DIGITS = 10
+LONGEST = 24  # characters of a rational that is shown whole beside its decimals
+
+Line = tuple[str, str]
+
+
+def statement(proved: Summary) -> str:
+    """Return what was proved, as one sentence.
+
+    From E V+ <= rho V - s |x - x*|^2 + c M follows a bound in every round where s = 0
+    (V is then at least |x - x*|^2), and a bound on the average of rounds otherwise.
+    """
+    start = "C1 |x_0 - x*|^2 + C2 M"
+    if proved.kind == "rate":
+        bound = f"E|x_r - x*|^2 <= rho^r ({start})"
+    elif proved.weight == 0:
+        bound = f"E|x_r - x*|^2 <= rho^r ({start}) + c/(1 - rho) M"
+    else:
+        bound = (
+            f"the average of E|x_r - x*|^2 over the first R rounds is at most "
+            f"(c/s) M + ({start})/(s R)"
+        )
+    return (
+        "for all differentiable, L-smooth and mu-strongly convex f_1, ..., f_N in any "
+        f"dimension, x* the minimiser of their mean and M = mean|grad f_i(x*)|^2: "
+        f"{bound} for every {'R' if proved.weight else 'r'}."
+    )
+
+
+def proved_lines(proved: Summary) -> list[Line]:
+    """Return the constants of the statement as labels and texts."""
+    lines = [("rho", number(proved.rho))]
+    if proved.kind == "neighbourhood":
+        lines.append(("c", number(proved.constant)))
+        if proved.weight:
+            lines.append(("s", number(proved.weight)))
+        elif proved.rho < 1:
+            lines.append(("c/(1 - rho)", number(proved.constant / (1 - proved.rho))))
+    return [*lines, ("C1", number(proved.C1)), ("C2", number(proved.C2))]
+
+
+def accepted(certificate: Mapping[str, Any]) -> Summary:
+    """Return what a certificate proves that the checker has accepted already."""
+    around = certificate["neighbourhood"] or {}
+    start, law = certificate["start"], certificate["law"]
+    return Summary(
+        kind=certificate["kind"],
+        n_clients=law.get("n_clients") or sum(c["clients"] for c in law["classes"]),
+        rho=Fraction(certificate["rho"]),
+        weight=Fraction(around.get("weight", 0)),
+        constant=Fraction(around.get("constant", 0)),
+        C1=Fraction(start["C1"]),
+        C2=Fraction(start["C2"]),
+        pivots={},
+    )
+
+
+def setting_lines(certificate: Mapping[str, Any]) -> list[Line]:
+    """Return algorithm, law and function class of an accepted certificate."""
+    own, functions = certificate["algorithm"], certificate["function_class"]
+    settings = ", ".join(f"{key} = {value}" for key, value in own["settings"].items())
+    mu, smooth = functions["strong_convexity"], functions["smoothness"]
+    return [
+        ("algorithm", f"{own['name']} with {settings}"),
+        ("law", law(certificate["law"])),
+        ("functions", f"mu = {mu}, L = {smooth}"),
+    ]
+
+
+def law(described: Mapping[str, Any]) -> str:
+    """Word the law of a certificate.
+
+    Examples
+    --------
+    >>> law({"kind": "uniform_cohort", "n_clients": 5, "cohort_size": 2})
+    'uniform cohort of 2 out of 5 clients'
+    >>> law({"kind": "bernoulli", "classes": [{"clients": 2, "inclusion": "1/3"}]})
+    'independent clients: 2 with probability 1/3'
+    """
+    if described["kind"] == "bernoulli":
+        parts = [
+            f"{one['clients']} with probability {one['inclusion']}"
+            for one in described["classes"]
+        ]
+        return f"independent clients: {', '.join(parts)}"
+    everybody = f"{described['n_clients']} clients"
+    if described["kind"] == "uniform_cohort":
+        return f"uniform cohort of {described['cohort_size']} out of {everybody}"
+    if described["kind"] == "all_or_nothing":
+        return (
+            f"all of {everybody} with probability {described['probability']}, or none"
+        )
+    return f"full participation of {everybody}"
+
+
+def number(value: Fraction, *, up: bool = True) -> str:
+    """Text of a rational with its decimals; a long one is a bound, rounded outwards.
+
+    Parameters
+    ----------
+    value : Fraction
+    up : bool
+        Whether the number is an upper bound, rounded up; a lower one is rounded down.
+
+    Examples
+    --------
+    >>> number(Fraction(459057, 500000)), number(Fraction(3)), number(Fraction(2, 3))
+    ('459057/500000 = 0.918114', '3', '2/3 < 0.6666666667')
+    >>> number(Fraction(10**30 + 1, 3 * 10**30), up=False)
+    '> 0.3333333333'
+    """
+    exact = str(value)
+    if value.denominator == 1 and len(exact) <= LONGEST:
+        return exact
+    rounding = ROUND_CEILING if up else ROUND_FLOOR
+    context = Context(prec=DIGITS, rounding=rounding, Emin=-(10**9), Emax=10**9)
+    found = context.divide(Decimal(value.numerator), Decimal(value.denominator))
+    sign = "=" if Fraction(found) == value else "<" if up else ">"
+    decimals = f"{sign} {found:g}"
+    return decimals if len(exact) > LONGEST else f"{exact} {decimals}"
