@@ -1,0 +1,1 @@
+"""What scalar implications are read, searched and re-checked with."""

@@ -1,0 +1,196 @@
+"""Walking relations: auxiliaries for roots and extremes, conditions to be defined."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import count
+from typing import Any
+
+import sympy
+from sympy.core import relational
+from sympy.logic import boolalg
+
+from flverify._core.errors import RefusedError
+from flverify.certify._scalar.formulas import (
+    Atom,
+    Comparison,
+    Fact,
+    Formula,
+    Junction,
+    Kind,
+    negation,
+)
+
+LARGEST_POWER = 32  # beyond it a polynomial is too large to expand
+
+Lifted = tuple[sympy.Expr, frozenset[int]]
+COMPARISONS: dict[type, Comparison] = {
+    relational.StrictLessThan: ">",
+    relational.StrictGreaterThan: ">",
+    relational.LessThan: ">=",
+    relational.GreaterThan: ">=",
+    relational.Equality: "==",
+    relational.Unequality: "!=",
+}
+
+
+class Walker:
+    """Collects auxiliaries and conditions while it walks the trees.
+
+    Parameters
+    ----------
+    taken : iterable of str
+        Names of the symbols of the question.
+    """
+
+    def __init__(self, taken: Iterable[str]) -> None:
+        avoided = set(taken)
+        names = (f"s{k}" for k in count(1))
+        self._names = (name for name in names if name not in avoided)
+        self.auxiliaries: dict[tuple[Any, ...], sympy.Symbol] = {}
+        self.definitions: list[Fact] = []
+        self.conditions: list[Fact] = []
+
+    def fact(self, relation: Any) -> Fact:
+        """Read one relation."""
+        formula, needs = self._formula(relation)
+        return Fact(formula, needs, str(relation))
+
+    def _formula(self, relation: Any) -> tuple[Formula, frozenset[int]]:
+        if isinstance(relation, boolalg.BooleanTrue | boolalg.BooleanFalse):
+            return Junction("all" if relation else "any", ()), frozenset()
+        if isinstance(relation, boolalg.And | boolalg.Or):
+            kind: Kind = "all" if isinstance(relation, boolalg.And) else "any"
+            return self._junction(kind, relation.args)
+        if isinstance(relation, boolalg.Not):
+            formula, needs = self._formula(relation.args[0])
+            return negation(formula), needs
+        if type(relation) not in COMPARISONS:
+            raise RefusedError(
+                f"only comparisons joined by And, Or, Not can be judged; "
+                f"{relation} is {type(relation).__name__}; rewrite it."
+            )
+        return self._comparison(relation)
+
+    def _junction(
+        self, kind: Kind, relations: Sequence[Any]
+    ) -> tuple[Formula, frozenset[int]]:
+        read_parts = [self._formula(part) for part in relations]
+        needs = frozenset[int]().union(*(needed for _, needed in read_parts))
+        return Junction(kind, tuple(part for part, _ in read_parts)), needs
+
+    def _comparison(self, relation: Any) -> tuple[Formula, frozenset[int]]:
+        comparison = COMPARISONS[type(relation)]
+        if comparison in ("==", "!="):
+            small, large = relation.args
+        else:
+            small, large = relation.lts, relation.gts
+            compare = relational.Lt if comparison == ">" else relational.Le
+            # x <= min(a, b) is x <= a and x <= b: no auxiliary, lower degrees
+            for one, split in ((large, sympy.Min), (small, sympy.Max)):
+                if isinstance(one, split):
+                    return self._split("all", compare, small, large, one)
+            for one, split in ((large, sympy.Max), (small, sympy.Min)):
+                if isinstance(one, split):
+                    return self._split("any", compare, small, large, one)
+        (left, first), (right, second) = self.lift(small), self.lift(large)
+        return Atom(right - left, comparison), first | second
+
+    def _split(
+        self, kind: Kind, compare: Any, small: Any, large: Any, extreme: Any
+    ) -> tuple[Formula, frozenset[int]]:
+        pairs = [
+            (small, part) if extreme is large else (part, large)
+            for part in extreme.args
+        ]
+        # unevaluated: sympy may settle a comparison and lose where it is defined
+        parts = [compare(a, b, evaluate=False) for a, b in pairs]
+        return self._junction(kind, parts)
+
+    def lift(self, e: Any) -> Lifted:
+        """Replace roots, minima and maxima; collect what must be defined."""
+        if e.is_Rational or e.is_Symbol:
+            return e, frozenset()
+        if e.is_Add or e.is_Mul:
+            parts = [self.lift(arg) for arg in e.args]
+            needs = frozenset[int]().union(*(needed for _, needed in parts))
+            return e.func(*(part for part, _ in parts)), needs
+        if e.is_Pow:
+            return self._power(e)
+        if isinstance(e, sympy.Max | sympy.Min):
+            return self._extreme("max" if isinstance(e, sympy.Max) else "min", e.args)
+        if isinstance(e, sympy.Abs):
+            return self._extreme("max", (e.args[0], -e.args[0]))
+        raise RefusedError(_why_not(e))
+
+    def _power(self, e: Any) -> Lifted:
+        exponent = e.exp
+        if not exponent.is_Rational or max(abs(exponent.p), exponent.q) > LARGEST_POWER:
+            raise RefusedError(_why_not(e))
+        base, needs = self.lift(e.base)
+        if exponent.q > 1:
+            base, needs = self._root(e.base, base, needs, int(exponent.q))
+        if exponent < 0 and not e.base.is_Rational:
+            needs |= {self._condition(Atom(base, "!="), needs, f"{e.base} != 0")}
+        return base ** int(exponent.p), needs
+
+    def _root(
+        self, shown: Any, base: sympy.Expr, needs: frozenset[int], degree: int
+    ) -> Lifted:
+        if base.is_negative and base.is_Rational:
+            raise RefusedError(_why_not(shown ** sympy.Rational(1, degree)))
+        if not base.is_Rational:
+            nonnegative = Atom(base, ">=")
+            needs |= {self._condition(nonnegative, needs, f"{shown} >= 0")}
+        key = ("root", degree, base)
+        if key not in self.auxiliaries:
+            root = self._auxiliary(key)
+            sign: Comparison = ">" if base.is_Rational else ">="
+            defining = (Atom(root, sign), Atom(root**degree - base, "=="))
+            self._define(defining, needs, f"{root} = ({shown})**(1/{degree})")
+        return self.auxiliaries[key], needs
+
+    def _extreme(self, which: str, args: Sequence[Any]) -> Lifted:
+        parts = [self.lift(arg) for arg in args]
+        needs = frozenset[int]().union(*(needed for _, needed in parts))
+        key = (which, *(part for part, _ in parts))
+        if key not in self.auxiliaries:
+            chosen = self._auxiliary(key)
+            side = 1 if which == "max" else -1
+            bounds = [Atom(side * (chosen - part), ">=") for part, _ in parts]
+            equal = tuple(Atom(chosen - part, "==") for part, _ in parts)
+            text = f"{chosen} = {which}({', '.join(map(str, args))})"
+            self._define((*bounds, Junction("any", equal)), needs, text)
+        return self.auxiliaries[key], needs
+
+    def _auxiliary(self, key: tuple[Any, ...]) -> sympy.Symbol:
+        self.auxiliaries[key] = sympy.Symbol(next(self._names), real=True)
+        return self.auxiliaries[key]
+
+    def _define(
+        self, parts: tuple[Formula, ...], needs: frozenset[int], text: str
+    ) -> None:
+        self.definitions += [Fact(part, needs, text) for part in parts]
+
+    def _condition(self, formula: Atom, needs: frozenset[int], text: str) -> int:
+        fact = Fact(formula, needs, text)
+        if fact not in self.conditions:
+            self.conditions.append(fact)
+        return self.conditions.index(fact)
+
+
+def _why_not(e: Any) -> str:
+    if e.is_Pow and e.exp.is_Rational:
+        what = f"the power {e} is too high, or has no real value"
+    elif e.is_Pow:
+        what = f"the power {e} has an exponent that is not a fixed fraction"
+    elif e.is_Float:
+        what = f"the float {e} is not exact"
+    elif e.is_number:
+        what = f"{e} is not a rational number or a root of one"
+    else:
+        what = f"{e.func.__name__} is no quotient of polynomials"
+    return (
+        "only fractions, fixed powers and roots, Min, Max and Abs can be judged; "
+        f"{what}; bound it by one of these first."
+    )

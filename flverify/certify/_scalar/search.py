@@ -1,0 +1,174 @@
+"""The search for a coefficient certificate: which facts to substitute away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import count, islice
+
+import sympy
+
+from flverify.certify._scalar.formulas import (
+    Atom,
+    Comparison,
+    stated_powers,
+    stated_signs,
+)
+from flverify.certify._scalar.quotients import (
+    Quotients,
+    evident,
+    quotient_sign,
+    size,
+    symbols_of,
+)
+from flverify.certify._scalar.states import Known, State, Substitution
+from flverify.certify._scalar.substitutions import apply, ends, moves, raised, solved
+
+WORK = 1500  # monomials looked at in one search
+DEPTH = 4  # choices between bounds in one proof
+SLACKS = 8  # new symbols in one proof
+
+Choices = frozenset[tuple[str, sympy.Symbol]]
+Chooses = Callable[[Substitution, State], bool]
+
+
+def search(
+    symbols: Sequence[sympy.Symbol],
+    facts: Sequence[Atom],
+    texts: Sequence[str],
+    goal: Atom,
+) -> tuple[State, State] | None:
+    """Look for substitutions after which a comparison shows in the coefficients.
+
+    Parameters
+    ----------
+    symbols : sequence of sympy.Symbol
+        All symbols of the facts and the goal.
+    facts : sequence of Atom
+    texts : sequence of str
+        Of the facts.
+    goal : Atom
+
+    Returns
+    -------
+    (first, last) or None
+        The states before and after all substitutions.
+    """
+    start = opening(symbols, facts, texts, goal)
+    for at_once in (_is_plain, _is_equation):
+        try:
+            found = _Search(goal.comparison, at_once).run(start)
+        except ZeroDivisionError:  # the facts leave no point at all
+            return None
+        if found is not None:
+            return start, _shortened(start, found, goal.comparison)
+    return None
+
+
+def opening(
+    symbols: Sequence[sympy.Symbol],
+    facts: Sequence[Atom],
+    texts: Sequence[str],
+    goal: Atom,
+) -> State:
+    """Return the state before any substitution."""
+    taken = {symbol.name for symbol in symbols}
+    names = (f"u{k}" for k in count(1) if f"u{k}" not in taken)
+    slacks = tuple(sympy.Symbol(name) for name in islice(names, SLACKS))
+    quotients = Quotients([*symbols, *slacks])
+    known = tuple(
+        Known(quotients.of(fact.expression), fact.comparison, text, place)
+        for place, (fact, text) in enumerate(zip(facts, texts, strict=True))
+    )
+    signs = raised(stated_signs(facts, quotients), known)
+    target = quotients.of(goal.expression)
+    powers = stated_powers(facts, quotients)
+    return State(quotients, target, known, signs, slacks, len(facts), powers)
+
+
+def _shortened(start: State, found: State, comparison: Comparison) -> State:
+    """Leave out steps that the proof does not need."""
+    choices = [(step.known, step.symbol) for step in found.steps]
+    for choice in reversed(choices[:]):
+        fewer = _replay(start, [other for other in choices if other != choice])
+        if fewer is not None and shows(fewer, comparison):
+            found = fewer
+            choices.remove(choice)
+    return found
+
+
+def _replay(state: State, choices: list[tuple[int, sympy.Symbol]]) -> State | None:
+    for place, symbol in choices:
+        known = next((k for k in state.known if k.place == place), None)
+        step = None if known is None else solved(state, known, symbol)
+        if step is None:
+            return None
+        state = apply(state, step)
+    return state
+
+
+class _Search:
+    """Deepening search: some steps are taken at once, among the others it chooses."""
+
+    def __init__(self, comparison: Comparison, at_once: Chooses) -> None:
+        self.comparison, self.at_once, self.left = comparison, at_once, WORK
+
+    def run(self, state: State) -> State | None:
+        """Return the state in which the goal shows, if one is found."""
+        for depth in range(DEPTH + 1):
+            found = self._deepen(state, depth, set())
+            if found is not None or self.left < 0:
+                return found
+        return None
+
+    def _deepen(self, state: State, depth: int, seen: set[Choices]) -> State | None:
+        while True:
+            if shows(state, self.comparison):
+                return state
+            self.left -= size(state.goal) + sum(size(k.quotient) for k in state.known)
+            if self.left < 0:
+                return None
+            plain = self._plain(state)
+            if plain is None:
+                break
+            state = apply(state, plain)
+        for known, symbol in moves(state) if depth else ():
+            # the order of substitutions hardly matters: each set of them once
+            choices = frozenset([*taken(state), (known.text, symbol)])
+            step = None if choices in seen else solved(state, known, symbol)
+            seen.add(choices)
+            if step is not None:
+                found = self._deepen(apply(state, step), depth - 1, seen)
+                if found is not None:
+                    return found
+        return None
+
+    def _plain(self, state: State) -> Substitution | None:
+        for known, symbol in moves(state):
+            step = solved(state, known, symbol)
+            if step is not None and self.at_once(step, state):
+                return step
+        return None
+
+
+def taken(state: State) -> frozenset[tuple[str, sympy.Symbol]]:
+    """Which facts were solved for which symbols."""
+    return frozenset((step.because, step.symbol) for step in state.steps)
+
+
+def _is_equation(step: Substitution, _state: State) -> bool:
+    return step.slack is None
+
+
+def _is_plain(step: Substitution, state: State) -> bool:
+    """Whether it is an equation, or a bound from below that is itself nonnegative."""
+    if step.slack is None:
+        return True
+    bound = state.quotients.of(step.value) - state.quotients.of(step.slack)
+    free = step.slack not in symbols_of(bound.numer) | symbols_of(bound.denom)
+    return free and quotient_sign(bound, state.signs) is not None
+
+
+def shows(state: State, comparison: Comparison) -> bool:
+    """Whether the goal's comparison with 0 shows in its coefficients."""
+    above, below = ends(state)
+    return evident(above, below, comparison, state.signs)

@@ -1,0 +1,244 @@
+"""Implications between step-size conditions, decided by z3 and re-checked.
+
+This is the only module that knows z3. Denominators are cleared before z3 sees
+anything, since its division is total; where they may vanish is stated in the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import sympy
+import z3
+
+from flverify._core.checks import whole
+from flverify._core.errors import RefusedError
+from flverify.certify import _second_opinion, coefficients
+from flverify.certify._scalar.answers import Answer, Implication
+from flverify.certify._scalar.counterexamples import (
+    TUPLES,
+    Model,
+    counterexample,
+    witness,
+)
+from flverify.certify._scalar.domain import settle
+from flverify.certify._scalar.formulas import Formula, Reading, negation
+from flverify.certify._scalar.parts import CoefficientCertificate
+from flverify.certify._scalar.relations import read
+from flverify.certify._scalar.smtlib import script
+
+__all__ = ["Answer", "Implication", "Solver", "implies"]
+
+LIMIT = 1_000_000  # z3 steps per question: the field's take some thousands
+DIGITS = 40  # of the rational that stands in for an irrational value of a model
+
+VACUOUS = {
+    "no": "the hypotheses cannot hold together",
+    "open": "it was not shown that the hypotheses can hold together",
+}
+NOT_ON_INTEGERS = (
+    "it does not hold over the reals, and no counterexample with the integer symbols "
+    f"at integers was found within {TUPLES} tuples; state what integers add as a "
+    "hypothesis"
+)
+
+
+def implies(
+    hypotheses: Sequence[Any],
+    conclusion: Any,
+    *,
+    limit: int = LIMIT,
+    cross_check: bool = True,
+) -> Implication:
+    """Decide whether hypotheses imply a conclusion, over the reals.
+
+    PROVED if no real values satisfy the hypotheses and not the conclusion; REFUTED
+    with a rational point, whole in the integer symbols, where exact arithmetic
+    confirms all hypotheses and denies the conclusion; otherwise INCONCLUSIVE.
+
+    Parameters
+    ----------
+    hypotheses : sequence of sympy relations
+        Comparisons, or And, Or, Not of these; empty if there are none. Symbols are
+        real; what sympy assumes of their signs is a hypothesis too, and a positive
+        integer is at least 1.
+    conclusion : sympy relation
+    limit : int
+        Steps z3 may take for one question; a count, so that answers do not depend
+        on the machine.
+    cross_check : bool
+        Whether to ask cvc5, if installed, where no coefficient certificate is found.
+
+    Returns
+    -------
+    Implication
+
+    Raises
+    ------
+    InputError
+        If something is not a relation, or two symbols share a name.
+
+    Notes
+    -----
+    A comparison is judged only where each of its quotients and roots is defined; what
+    does not follow from the hypotheses is listed as a side condition. Hypotheses that
+    cannot hold together imply nothing here: the answer is INCONCLUSIVE.
+
+    Examples
+    --------
+    >>> from sympy import symbols
+    >>> eta, L = symbols("eta L", positive=True)
+    >>> found = implies([eta <= 1 / L], eta - eta**2 * L / 2 >= eta / 2)
+    >>> found.answer, found.methods
+    (<Answer.PROVED: 'proved'>, ('z3', 'coefficients'))
+    >>> found = implies([eta <= 2 / L], eta - eta**2 * L / 2 >= eta / 2)
+    >>> found.answer, found.reason
+    (<Answer.REFUTED: 'refuted'>, 'it fails at L = 1, eta = 3/2')
+    >>> tau = symbols("tau", integer=True, positive=True)
+    >>> implies([eta <= 1 / (L * (tau - 1))], eta * L * (tau - 1) <= 1).side_conditions
+    ('tau - 1 != 0',)
+    >>> implies([eta > 1, eta < 1], eta > 2).reason
+    'the hypotheses cannot hold together'
+    """
+    steps = whole(limit, "limit")
+    try:
+        reading = read(hypotheses, conclusion)
+        return _Question(reading, steps, cross_check).answer()
+    except RefusedError as refused:
+        return Implication(Answer.INCONCLUSIVE, str(refused))
+
+
+class _Question:
+    """One implication on its way to an answer."""
+
+    def __init__(self, reading: Reading, limit: int, cross_check: bool) -> None:
+        self.reading, self.cross_check = reading, cross_check
+        self.solver = Solver(reading, limit)
+        self.domain = settle(reading, self._impossible)
+        denied = negation(reading.conclusion.formula)
+        self.denied = [*self.domain.facts, denied]
+
+    def _impossible(self, formulas: Sequence[Formula]) -> bool:
+        return self.solver.check(formulas).status == "unsat"
+
+    def answer(self) -> Implication:
+        first = self.solver.check(self.denied)
+        if first.status == "sat":
+            return self._from_model(first)
+        held = witness(self.solver, self.reading, self.domain.facts)
+        if held != "yes":
+            return self._open(VACUOUS[held])
+        if self.reading.concluded == sympy.true:
+            # comparisons may be settled as soon as they are written
+            return self._proved(("sympy",), None)
+        certificate = coefficients.from_reading(self.reading)
+        if first.status == "unsat" and certificate is None:
+            return self._proved_by_solvers()
+        if certificate is None:
+            return self._open(f"z3 gave up: {first.reason}")
+        agreed = ("z3",) if first.status == "unsat" else ()
+        return self._proved((*agreed, "coefficients"), certificate)
+
+    def _from_model(self, first: Model) -> Implication:
+        point = counterexample(self.solver, self.reading, self.denied, first)
+        if point is not None:
+            shown = ", ".join(f"{name} = {value}" for name, value in point.items())
+            reason = f"it fails at {shown or 'every point'}"
+            methods = ("z3", "exact evaluation")
+            return self._given(Answer.REFUTED, reason, methods, counterexample=point)
+        if any(symbol.is_integer for symbol in self.reading.symbols):
+            return self._open(NOT_ON_INTEGERS)
+        return self._open(
+            "it fails over the reals by z3, but exact arithmetic confirms no rational "
+            "counterexample near its model"
+        )
+
+    def _proved_by_solvers(self) -> Implication:
+        opinion = None
+        if self.cross_check:
+            opinion = _second_opinion.ask(script(self.reading, self.denied))
+        if opinion == "sat":
+            return self._open("z3 and cvc5 disagree: z3 says unsat, cvc5 says sat")
+        return self._proved(("z3", "cvc5") if opinion == "unsat" else ("z3",), None)
+
+    def _proved(
+        self, methods: tuple[str, ...], certificate: CoefficientCertificate | None
+    ) -> Implication:
+        reason = "no real point satisfies the hypotheses and not the conclusion"
+        if self.domain.assumed:
+            reason += f", wherever {' and '.join(self.domain.assumed)}"
+        return self._given(Answer.PROVED, reason, methods, certificate=certificate)
+
+    def _open(self, reason: str) -> Implication:
+        return self._given(Answer.INCONCLUSIVE, reason, ())
+
+    def _given(
+        self, answer: Answer, reason: str, methods: tuple[str, ...], **found: Any
+    ) -> Implication:
+        return Implication(
+            answer,
+            reason,
+            side_conditions=self.domain.assumed,
+            methods=methods,
+            assumed=tuple(fact.text for fact in self.reading.assumed),
+            **found,
+        )
+
+
+class Solver:
+    """z3 on formulas of one reading, under a limit of steps.
+
+    Parameters
+    ----------
+    reading : Reading
+    limit : int
+        Steps per question.
+    """
+
+    def __init__(self, reading: Reading, limit: int) -> None:
+        self.reading, self.limit = reading, limit
+
+    def check(
+        self,
+        formulas: Sequence[Formula],
+        fixed: Mapping[str, Fraction] | None = None,
+        integers: bool = False,
+        share: int = 1,
+    ) -> Model:
+        """Whether formulas can hold together, with a share of the steps."""
+        # a fresh context each time: an answer depends on its question alone
+        context = z3.Context()
+        logic = "QF_NIRA" if integers else "QF_NRA"
+        solver = z3.SolverFor(logic, ctx=context)
+        solver.set("rlimit", max(1, self.limit // share))
+        solver.set("random_seed", 0)
+        solver.from_string(script(self.reading, formulas, fixed, integers))
+        status = str(solver.check())
+        if status == "sat":
+            return self._model(solver.model())
+        if status == "unsat":
+            return Model("unsat")
+        return Model("unknown", reason=solver.reason_unknown())
+
+    def _model(self, model: z3.ModelRef) -> Model:
+        found: dict[str, Any] = {str(entry): model[entry] for entry in model.decls()}
+        values, exact = {}, set()
+        for index, symbol in enumerate(self.reading.symbols):
+            term = found.get(f"x{index}")
+            if term is not None and z3.is_algebraic_value(term):
+                term = term.approx(DIGITS)
+            else:
+                exact.add(symbol.name)
+            values[symbol.name] = _rational(term)
+        return Model("sat", values, frozenset(exact))
+
+
+def _rational(term: Any) -> Fraction:
+    """Read a value; what a model leaves out may be anything."""
+    if term is None:
+        return Fraction(0)
+    if z3.is_int_value(term):
+        return Fraction(term.as_long())
+    return Fraction(term.numerator_as_long(), term.denominator_as_long())

@@ -1,0 +1,98 @@
+"""Coq export: the text, and Coq's own verdict where it is installed."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from dataclasses import replace
+
+import pytest
+from sympy import And, Eq, Ne, Rational, Symbol, sqrt, symbols
+
+from flverify._core.errors import InputError
+from flverify.certify import coq
+from flverify.certify._scalar.formulas import Atom
+from flverify.certify.coefficients import certify
+from tests.certify.implications import TRUE
+
+eta, L, mu = symbols("eta L mu", positive=True)
+x, y = symbols("x y", real=True)
+needs_coq = pytest.mark.skipif(shutil.which("coqc") is None, reason="Coq is not here")
+THIRD = Rational(1, 3)
+
+
+def lemma_of(hypotheses, conclusion, name="claim"):
+    return coq.export(certify(hypotheses, conclusion), name)
+
+
+def test_the_lemma_states_the_question():
+    text = lemma_of([eta <= 1 / (3 * L)], 3 * eta * L <= 1)
+    stated = text[text.index("Lemma claim") : text.rindex("Proof.")]
+    expected = (
+        "Lemma claim : forall L eta : R, 0 < L -> 0 < eta -> "
+        "0 <= (((- 1) * eta) + ((1 / 3) * (/ L))) -> L <> 0 -> "
+        "0 <= (1 + ((- 3) * L * eta))."
+    )
+    assert " ".join(stated.split()) == expected
+
+
+def test_nothing_is_admitted():
+    for item in TRUE[:3]:
+        text = lemma_of(item.hypotheses, item.conclusion)
+        assert not re.search(r"Admitted|admit|Axiom|Parameter|Hypothesis", text)
+        assert text.count("Qed.") == 2
+
+
+def test_parts_and_names():
+    text = lemma_of([x >= 2], And(x**2 >= 4, x >= 1))
+    assert "Lemma claim_1 :" in text
+    assert "Lemma claim_2 :" in text
+    odd = [Symbol(name, positive=True) for name in ("R", "H_1", "alpha'", "alpha_")]
+    text = lemma_of([odd[0] <= 1], odd[0] * odd[1] * odd[2] * odd[3] >= 0, "odd")
+    assert coq.check(text) in (True, None)
+    with pytest.raises(InputError):
+        lemma_of([x >= 2], x >= 1, "no name")
+
+
+QUESTIONS = {
+    "two caps": ([eta <= 1 / (3 * L), mu <= L], eta * mu <= THIRD),
+    "strict": ([eta < 2 / L], eta - L * eta**2 / 2 > 0),
+    "equation": ([Eq(y, x + 1)], Eq(y**2, x**2 + 2 * x + 1)),
+    "not zero": ([x >= 2], Ne(x**2, 1)),
+    "not zero, below": ([x <= -2], Ne(x, 1)),
+    "root": ([y >= 4, eta <= 1 / sqrt(y)], 2 * eta <= 1),
+    "root of a number": ([eta <= sqrt(2) / L], eta**2 * L**2 <= 2),
+    "vanishing denominator": ([y >= 1, eta <= 1 / (y - 1)], eta * (y - 1) <= 1),
+    "shift": ([x <= -2], x <= -1),
+}
+
+
+@needs_coq
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_coq_accepts(name):
+    assert coq.check(lemma_of(*QUESTIONS[name])) is True
+
+
+@needs_coq
+def test_coq_rejects_what_is_false():
+    certificate = certify(*QUESTIONS["two caps"])
+    part = certificate.parts[0]
+    wrong = replace(part, goal=Atom(Rational(1, 4) - eta * mu, ">="))
+    assert coq.check(coq.export(replace(certificate, parts=(wrong,)), "c")) is False
+    fewer = replace(part, facts=(*part.facts[:-2], Atom(mu, ">"), part.facts[-1]))
+    assert coq.check(coq.export(replace(certificate, parts=(fewer,)), "c")) is False
+
+
+@needs_coq
+@pytest.mark.slow
+@pytest.mark.parametrize("item", TRUE, ids=lambda item: item.name)
+def test_coq_accepts_every_certificate_of_the_field(item):
+    certificate = certify(item.hypotheses, item.conclusion)
+    if certificate is None:
+        pytest.skip("no certificate")
+    assert coq.check(coq.export(certificate, "claim"), patience=300) is True
+
+
+def test_without_coq_there_is_no_verdict(monkeypatch):
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    assert coq.check("Lemma.") is None

@@ -1,0 +1,479 @@
+"""The implication prover: a campaign, edges, planted faults, independent evidence."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+from fractions import Fraction
+from functools import cache
+from itertools import product
+from pathlib import Path
+
+import pytest
+from sympy import (
+    Abs,
+    And,
+    Eq,
+    Le,
+    Lt,
+    Max,
+    Min,
+    Ne,
+    Not,
+    Or,
+    Rational,
+    Symbol,
+    cbrt,
+    exp,
+    log,
+    pi,
+    sqrt,
+    symbols,
+    true,
+)
+
+from flverify._core.errors import InputError
+from flverify.certify import _second_opinion, coefficients
+from flverify.certify._scalar.counterexamples import Model
+from flverify.certify._scalar.evaluation import UndefinedError, holds, value
+from flverify.certify._scalar.relations import read
+from flverify.certify.implication import Answer, Solver, implies
+from tests.certify.implications import FALSE, TRUE
+
+F = Fraction
+x, y = symbols("x y", real=True)
+eta, L, p = symbols("eta L p", positive=True)
+weak = Symbol("w", nonnegative=True)
+n = Symbol("n", integer=True)
+tau = Symbol("tau", integer=True, positive=True)
+MOTZKIN = x**4 * y**2 + x**2 * y**4 + 1 >= 3 * x**2 * y**2
+
+
+@cache
+def judged(name):
+    item = next(item for item in (*TRUE, *FALSE) if item.name == name)
+    return implies(item.hypotheses, item.conclusion)
+
+
+def names(items):
+    return pytest.mark.parametrize("item", items, ids=lambda item: item.name)
+
+
+# the campaign
+
+
+def test_the_campaign_is_large_enough():
+    assert len(TRUE) >= 40
+    assert len(FALSE) >= 40
+    assert len({item.name for item in (*TRUE, *FALSE)}) == len(TRUE) + len(FALSE)
+
+
+@names(TRUE)
+def test_true_implications_are_proved(item):
+    assert judged(item.name).answer is Answer.PROVED
+    assert judged(item.name).counterexample is None
+
+
+@names(FALSE)
+def test_false_implications_are_refuted(item):
+    # the point in the data shows that it is false, whatever a solver says
+    assert all(holds(h, item.point) for h in item.hypotheses)
+    assert holds(item.conclusion, item.point) is False
+    found = judged(item.name)
+    assert found.answer is Answer.REFUTED
+    assert plainly(found.counterexample, item.hypotheses)
+    assert not plainly(found.counterexample, [item.conclusion])
+
+
+def plainly(point, relations):
+    """Second evaluation: sympy puts the numbers in, nothing of ours."""
+    found = set().union(*(relation.free_symbols for relation in relations))
+    put = {s: Rational(*point[s.name].as_integer_ratio()) for s in found}
+    return all(bool(relation.subs(put)) for relation in relations)
+
+
+@names(TRUE)
+def test_true_implications_withstand_a_search(item):
+    draws, inside = random.Random(item.name), 0
+    found = set().union(*(r.free_symbols for r in (*item.hypotheses, item.conclusion)))
+    for _ in range(50):
+        point = {s.name: drawn(s, draws) for s in sorted(found, key=str)}
+        for relation in item.hypotheses:
+            obey(point, relation)
+        if all(holds(relation, point) for relation in item.hypotheses):
+            assert holds(item.conclusion, point) is not False
+            inside += 1
+    assert inside >= 4
+
+
+def drawn(symbol, draws):
+    if symbol.is_integer:
+        return F(draws.choice([1, 2, 2, 3, 3, 5, 8, 50]))
+    size = F(draws.randint(1, 12), draws.choice([1, 2, 3, 8, 12, 12]))
+    return size if symbol.is_nonnegative else draws.choice([size, -size, F(0)])
+
+
+def obey(point, relation):
+    """Move a symbol to its cap, where an implication is tight, or to its value."""
+    left, right = relation.args
+    if left.is_Symbol and isinstance(relation, Le | Lt | Eq) and not right.is_Symbol:
+        try:
+            cap = value(right, point).low
+        except UndefinedError:
+            return
+        if isinstance(relation, Eq) or not holds(relation, point):
+            point[left.name] = cap * (F(9, 10) if isinstance(relation, Lt) else 1)
+
+
+# strict and weak edges, empty hypotheses
+
+
+def answer(hypotheses, conclusion, **options):
+    return implies(hypotheses, conclusion, **options).answer
+
+
+@pytest.mark.parametrize(
+    ("hypotheses", "conclusion", "expected"),
+    [
+        ([x >= 1, x <= 1], x >= 1, Answer.PROVED),
+        ([x >= 1, x <= 1], x > 1, Answer.REFUTED),
+        ([], x**2 > 0, Answer.REFUTED),
+        ([Ne(x, 0)], x**2 > 0, Answer.PROVED),
+        ([], sqrt(p + 1) < sqrt(p) + 1, Answer.PROVED),
+        ([], sqrt(weak + 1) < sqrt(weak) + 1, Answer.REFUTED),
+        ([eta < 1 / L], eta * L <= 1, Answer.PROVED),
+        ([eta <= 1 / L], eta * L < 1, Answer.REFUTED),
+        ([Or(x >= 1, x <= -1)], x**2 >= 1, Answer.PROVED),
+        ([x**2 >= 1], Or(x >= 1, x <= -1), Answer.PROVED),
+        ([x**2 >= 1], x >= 1, Answer.REFUTED),
+        ([Not(And(x < 1, x > -1))], x**2 >= 1, Answer.PROVED),
+        ([Max(x, y) <= 1], x + y <= 2, Answer.PROVED),
+        ([Max(x, y) >= 1], And(x >= 1, y >= 1), Answer.REFUTED),
+        ([Min(x, y) >= 1], x * y >= 1, Answer.PROVED),
+        ([x + Max(x, y) <= 1], x <= Rational(1, 2), Answer.PROVED),
+        ([Abs(x) <= 1], x**2 <= 1, Answer.PROVED),
+        ([], cbrt(p + 1) <= cbrt(p) + 1, Answer.PROVED),
+        ([], MOTZKIN, Answer.PROVED),
+        ([true], x > 0, Answer.REFUTED),
+    ],
+)
+def test_edges(hypotheses, conclusion, expected):
+    assert answer(hypotheses, conclusion) is expected
+
+
+def test_hypotheses_that_cannot_hold_together_prove_nothing():
+    for hypotheses in ([x > 1, x < 1], [x > 0, -(x**2) > 0], [x <= -1, sqrt(x) >= 0]):
+        found = implies(hypotheses, x > 5)
+        assert found.answer is Answer.INCONCLUSIVE
+        assert found.reason == "the hypotheses cannot hold together"
+
+
+def test_hypotheses_that_hold_at_no_integer_prove_nothing():
+    between = [n > 1, n < 2]
+    assert answer(between, n > 1) is Answer.INCONCLUSIVE
+    assert "not shown that the hypotheses" in implies(between, n > 1).reason
+    real = Symbol("n", real=True)
+    assert answer([real > 1, real < 2], real > 1) is Answer.PROVED
+
+
+# denominators and roots
+
+
+def test_a_vanishing_denominator_is_a_side_condition():
+    found = implies([eta <= 1 / (L * (tau - 1))], eta * L * (tau - 1) <= 1)
+    assert found.answer is Answer.PROVED
+    assert found.side_conditions == ("tau - 1 != 0",)
+    assert "tau - 1 != 0" in found.reason
+    settled = implies([tau >= 2, eta <= 1 / (L * (tau - 1))], eta * L * (tau - 1) <= 1)
+    assert settled.answer is Answer.PROVED
+    assert settled.side_conditions == ()
+
+
+def test_no_hypothesis_shows_that_it_is_itself_defined():
+    # 1/x >= 1 keeps x from 0 only where it means something
+    assert implies([1 / x >= 1], x <= 1).side_conditions == ("x != 0",)
+    assert implies([1 / x >= 1, x >= F(1, 9)], x <= 1).side_conditions == ()
+
+
+def test_a_denominator_of_unknown_sign_is_not_multiplied_away():
+    assert answer([x >= 1 / y], x * y >= 1) is Answer.REFUTED
+    assert answer([x >= 1 / y, y > 0], x * y >= 1) is Answer.PROVED
+    assert answer([x >= 1 / y, y < 0], x * y <= 1) is Answer.PROVED
+
+
+def test_denominators_that_cancel_are_still_conditions():
+    assert implies([], (x**2 - 1) / (x - 1) >= x + 1).side_conditions == ("x - 1 != 0",)
+    assert implies([Eq(y, 0), x >= 1 / y], x > 5).answer is Answer.INCONCLUSIVE
+
+
+def test_a_root_needs_an_argument_that_is_not_negative():
+    found = implies([], sqrt(x**2 - 1) <= Abs(x))
+    assert found.answer is Answer.PROVED
+    assert found.side_conditions == ("x**2 - 1 >= 0",)
+    assert implies([x >= 1], sqrt(x**2 - 1) <= x).side_conditions == ()
+
+
+def test_assumptions_of_symbols_are_said():
+    found = implies([], eta * tau > 0)
+    assert found.answer is Answer.PROVED
+    found = implies([eta <= 1], eta / tau <= 1)
+    assert found.assumed == ("eta > 0", "tau >= 1")
+
+
+# integers
+
+
+@pytest.mark.parametrize(
+    ("hypotheses", "conclusion"),
+    [
+        ([n >= 0], n * (n - 1) * (n - 2) >= 0),
+        ([], n * (n - 1) >= 0),
+        ([], 1 / (tau - 1) <= 1),
+        ([], (3 * tau - 4) * (3 * tau - 5) > 0),
+    ],
+)
+def test_what_only_integers_obey_is_not_refuted(hypotheses, conclusion):
+    found = implies(hypotheses, conclusion)
+    assert found.answer is Answer.INCONCLUSIVE
+    assert "does not hold over the reals" in found.reason
+
+
+def test_integer_counterexamples_are_integers():
+    found = implies([], (2 * tau - 5) * (2 * tau - 7) >= 0)  # fails at 3 alone
+    assert found.counterexample == {"tau": 3}
+    found = implies([], Ne(n**2, 12345**2))
+    assert abs(found.counterexample["n"]) == 12345
+    even = Symbol("m", integer=True, even=True)
+    assert implies([even >= 1], even >= 3).counterexample == {"m": 2}
+    assert answer([even >= 1], even >= 2) is not Answer.REFUTED
+
+
+def test_true_over_the_reals_is_true_over_the_integers():
+    assert answer([], n**2 >= 2 * n - 1) is Answer.PROVED
+    assert answer([n >= 3], n**5 >= 3 * n**4) is Answer.PROVED
+
+
+# irrational points
+
+
+@pytest.mark.parametrize(
+    ("hypotheses", "conclusion"),
+    [
+        ([Eq(x**2, 2)], x <= 1),
+        ([x**2 <= 2], x**2 < 2),
+        ([Eq(x**3, 2), x > 0], x < 1),
+    ],
+)
+def test_an_irrational_counterexample_is_not_claimed(hypotheses, conclusion):
+    found = implies(hypotheses, conclusion)
+    assert found.answer is Answer.INCONCLUSIVE
+    assert found.counterexample is None
+    assert "no rational counterexample" in found.reason
+
+
+def test_a_rational_point_close_by_is_found():
+    found = implies([x**2 < 2], x <= Rational(1414, 1000))
+    assert found.answer is Answer.REFUTED
+    assert F(1414, 1000) < found.counterexample["x"] < F(14143, 10000)
+    assert answer([Eq(x**2, 2)], x < 2) is Answer.PROVED
+
+
+# limits, refusals, misuse
+
+
+def test_a_tiny_limit_is_inconclusive_the_same_each_time():
+    found = [implies([], MOTZKIN, limit=3) for _ in range(3)]
+    assert {f.answer for f in found} == {Answer.INCONCLUSIVE}
+    assert len({f.reason for f in found}) == 1
+    assert "z3 gave up" in found[0].reason
+
+
+@pytest.mark.parametrize(
+    "conclusion",
+    [
+        exp(x) >= 1 + x,
+        log(p) <= p - 1,
+        pi > x,
+        x + 0.5 > y,
+        Le((1 - eta) ** tau, 1 - eta, evaluate=False),
+        (1 + x) ** 40 >= y,
+        Symbol("i", imaginary=True) ** 2 * x < 0,
+        Symbol("k", prime=True) > x,
+    ],
+)
+def test_what_is_not_algebra_is_refused_with_a_reason(conclusion):
+    found = implies([], conclusion)
+    assert found.answer is Answer.INCONCLUSIVE
+    assert ";" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("hypotheses", "conclusion"),
+    [
+        ([], True),
+        ([], "x > 0"),
+        ([], x),
+        ([x + 1], x > 0),
+        (x > 0, x > 0),
+        ([Symbol("eta") > 0], eta > 0.5),
+        ([Symbol("eta") > 2], 1 / eta < 1),
+    ],
+)
+def test_misuse_is_an_error(hypotheses, conclusion):
+    with pytest.raises(InputError):
+        implies(hypotheses, conclusion)
+
+
+def test_a_limit_must_be_a_count():
+    with pytest.raises(InputError):
+        implies([], x > 0, limit=0)
+    with pytest.raises(InputError):
+        implies([], x > 0, limit=True)
+
+
+# opinions
+
+
+def test_a_disagreement_is_named(monkeypatch):
+    monkeypatch.setattr(_second_opinion, "ask", lambda _: "sat")
+    found = implies([], MOTZKIN)
+    assert found.answer is Answer.INCONCLUSIVE
+    assert "z3 and cvc5 disagree" in found.reason
+    assert implies([], MOTZKIN, cross_check=False).methods == ("z3",)
+
+
+def test_without_a_second_opinion_z3_stands_alone(monkeypatch):
+    monkeypatch.setattr(_second_opinion, "ask", lambda _: None)
+    assert implies([], MOTZKIN).methods == ("z3",)
+
+
+def test_cvc5_agrees():
+    pytest.importorskip("cvc5")
+    assert implies([], MOTZKIN).methods == ("z3", "cvc5")
+    some = "(set-logic QF_NRA) (declare-const x Real) (assert (> (* x x) 2.0))"
+    assert _second_opinion.ask(f"{some} (check-sat)") == "sat"
+
+
+def test_a_child_that_is_late_has_no_opinion(monkeypatch):
+    monkeypatch.setattr(_second_opinion, "installed", lambda: True)
+    assert _second_opinion.ask("(check-sat)", patience=1e-6) is None
+    assert _second_opinion.ask("this is no script") is None
+
+
+def test_a_certificate_proves_where_z3_gives_up(monkeypatch):
+    honest = Solver.check
+
+    def tired(self, formulas, *rest, **options):
+        # knows that the hypotheses can hold, not what follows from them
+        if len(formulas) > 1:
+            return Model("unknown", reason="tired")
+        return honest(self, formulas, *rest, **options)
+
+    monkeypatch.setattr(Solver, "check", tired)
+    found = implies([x >= 3], x**3 >= 27)
+    assert found.answer is Answer.PROVED
+    assert found.methods == ("coefficients",)
+    assert implies([x >= 3], x**3 >= 28).reason == "z3 gave up: tired"
+
+
+# planted faults
+
+
+def test_a_lying_solver_refutes_nothing(monkeypatch):
+    lie = Model("sat", {"x": F(1, 3), "y": F(2)}, frozenset({"x", "y"}))
+    monkeypatch.setattr(Solver, "check", lambda *_, **__: lie)
+    found = implies([], x**2 + y**2 >= 2 * x * y)
+    assert found.answer is Answer.INCONCLUSIVE
+
+
+def test_a_certificate_does_not_overrule_a_counterexample(monkeypatch):
+    item = next(i for i in FALSE if i.name == "descent, cap 2")
+    good = next(i for i in TRUE if i.name == "descent")
+    stolen = coefficients.certify(good.hypotheses, good.conclusion)
+    monkeypatch.setattr(coefficients, "from_reading", lambda _: stolen)
+    assert answer(item.hypotheses, item.conclusion) is Answer.REFUTED
+
+
+# independent evidence for the reading and its SMT text
+
+
+def test_what_the_solver_reads_agrees_with_plain_evaluation():
+    draws, compared = random.Random(5), 0
+    for item in draws.sample([*TRUE, *FALSE], 45):
+        reading = read([], item.conclusion)
+        facts = [f.formula for f in (*reading.assumed, *reading.definitions)]
+        solver = Solver(reading, 10**5)
+        for _ in range(3):
+            point = {s.name: drawn(s, draws) for s in reading.symbols}
+            expected = holds(item.conclusion, point)
+            if expected is not None:
+                asked = solver.check([*facts, reading.conclusion.formula], point)
+                assert (asked.status == "sat") is expected
+                compared += 1
+    assert compared >= 60
+
+
+def test_small_questions_agree_with_a_grid():
+    draws = random.Random(11)
+    grid = [
+        {"x": a, "y": b} for a, b in product([F(k, 2) for k in range(-4, 5)], repeat=2)
+    ]
+    seen = set()
+    for _ in range(40):
+        hypotheses, conclusion = [comparison(draws)], comparison(draws)
+        found = implies(hypotheses, conclusion, cross_check=False)
+        seen.add(found.answer)
+        if found.answer is Answer.PROVED:
+            bad = [p for p in grid if breaks(p, hypotheses, conclusion)]
+            assert not bad
+        if found.answer is Answer.REFUTED:
+            assert breaks(
+                {"x": F(0), "y": F(0), **found.counterexample}, hypotheses, conclusion
+            )
+    assert {Answer.PROVED, Answer.REFUTED} <= seen
+
+
+def comparison(draws):
+    terms = [x, y, x * y, x**2, y**2, 1 / (1 + x**2)]
+    left = sum(draws.randint(-2, 2) * term for term in draws.sample(terms, 3))
+    compare = draws.choice([Le, Lt])
+    return compare(left + draws.randint(-1, 1), draws.choice([x, y, 2]), evaluate=False)
+
+
+def breaks(point, hypotheses, conclusion):
+    put = {x: Rational(str(point["x"])), y: Rational(str(point["y"]))}
+    held = [h.subs(put).doit() == true for h in (*hypotheses, conclusion)]
+    return all(held[:-1]) and not held[-1]
+
+
+# the same answer everywhere
+
+SCRIPT = """
+from tests.certify.implications import FALSE, TRUE
+from flverify.certify.implication import implies
+for item in (*TRUE[4:18:3], *FALSE[::5]):
+    found = implies(item.hypotheses, item.conclusion, cross_check=False)
+    proof = found.certificate and [p.steps for p in found.certificate.parts]
+    print(item.name, found.answer, found.counterexample, proof)
+"""
+
+
+def test_answers_do_not_depend_on_the_process():
+    root = Path(__file__).resolve().parents[2]
+    said = []
+    for seed in ("1", "2"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(root)}
+        command = [sys.executable, "-c", SCRIPT]
+        run = subprocess.run(
+            command,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=root,
+        )
+        said.append(run.stdout)
+    assert said[0] == said[1]
+    assert said[0].count("\n") >= 12
