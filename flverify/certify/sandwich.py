@@ -1,0 +1,264 @@
+"""The lower side of a certificate: the worst scalar quadratic of a function class.
+
+Whatever rate is certified for all mu-strongly convex, L-smooth f_i, it is not below
+the rate of any f_i = h_i x^2/2 with mu <= h_i <= L. Corners h_i in {mu, L} are tried
+first, up to exchangeability, then the inside; what is found is an instance, with a
+rational bound below its rate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from flverify._core.checks import positive
+from flverify._core.errors import DomainError
+from flverify._core.exact import Array, Scalar, is_exact
+from flverify.algorithms._algorithm import Algorithm
+from flverify.certify import _quadratic_search as search
+from flverify.certify._quadratic_rows import Batch
+from flverify.certify.quadratics import Group, Instance, QuadraticRates
+from flverify.participation._law import Participation
+
+DIGITS = 10**7  # denominators of curvatures found inside, in units of L
+
+
+@dataclass(frozen=True)
+class WorstQuadratic:
+    """The worst instance found, with its rate and a rational bound below it.
+
+    Parameters
+    ----------
+    instance : Instance
+        With rational curvatures.
+    rate : float
+        Its mean-square rate per round, weight 1.
+    lower_bound : Fraction
+        At most its rate, proved in rationals; no certified rate is below.
+    tried : int
+        Instances looked at.
+    inside : bool
+        Whether a curvature lies strictly between mu and L.
+    """
+
+    instance: Instance
+    rate: float
+    lower_bound: Fraction
+    tried: int
+    inside: bool
+
+
+def worst_quadratic(
+    algorithm: Algorithm,
+    participation: Participation,
+    strong_convexity: Scalar,
+    smoothness: Scalar,
+) -> WorstQuadratic:
+    """Search the class for the scalar quadratics of largest mean-square rate.
+
+    Definition: max over groups of clients and h in [mu, L] of the spectral radius of
+    the second moments' map; no certified rate lies below it.
+
+    Parameters
+    ----------
+    strong_convexity, smoothness : scalar > 0, weight f/x^2
+        mu <= L, rational (floats are taken as the rationals they are).
+
+    Returns
+    -------
+    worst : WorstQuadratic
+
+    Raises
+    ------
+    DomainError
+        If not 0 < mu <= L.
+    RefusedError
+        If the law or the algorithm is refused.
+    ReadingError
+        If the round is not linear in the features.
+
+    Notes
+    -----
+    All corners are tried for up to 64 clients of one class, a geometric selection
+    beyond; then pairs of curvatures inside, three groups, and a local ascent from the
+    best. The search is deterministic and may miss the worst; what it returns holds.
+
+    Examples
+    --------
+    >>> from flverify.algorithms import GradientDescent
+    >>> from flverify.participation import Full
+    >>> worst = worst_quadratic(GradientDescent("1/8"), Full(4), "1/10", 1)
+    >>> str(worst.instance), worst.lower_bound
+    ('4 x 1/10', Fraction(361, 400))
+    """
+    return worst_of(
+        QuadraticRates.of(algorithm, participation), strong_convexity, smoothness
+    )
+
+
+def worst_of(
+    rates: QuadraticRates, strong_convexity: Scalar, smoothness: Scalar
+) -> WorstQuadratic:
+    """`worst_quadratic` for an algorithm that is read already (for sweeps).
+
+    Raises
+    ------
+    DomainError
+        If not 0 < mu <= L.
+    """
+    mu, smooth = limits(strong_convexity, smoothness)
+    hunt = _Hunt(rates, mu, smooth)
+    instance = hunt.worst()
+    inside = any(mu < g.curvature < smooth for g in instance.groups)
+    low, high = rates.enclosure(instance)
+    rate = float((low + high) / 2)  # where eigenvalues meet, floats lose digits
+    return WorstQuadratic(instance, rate, Fraction(low), hunt.tried, inside)
+
+
+def corner_rates(
+    rates: QuadraticRates,
+    step_sizes: Sequence[float],
+    strong_convexity: Scalar,
+    smoothness: Scalar,
+) -> Array:
+    """Largest rate over corners and pairs of curvatures, for many step sizes at once.
+
+    The fast path of a sweep: floats, and no ascent; never above what
+    `worst_quadratic` finds, up to rounding errors.
+
+    Parameters
+    ----------
+    step_sizes : sequence of B numbers > 0, weight x^2/f
+        The algorithm's own step size plays no role.
+
+    Returns
+    -------
+    rates : (B,) array
+
+    Raises
+    ------
+    DomainError
+        If not 0 < mu <= L.
+    RefusedError
+        If rates do not depend on eta h alone.
+
+    Examples
+    --------
+    >>> from flverify.algorithms import GradientDescent
+    >>> from flverify.participation import Full
+    >>> descent = QuadraticRates.of(GradientDescent("1/8"), Full(1))
+    >>> corner_rates(descent, [0.5, 1.5], "1/2", 1).tolist()
+    [0.5625, 0.25]
+    """
+    mu, smooth = limits(strong_convexity, smoothness)
+    bounds, unit = search.Range(float(mu), float(smooth)), rates.unit()
+    sizes = rates.classes.sizes
+    tables = [search.corners(sizes, bounds)]
+    if bounds.width > 0:
+        tables.append(search.inside(sizes, bounds))
+    tried = search.joined(tables)
+    steps = np.asarray(step_sizes, dtype=np.float64)
+    scaled = steps[:, None, None] * tried.curvatures
+    many = Batch(
+        tried.law_classes,
+        np.tile(tried.clients, (len(steps), 1)),
+        scaled.reshape(-1, scaled.shape[2]),
+    )
+    return np.asarray(unit.rates(many).reshape(len(steps), -1).max(axis=1))
+
+
+def limits(strong_convexity: Scalar, smoothness: Scalar) -> tuple[Fraction, Fraction]:
+    """Return mu and L as rationals.
+
+    Raises
+    ------
+    DomainError
+        If not 0 < mu <= L, or one is not a number.
+    """
+    mu = positive(strong_convexity, "strong_convexity")
+    smooth = positive(smoothness, "smoothness")
+    if not all(is_exact(v) or isinstance(v, float) for v in (mu, smooth)):
+        raise DomainError(
+            f"curvatures must be numbers; got {mu} and {smooth}; substitute them first."
+        )
+    if mu > smooth:
+        raise DomainError(
+            f"strong_convexity must be at most smoothness; got {mu} and {smooth}; "
+            "swap them."
+        )
+    return Fraction(mu), Fraction(smooth)
+
+
+class _Hunt:
+    """One search: what is tried is counted."""
+
+    def __init__(self, rates: QuadraticRates, mu: Fraction, smooth: Fraction) -> None:
+        self.rates, self.mu, self.smooth, self.tried = rates, mu, smooth, 0
+        self.limits = search.Range(float(mu), float(smooth))
+
+    def rate(self, batch: Batch) -> Array:
+        """Rates of a batch in floats."""
+        self.tried += len(batch.clients)
+        return self.rates.rates(batch)
+
+    def worst(self) -> Instance:
+        """Return the worst instance found."""
+        found = [self._best(batch) for batch in self._tables()]
+        if self.limits.width > 0:
+            found += [search.ascend(self.rate, b, self.limits) for _, b in found]
+        # equal rates: the earlier, simpler one
+        height = max(value for value, _ in found)
+        ties = [b for value, b in found if value >= height * (1 - 1e-12)]
+        rated = [
+            (one, self.rates.rate(one)) for b in ties for one in self._instances(b)
+        ]
+        best = max(value for _, value in rated)
+        return next(one for one, value in rated if value >= best * (1 - 1e-12))
+
+    def _tables(self) -> list[Batch]:
+        sizes = self.rates.classes.sizes
+        out = [search.corners(sizes, self.limits)]
+        if self.limits.width > 0:
+            out.append(search.inside(sizes, self.limits))
+            if len(sizes) == 1 and sizes[0] > 2:
+                out.append(search.three_groups(sizes[0], self.limits))
+        return out
+
+    def _best(self, batch: Batch) -> tuple[float, Batch]:
+        heights = self.rate(batch)
+        best = int(np.argmax(heights > heights.max() * (1 - 1e-12)))
+        return float(heights[best]), search.pick(batch, np.array([best]))
+
+    def _instances(self, batch: Batch) -> list[Instance]:
+        """Rational instances of a batch of one: merged, and with equal ones apart."""
+        values = [self._rational(h) for h in batch.curvatures[0].tolist()]
+        merged = self._instance(batch, values)
+        gap = (self.smooth - self.mu) / 10**6
+        apart: list[Fraction] = []
+        for k, h in enumerate(values):
+            rivals = [
+                apart[j]
+                for j in range(k)
+                if batch.law_classes[j] == batch.law_classes[k]
+            ]
+            shifted = h
+            while gap and any(abs(shifted - r) < gap for r in rivals):
+                shifted += gap if h < (self.mu + self.smooth) / 2 else -gap
+            apart.append(shifted)
+        return list(dict.fromkeys([merged, self._instance(batch, apart)]))
+
+    def _instance(self, batch: Batch, values: list[Fraction]) -> Instance:
+        groups = zip(batch.law_classes, batch.clients[0].tolist(), values, strict=True)
+        return Instance.of(Group(r, n, h) for r, n, h in groups)
+
+    def _rational(self, curvature: float) -> Fraction:
+        """Return a rational of the class next to a float."""
+        for end in (self.mu, self.smooth):
+            if curvature == float(end):
+                return end
+        units = round(Fraction(curvature) / self.smooth * DIGITS)
+        near = Fraction(units, DIGITS) * self.smooth
+        return min(max(near, self.mu), self.smooth)

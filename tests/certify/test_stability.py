@@ -1,0 +1,218 @@
+"""Where step sizes stop being stable: closed forms, touches, islands, witnesses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import pytest
+
+from flverify._core.errors import DomainError, RefusedError
+from flverify._core.sources import Source
+from flverify.algorithms import FedAvg, Focus, GradientDescent, ProxSkip, Scaffold
+from flverify.algorithms._algorithm import Algorithm, Server
+from flverify.certify._chebyshev import first_touches
+from flverify.certify.classes import classes
+from flverify.certify.quadratics import Group, Instance, QuadraticRates
+from flverify.certify.stability import boundary_of, stability_boundary
+from flverify.engines.moments import moments
+from flverify.participation import AllOrNothing, Bernoulli, Full, UniformCohort
+from flverify.problems import Quadratics
+
+F = Fraction
+HALF = ["1/2"]
+MU, L = F(1, 10), F(1)
+
+
+class OneState(NamedTuple):
+    model: Server
+
+
+@dataclass(frozen=True)
+class Island(Algorithm):
+    """x+ = p(eta h) x with 1 - p(t) = t ((t - 1/2)^2 - e^2): p > 1 for t near 1/2."""
+
+    step_size: Any
+    half_width: Any
+    local_steps: int = 1
+
+    source: ClassVar[Source] = Source("flverify", "a test")
+    State: ClassVar[type] = OneState
+
+    def __post_init__(self):
+        self.check_common()
+
+    def init(self, start, cohort, oracle):
+        del cohort, oracle
+        return OneState(start)
+
+    def round(self, state, cohort, oracle):
+        point = cohort.broadcast(state.model)
+        steps = []
+        for _ in range(3):
+            steps.append(self.step_size * oracle.gradient(point))
+            point = point - steps[-1]  # t (1 - t)^k x at every client
+        level = F(1, 4) - self.half_width**2
+        moved = level * steps[0] - steps[1] + steps[2]
+        mean = F(1, cohort.n_clients) * cohort.everyone(moved)
+        return OneState(state.model - mean)
+
+
+@dataclass(frozen=True)
+class Damped(Algorithm):
+    """Gradient descent with a second setting that has a dimension."""
+
+    step_size: Any
+    local_steps: int = 1
+
+    source: ClassVar[Source] = Source("flverify", "a test")
+    State: ClassVar[type] = OneState
+
+    def __post_init__(self):
+        self.check_common()
+
+    def init(self, start, cohort, oracle):
+        del cohort, oracle
+        return OneState(start)
+
+    def round(self, state, cohort, oracle):
+        gradients = oracle.gradient(cohort.broadcast(state.model))
+        total = cohort.everyone(gradients)
+        return OneState(state.model - (self.step_size + F(1, 10)) * total)
+
+
+def rate(algorithm, law, h):
+    problem = Quadratics([[[float(v)]] for v in h], [[0.0]] * len(h))
+    return float(moments(problem, algorithm, classes(law).law).mean_square_rate)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "law", "boundary"),
+    [
+        (GradientDescent("1/8"), Full(4), F(1, 2)),  # 2/(N L)
+        (Focus("1/8"), Full(5), F(2, 5)),
+        (FedAvg("1/8"), UniformCohort(4, 2), F(2)),
+        (ProxSkip("1/8", probability="1/5"), AllOrNothing(4, "1/5"), F(2)),
+        (Scaffold("1/8", 2), Full(4), F(2)),
+        (Focus("1/8"), Bernoulli(HALF * 2), F(3, 5)),
+    ],
+    ids=lambda v: getattr(v, "spec", type(v).__name__),
+)
+def test_boundaries_that_are_rational(algorithm, law, boundary):
+    found = stability_boundary(algorithm, law, MU, L)
+    assert found.interval == (boundary, boundary)
+    assert found.step_size == float(boundary)
+
+
+def test_at_the_boundary_the_rate_is_one_by_the_moments_engine():
+    problem = Quadratics([[[1]], [[1]]], [[0], [0]])
+    at = moments(problem, Focus("3/5"), Bernoulli(HALF * 2))
+    assert at.mean_square_rate == 1
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "law"),
+    [
+        (Focus("1/8"), UniformCohort(3, 1)),
+        (Focus("1/8", 2), Bernoulli(["1/5"] * 3)),
+        (Focus("1/8"), Bernoulli(["1/2", "1/5", "1/5"])),
+        (Scaffold("1/8", 1, option="I"), UniformCohort(3, 1)),
+        (Scaffold("1/8", 2, "3/2"), UniformCohort(3, 2)),
+    ],
+    ids=lambda v: getattr(v, "spec", type(v).__name__),
+)
+def test_below_the_boundary_nothing_diverges_and_above_it_the_instance_does(
+    algorithm, law
+):
+    found = stability_boundary(algorithm, law, MU, L)
+    low, high = found.interval
+    assert 0 <= high - low < 1e-12 * low
+    rates = QuadraticRates.of(algorithm, law)
+    assert rates.at(low * F(999999, 1000000)).enclosure(found.instance)[1] < 1
+    assert rates.at(high * F(1000001, 1000000)).enclosure(found.instance)[0] > 1
+    random = np.random.default_rng(3)
+    for fraction in (0.3, 0.7, 0.98, 0.9999):
+        step = algorithm.retuned(fraction * found.step_size)
+        for _ in range(8):
+            h = np.where(random.random(3) < 0.5, random.uniform(0.1, 1, 3), 1.0)
+            assert rate(step, law, np.where(random.random(3) < 0.3, 0.1, h)) < 1
+
+
+@pytest.mark.parametrize("tau", [3, 4, 8])
+@pytest.mark.parametrize("law", [Full(1), Full(4), UniformCohort(4, 2)], ids=str)
+def test_focus_stands_still_where_a_local_step_is_a_newton_step(tau, law):
+    # the rate touches or passes 1 at eta h = 1, to order tau - 1: floats see it early
+    found = stability_boundary(Focus("1/8", tau), law, MU, L)
+    assert found.interval == (1, 1)
+    problem = Quadratics([[[1]]], [[0]])
+    assert moments(problem, Focus(1, tau), Full(1)).mean_square_rate == 1
+    assert moments(problem, Focus("9/10", tau), Full(1)).mean_square_rate < 1
+
+
+def test_an_island_that_a_scan_steps_over_is_found():
+    algorithm, law = Island("1/8", F(1, 100000)), Full(1)
+    found = stability_boundary(algorithm, law, MU, L)
+    assert found.interval == (F(49999, 100000),) * 2
+    rates = QuadraticRates.of(algorithm, law)
+    whole = Instance((Group(0, 1, L),))
+    scan = [rates.at(F(step)).rate(whole) for step in np.geomspace(0.01, 1.5, 60)]
+    assert max(scan) < 1
+    assert rates.at(F(1, 2)).rate(whole) > 1
+
+
+def test_a_touch_is_found_and_its_neighbourhood_contracts():
+    found = stability_boundary(Island("1/8", 0), Full(1), MU, L)
+    assert found.interval == (F(1, 2), F(1, 2))
+    rates = QuadraticRates.of(Island("1/8", 0), Full(1))
+    whole = Instance((Group(0, 1, L),))
+    assert rates.at(F(49, 100)).enclosure(whole)[1] < 1
+    assert rates.at(F(51, 100)).enclosure(whole)[1] < 1
+
+
+def test_first_touches_are_those_of_known_functions():
+    centres = np.array([0.37, 1.93, 1.2, 1.7])
+
+    def gaps(which, s):
+        island = (s - centres[which]) ** 2 - 1e-10
+        touch = (s - centres[which]) ** 2
+        wave = 1 + np.cos(40 * s) + 1e-3
+        return np.choose(which, [island, island, touch, wave])
+
+    found = first_touches(gaps, np.arange(4), 0.2, 2.0)
+    assert found[:2] == pytest.approx(centres[:2] - 1e-5, abs=1e-7)
+    assert found[2] == pytest.approx(1.2, abs=2e-6)
+    assert np.isinf(found[3])
+
+
+def test_the_float_boundary_is_the_isolated_one_where_it_is_not_flat():
+    rates = QuadraticRates.of(Focus("1/8", 2), UniformCohort(100, 1))
+    exact = boundary_of(rates, MU, L)
+    quick = boundary_of(rates, MU, L, exact=False)
+    assert quick.interval is None
+    assert quick.step_size == pytest.approx(exact.step_size, rel=1e-7)
+
+
+def test_many_clients_and_local_steps():
+    found = stability_boundary(Focus("1/8", 8), Bernoulli(HALF * 1000), MU, L)
+    assert str(found.instance) == "1000 x 1"
+    assert found.step_size == pytest.approx(0.006311976, rel=1e-6)
+
+
+def test_the_boundary_scales_with_the_curvature():
+    law = UniformCohort(3, 1)
+    one = stability_boundary(Focus("1/8"), law, MU, L)
+    eight = stability_boundary(Focus("1/8"), law, 8 * MU, 8 * L)
+    assert eight.step_size == pytest.approx(one.step_size / 8)
+    assert {g.curvature for g in eight.instance.groups} == {8 * MU, 8 * L}
+
+
+def test_what_has_no_boundary_is_refused():
+    with pytest.raises(RefusedError, match="only setting with a dimension"):
+        stability_boundary(Damped("1/8"), Full(2), MU, L)
+    notebook = ProxSkip("1/50", 2, variant="notebook")
+    with pytest.raises(RefusedError, match="small step sizes must contract"):
+        stability_boundary(notebook, Bernoulli(HALF * 3), MU, L)
+    with pytest.raises(DomainError, match="at most"):
+        stability_boundary(Focus("1/8"), Full(2), 1, MU)
