@@ -114,14 +114,18 @@ def boundary_of(
     strong_convexity: Scalar,
     smoothness: Scalar,
     exact: bool = True,
+    thorough: bool = True,
 ) -> Boundary | None:
     """`stability_boundary` for an algorithm that is read already (for sweeps).
 
     Parameters
     ----------
     exact : bool
-        Whether to isolate the boundary in rationals. In floats it is good to 1e-9,
+        Whether to isolate the boundary in rationals. In floats it is good to 1e-7,
         but at a flat zero (see above) to a few per cent only.
+    thorough : bool
+        Whether to look for other rays below the boundary found, which takes most of
+        the time and seldom lowers it.
 
     Raises
     ------
@@ -137,7 +141,7 @@ def boundary_of(
     if found is None:
         return None
     crossing = rays.settled(*found, exact)
-    for _ in range(LOWERINGS):
+    for _ in range(LOWERINGS if thorough else 0):
         lower = rays.lowered(crossing, exact)
         if lower is None:
             break

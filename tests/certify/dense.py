@@ -1,18 +1,23 @@
 """A second judge of certificates: every client written out, every outcome listed.
 
 It reads the algorithm's own round on given cohorts (not the plain loops the checker
-runs), keeps all N clients (no mean and deviation), and works in `Fraction`s. Only for
-a few clients; slow and plain on purpose.
+runs), keeps all N clients (no mean and deviation, no representatives), and judges
+definiteness by the signs of characteristic polynomials. Only for a few clients.
+
+Vectors are dictionaries from names of unknown vectors to rational coefficients, without
+zeros; so equal dictionaries are equal vectors.
 """
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from fractions import Fraction
-from itertools import combinations
-from math import comb
+from functools import cached_property
+from itertools import combinations, pairwise
+from math import comb, lcm
 
 import numpy as np
+from flint import fmpq, fmpz_mat
 
 from flverify.algorithms import FedAvg, Focus, GradientDescent, ProxSkip, Scaffold
 from flverify.algorithms._algorithm import Server
@@ -25,58 +30,192 @@ ALGORITHMS = {
     "proxskip": ProxSkip,
     "gradient_descent": GradientDescent,
 }
+EXACT = re.compile(r"-?[0-9]{1,4000}(/[0-9]{1,4000})?")
+START_CALLS = 2  # gradients a start may ask for
 
 
-class Fails(Exception):
-    """A condition does not hold."""
+class UnprovenError(Exception):
+    """A condition of the certificate does not hold."""
 
 
 def need(holds, what):
     if not holds:
-        raise Fails(what)
+        raise UnprovenError(what)
+
+
+def exact(value):
+    """Return an int or a Fraction as flint's rational."""
+    return fmpq(value.numerator, value.denominator)
+
+
+def number(text):
+    need(isinstance(text, str) and EXACT.fullmatch(text), f"{text!r} is no number")
+    top, _, bottom = text.partition("/")
+    need(not bottom or int(bottom), f"{text!r} divides by zero")
+    return fmpq(int(top), int(bottom or 1))
+
+
+# ------------------------------------------------------------------- vectors
+
+
+def combined(*terms):
+    """Sum of coefficient times vector."""
+    out = defaultdict(fmpq)
+    for coefficient, vector in terms:
+        for name, value in vector.items():
+            out[name] += coefficient * value
+    return {name: value for name, value in out.items() if value}
+
+
+def unit(*name):
+    return {name: fmpq(1)}
+
+
+def mean(vectors):
+    return combined(*((fmpq(1, len(vectors)), v) for v in vectors))
+
+
+def minus(a, b):
+    return combined((1, a), (-1, b))
+
+
+def stars(n, *, shown=True):
+    """Gradients g*_i at the minimiser; they add up to zero."""
+    if not shown:
+        return [{}] * n
+    free = [unit("star", i) for i in range(n - 1)]
+    return [*free, combined(*((-1, s) for s in free))]
+
+
+# ------------------------------------------------------------- definiteness
+
+
+def sign_counts(matrix):
+    """Numbers of negative, zero and positive eigenvalues of a symmetric matrix.
+
+    All roots of its characteristic polynomial are real, so Descartes' rule is exact:
+    sign changes of p(t) count the positive roots, those of p(-t) the negative ones.
+    """
+    size = len(matrix)
+    if not size:
+        return 0, 0, 0
+    scale = lcm(*(int(x.denominator) for row in matrix for x in row))
+    whole = [[int((scale * x).numerator) for x in row] for row in matrix]
+    coefficients = [int(x) for x in fmpz_mat(whole).charpoly().coeffs()]
+    flipped = [-x if k % 2 else x for k, x in enumerate(coefficients)]
+    below, above = _changes(flipped), _changes(coefficients)
+    return below, size - below - above, above
+
+
+def _changes(coefficients):
+    signs = [x > 0 for x in coefficients if x]
+    return sum(a != b for a, b in pairwise(signs))
+
+
+class Condition:
+    """A quadratic form in the unknown vectors and the values that must cancel."""
+
+    def __init__(self, mu, smooth):
+        self.mu, self.smooth = mu, smooth
+        self.form = defaultdict(fmpq)
+        self.values = defaultdict(fmpq)
+        self.complaints = []
+
+    def inner(self, a, b, weight):
+        """Add weight <a, b>."""
+        for left, x in a.items():
+            for right, y in b.items():
+                self.form[left, right] += weight * x * y
+
+    def square(self, a, weight):
+        self.inner(a, a, weight)
+
+    def value(self, i, name, weight):
+        """Add weight f_i at a point; f_i is 0 at x*."""
+        if name != "star":
+            self.values[i, name] += weight
+
+    def interpolation(self, i, above, below, known, weight):
+        """Subtract weight times f_a - f_b - <g_b, x_a - x_b> - ... >= 0."""
+        (xa, ga), (xb, gb) = known[above], known[below]
+        dx, dg = minus(xa, xb), minus(ga, gb)
+        half = weight / (2 * (1 - self.mu / self.smooth))
+        self.inner(gb, dx, weight)
+        self.square(dg, half / self.smooth)
+        self.square(dx, half * self.mu)
+        self.inner(dg, dx, -2 * half * self.mu / self.smooth)
+        self.value(i, above, -weight)
+        self.value(i, below, weight)
+
+    def tangent(self, i, name, known, point, curvature, weight):
+        """Add weight (f_b + <g_b, point - b> + (curvature/2) |point - b|^2)."""
+        x, g = known[name]
+        gap = minus(point, x)
+        self.inner(g, gap, weight)
+        self.square(gap, weight * curvature / 2)
+        self.value(i, name, weight)
+
+    def complain(self, holds, what):
+        if not holds:
+            self.complaints.append(what)
+
+    def matrix(self, names=None):
+        """Return the symmetric matrix over all names that occur, or those given."""
+        names = names or sorted({n for pair in self.form for n in pair}, key=repr)
+        half = fmpq(1, 2)
+        return [
+            [half * (self.form[a, b] + self.form[b, a]) for b in names] for a in names
+        ]
+
+    def judge(self, stage):
+        need(not self.complaints, f"{stage}: {self.complaints[:1]}")
+        for key, value in self.values.items():
+            need(not value, f"{stage}: the value {key} does not cancel")
+        need(not sign_counts(self.matrix())[0], f"{stage}: not semidefinite")
+
+
+# ---------------------------------------------------------------------- laws
 
 
 def outcomes(law):
-    """Every set of participants with its probability, and the class of every client."""
-    kind = law["kind"]
-    if kind == "bernoulli":
-        chances = [
-            Fraction(c["inclusion"])
-            for c in law["classes"]
-            for _ in range(c["clients"])
-        ]
-        of_class = [
-            r for r, c in enumerate(law["classes"]) for _ in range(c["clients"])
-        ]
-        sets = {}
-        for size in range(len(chances) + 1):
-            for some in combinations(range(len(chances)), size):
-                weight = Fraction(1)
-                for i, p in enumerate(chances):
-                    weight *= p if i in some else 1 - p
-                sets[frozenset(some)] = weight
-        return sets, of_class
+    """Probability of every possible cohort, and the class of every client."""
+    if law["kind"] == "bernoulli":
+        return _independent(law["classes"])
     n = law["n_clients"]
-    everybody = frozenset(range(n))
-    if kind == "full":
-        return {everybody: Fraction(1)}, [0] * n
-    if kind == "all_or_nothing":
-        p = Fraction(law["probability"])
-        return {everybody: p, frozenset(): 1 - p}, [0] * n
+    need(type(n) is int and n > 0, "clients")
+    everybody, nobody = frozenset(range(n)), frozenset()
+    if law["kind"] == "full":
+        return {everybody: fmpq(1)}, [0] * n
+    if law["kind"] == "all_or_nothing":
+        p = number(law["probability"])
+        need(0 < p <= 1, "probability")
+        return {everybody: p, nobody: 1 - p} if p < 1 else {everybody: p}, [0] * n
+    need(law["kind"] == "uniform_cohort", "kind of law")
     m = law["cohort_size"]
-    need(0 < m <= n, "cohort size")
-    return {frozenset(s): Fraction(1, comb(n, m)) for s in combinations(range(n), m)}, [
-        0
-    ] * n
+    need(type(m) is int and 0 < m <= n, "cohort size")
+    cohorts = combinations(range(n), m)
+    return {frozenset(s): fmpq(1, comb(n, m)) for s in cohorts}, [0] * n
 
 
-def build(entry):
-    kind = ALGORITHMS[entry["name"]]
-    return kind(**entry["settings"])
+def _independent(classes):
+    of_class, sets = [], {frozenset(): fmpq(1)}
+    for r, entry in enumerate(classes):
+        p, clients = number(entry["inclusion"]), entry["clients"]
+        need(type(clients) is int and clients > 0 and 0 < p <= 1, "a class")
+        for _ in range(clients):
+            i = len(of_class)
+            of_class.append(r)
+            inside = {s | {i}: p * chance for s, chance in sets.items()}
+            outside = {s: (1 - p) * chance for s, chance in sets.items() if p < 1}
+            sets = outside | inside
+    return sets, of_class
+
+
+# -------------------------------------------------------------------- rounds
 
 
 class Tape:
-    """Prescribed gradients: one row per client for every distinct stack of points."""
+    """Prescribed gradients: a vector per client for every new stack of points."""
 
     def __init__(self, answers):
         self.answers, self.points = answers, []
@@ -84,628 +223,536 @@ class Tape:
     def gradient(self, points):
         for k, known in enumerate(self.points):
             if (known == points.values).all():
-                return Rows(self.answers[k], Fraction)
+                return Rows(self.answers[k], exact)
         need(len(self.points) < len(self.answers), "more gradients than prescribed")
         self.points.append(points.values)
-        return Rows(self.answers[len(self.points) - 1], Fraction)
+        return Rows(self.answers[len(self.points) - 1], exact)
 
 
-class Space:
-    """Names of the unknown vectors, and unit rows."""
+class Player:
+    """Runs an algorithm's init and round on vectors."""
 
-    def __init__(self, names):
-        self.names = list(names)
-        self.index = {name: k for k, name in enumerate(self.names)}
+    def __init__(self, algorithm, n):
+        self.algorithm, self.n = algorithm, n
+        self.slots = algorithm.slots()
 
-    def zero(self):
-        return np.full(len(self.names), Fraction(0), dtype=object)
-
-    def unit(self, name):
-        row = self.zero()
-        row[self.index[name]] = Fraction(1)
-        return row
-
-
-def product(a, b):
-    half = np.multiply.outer(a, b)
-    return (half + half.T) / 2
-
-
-def psd(matrix):
-    """Exact positive semidefiniteness by elimination."""
-    rest = matrix.copy()
-    for k in range(len(rest)):
-        pivot = rest[k, k]
-        if pivot < 0:
-            return False
-        if pivot == 0:
-            if any(v != 0 for v in rest[k, k:]):
-                return False
-            continue
-        column = rest[k + 1 :, k] / pivot
-        rest[k + 1 :, k + 1 :] -= np.multiply.outer(column, rest[k, k + 1 :])
-    return True
-
-
-def number(text):
-    need(isinstance(text, str), f"{text!r} is no exact number")
-    try:
-        return Fraction(text)
-    except (ValueError, ZeroDivisionError) as error:
-        raise Fails(f"{text!r} is no exact number") from error
-
-
-class Total:
-    """A quadratic form and the coefficients of function values, both to be judged."""
-
-    def __init__(self, space, mu, smooth):
-        size = len(space.names)
-        self.form = np.full((size, size), Fraction(0), dtype=object)
-        self.values = defaultdict(Fraction)
-        self.mu, self.smooth = mu, smooth
-
-    def add(self, matrix, weight=Fraction(1)):
-        if weight:
-            self.form = self.form + weight * matrix
-
-    def multiplier(self, i, a, b, weight):
-        """Subtract weight times the interpolation inequality f_a >= f_b + ..."""
-        (xa, ga), (xb, gb) = a[1:], b[1:]
-        dx, dg = xa - xb, ga - gb
-        mu, smooth = self.mu, self.smooth
-        inner = (
-            product(dg, dg) / smooth
-            + mu * product(dx, dx)
-            - 2 * mu / smooth * product(dg, dx)
+    def start(self, origin, answers):
+        names = _names([origin], answers)
+        begun = self.algorithm.init(
+            Rows(np.array([_row(origin, names)], dtype=object), exact),
+            ListedCohort(frozenset(), self.n, exact),
+            tape := self._tape(answers, names),
         )
-        q = -product(gb, dx) - inner / (2 * (1 - mu / smooth))
-        self.add(q, -weight)
-        self.value(i, a[0], -weight)
-        self.value(i, b[0], weight)
+        return self._read(begun, names), self._points(tape, names)
 
-    def value(self, i, name, weight):
-        if name != "star":
-            self.values[i, name] += weight
+    def round(self, slots, members, answers):
+        flat = [v if isinstance(v, list) else [v] for v in slots.values()]
+        names = _names(*flat, answers)
+        state = {}
+        for slot, kind in self.slots.items():
+            one = kind is Server
+            rows = [_row(v, names) for v in ([slots[slot]] if one else slots[slot])]
+            values = np.array(rows, dtype=object)
+            state[slot] = Rows(values if one else values[:, None, :], exact)
+        tape = self._tape(answers, names)
+        cohort = ListedCohort(members, self.n, exact)
+        after = self.algorithm.round(self.algorithm.State(**state), cohort, tape)
+        return self._read(after, names), self._points(tape, names)
 
-    def judge(self, what):
-        for key, value in self.values.items():
-            need(value == 0, f"{what}: value of {key} does not cancel")
-        need(psd(self.form), f"{what}: not positive semidefinite")
+    def _tape(self, answers, names):
+        stacks = [[[_row(g, names)] for g in clients] for clients in answers]
+        return Tape([np.array(stack, dtype=object) for stack in stacks])
+
+    def _read(self, state, names):
+        out = {}
+        for slot, kind in self.slots.items():
+            values = getattr(state, slot).values
+            clients = None if kind is Server else [_vector(v[0], names) for v in values]
+            out[slot] = _vector(values[0], names) if clients is None else clients
+        return out
+
+    def _points(self, tape, names):
+        return [[_vector(p[0], names) for p in stack] for stack in tape.points]
+
+
+def _names(*groups):
+    flat = [v for group in groups for v in group]
+    flat = [v for part in flat for v in (part if isinstance(part, list) else [part])]
+    return list(dict.fromkeys(name for vector in flat for name in vector))
+
+
+def _row(vector, names):
+    return [vector.get(name, fmpq(0)) for name in names]
+
+
+def _vector(row, names):
+    return {name: value for name, value in zip(names, row, strict=True) if value}
+
+
+# --------------------------------------------------------------------- judge
 
 
 class Judge:
-    """All conditions of one certificate."""
+    """The conditions of one certificate."""
 
     def __init__(self, c):
         self.c = c
         self.mu = number(c["function_class"]["strong_convexity"])
         self.smooth = number(c["function_class"]["smoothness"])
-        need(0 < self.mu < self.smooth, "0 < mu < L")
         self.sets, self.of_class = outcomes(c["law"])
-        need(sum(self.sets.values()) == 1, "probabilities")
-        need(all(p >= 0 for p in self.sets.values()), "probabilities")
         self.n = len(self.of_class)
-        self.algorithm = build(c["algorithm"])
-        self.slots = self.algorithm.slots()
+        self.classes = range(self.of_class[-1] + 1)
+        entry = c["algorithm"]
+        algorithm = ALGORITHMS[entry["name"]](**entry["settings"])
+        self.player = Player(algorithm, self.n)
+        self.slots = self.player.slots
         self.rho = number(c["rho"])
         self.beside = c["kind"] == "neighbourhood"
-        self.weight = (
-            number(c["neighbourhood"]["weight"]) if self.beside else Fraction(0)
-        )
-        self.constant = (
-            number(c["neighbourhood"]["constant"]) if self.beside else Fraction(0)
-        )
-        need(self.weight >= 0 and self.constant >= 0, "signs")
-        need(0 < self.rho <= 1, "rho")
-        need(self.rho < 1 or self.weight > 0, "rho")
+        beside = c["neighbourhood"] if self.beside else {"weight": "0", "constant": "0"}
+        self.weight, self.constant = (number(beside[k]) for k in ("weight", "constant"))
+        self.rest = {s: [number(v) for v in c["equilibrium"][s]] for s in self.slots}
+        self.eliminated = {
+            slot: {name: number(v) for name, v in parts.items()}
+            for slot, parts in c["eliminated"].items()
+        }
         self.memories = [
             (m["slot"], m["calls"], [number(w) for w in m["weights"]])
             for m in c["memories"]
         ]
-        self.ghosts = [k for _, calls, _ in self.memories for k in calls]
-        remembered = {slot for slot, _, _ in self.memories}
-        self.server = [
-            s for s, k in self.slots.items() if k is Server and s not in c["eliminated"]
-        ]
-        plain = [
-            s for s, k in self.slots.items() if k is not Server and s not in remembered
-        ]
-        parts = [
-            f"ghost:{j}.{part}"
-            for j in range(len(self.ghosts))
-            for part in ("point", "gradient")
-        ]
-        self.client = [*plain, *parts]
+        self._require_ranges()
+        self._name_coordinates()
+        self._read_lyapunov()
+        # g* is part of the equilibrium of a rate, and a given family of a neighbourhood
+        self.stars = stars(self.n, shown=self.beside)
 
-    def run(self):
-        self.equilibrium()
-        self.decrease()
-        self.positivity()
-        self.start()
+    def _require_ranges(self):
+        need(sum(self.sets.values()) == 1, "probabilities")
+        need(0 < self.mu < self.smooth, "0 < mu < L")
+        need(self.weight >= 0 and self.constant >= 0, "signs of s and c")
+        need(0 < self.rho <= 1, "rho")
+        need(self.rho < 1 or self.weight > 0, "rho")
+        for slot, calls, weights in self.memories:
+            need(len(calls) == len(weights), "weights of a memory")
+            need(self.rest[slot] == [0, sum(weights, fmpq(0))], "rest of a memory")
+            need(all(k in range(self.c["calls"]) for k in calls), "calls of a memory")
+        need(self.rest["model"] == [1, 0], "rest of the model")
+        may = set(self.slots) - {slot for slot, *_ in self.memories}
+        need(set(self.eliminated) <= may, "eliminated")
+        for slot, parts in self.eliminated.items():
+            alone = self.slots[slot] is Server or len(self.classes) == 1
+            need(alone, "an eliminated mean of several classes")
+            need(not set(parts) & set(self.eliminated), "eliminated by another")
+
+    def _name_coordinates(self):
+        kept = [s for s in self.slots if s not in [m[0] for m in self.memories]]
+        self.server = [
+            s for s in kept if self.slots[s] is Server and s not in self.eliminated
+        ]
+        self.ghosts = [k for _, calls, _ in self.memories for k in calls]
+        self.plain = [s for s in kept if self.slots[s] is not Server]
+        parts = [(f"ghost:{j}.point", f"ghost:{j}.gradient") for j in self._every()]
+        self.client = [*self.plain, *(name for pair in parts for name in pair)]
+        self.averaged = [name for name in self.client if name not in self.eliminated]
+
+    def _every(self):
+        return range(len(self.ghosts))
+
+    def _read_lyapunov(self):
+        size = len(self.server) + len(self.classes) * len(self.averaged)
+        self.T = _matrix(self.c["V"]["mean"], size)
+        blocks = self.c["V"]["classes"]
+        need(len(blocks) == len(self.classes), "classes of V")
+        self.S = [
+            _matrix(block, len(self.client) if len(self.members(r)) > 1 else 0)
+            for r, block in enumerate(blocks)
+        ]
+        self.ghost_values = [[number(v) for v in r] for r in self.c["ghost_values"]]
+        sizes = [len(row) for row in self.ghost_values]
+        need(sizes == [len(self.ghosts)] * len(self.classes), "values of ghosts")
+
+    def members(self, r):
+        return [i for i in range(self.n) if self.of_class[i] == r]
 
     # -- states ---------------------------------------------------------------
 
-    def state(self, space):
-        """Rows of every coordinate: server slots, and client coordinates per client."""
-        server = {s: space.unit(("server", s)) for s in self.server}
-        client = {}
-        for name in self.client:
-            rows = []
-            for i in range(self.n):
-                if ("client", name, i) in space.index:
-                    rows.append(space.unit(("client", name, i)))
-                else:
-                    rows.append(None)
-            client[name] = rows
-        for name, rows in client.items():
-            if rows[-1] is None:
-                mean = self.combination(self.c["eliminated"][name], server, client)
-                rows[-1] = self.n * mean - sum(rows[:-1], space.zero())
+    @cached_property
+    def before(self):
+        """Deviations of a state: server coordinates, and client ones per client."""
+        server = {s: unit("server", s) for s in self.server}
+        client = {
+            name: [unit("client", name, i) for i in range(self.n)]
+            for name in self.client
+        }
+        self._add_memories(client)
+        for name in set(self.eliminated) & set(self.client):
+            # the last client's follows from the mean
+            whole = self.combination(self.eliminated[name], server, client)
+            rest = [(-1, v) for v in client[name][:-1]]
+            client[name][-1] = combined((self.n, whole), *rest)
         return server, client
 
-    def slots_of(self, space, server, client):
-        """Rows of every slot of the algorithm."""
-        out = dict(server)
-        first = 0
+    def _add_memories(self, client):
+        """Write the memory slots as combinations of their ghosts' gradients."""
+        for slot, names, _, weights in self.remembered():
+            gradients = [client[f"{name}.gradient"] for name in names]
+            client[slot] = [
+                combined(*zip(weights, own, strict=True))
+                for own in zip(*gradients, strict=True)
+            ]
+
+    @cached_property
+    def actual(self):
+        """All slots of the algorithm before the round, as it is run."""
+        server, client = self.before
+        out = {s: client[s] for s, kind in self.slots.items() if kind is not Server}
+        out |= server
+        for slot in set(self.slots) - set(out):
+            out[slot] = self.combination(self.eliminated[slot], server, client)
+        return {slot: self.moved(slot, value, 1) for slot, value in out.items()}
+
+    def moved(self, slot, value, sign):
+        """Add (or take away) the part in g*_i of a client slot's equilibrium."""
+        if self.slots[slot] is Server:
+            return value
+        beta = sign * self.rest[slot][1]
+        pairs = zip(value, self.stars, strict=True)
+        return [combined((1, v), (beta, star)) for v, star in pairs]
+
+    def remembered(self):
+        """Every memory's slot, ghosts, calls and weights."""
+        names, out = iter(f"ghost:{j}" for j in range(len(self.ghosts))), []
         for slot, calls, weights in self.memories:
-            rows = []
-            for i in range(self.n):
-                row = space.zero()
-                for j, w in enumerate(weights):
-                    row = row + w * client[f"ghost:{first + j}.gradient"][i]
-                rows.append(row)
-            out[slot] = rows
-            first += len(calls)
-        for name in self.client:
-            if not name.startswith("ghost:"):
-                out[name] = client[name]
-        for name, parts in self.c["eliminated"].items():
-            if self.slots[name] is Server:
-                out[name] = self.combination(parts, out, out) + space.zero()
+            out.append((slot, [next(names) for _ in calls], calls, weights))
         return out
 
     def combination(self, parts, server, client):
-        total = 0
+        """Combine server slots and means over all clients."""
+        terms = []
         for name, value in parts.items():
-            row = (
-                server[name]
-                if self.slots.get(name) is Server
-                else self.mean(client[name])
-            )
-            total = total + number(value) * row
-        return total
+            one = self.slots.get(name) is Server
+            terms.append((value, server[name] if one else mean(client[name])))
+        return combined(*terms)
 
-    def mean(self, rows):
-        return sum(rows[1:], rows[0]) / Fraction(self.n)
-
-    def play(self, space, slots, members, answers):
-        state = {
-            name: Rows(np.array([slots[name]], dtype=object), Fraction)
-            if kind is Server
-            else Rows(np.array(slots[name], dtype=object)[:, None, :], Fraction)
-            for name, kind in self.slots.items()
+    def known(self, client, i):
+        """Points whose gradients a client's state holds, from x* and from g*_i."""
+        ghosts = [f"ghost:{j}" for j in range(len(self.ghosts))]
+        held = {
+            g: (client[f"{g}.point"][i], client[f"{g}.gradient"][i]) for g in ghosts
         }
-        tape = Tape(answers)
-        cohort = ListedCohort(members, self.n, Fraction)
-        after = self.algorithm.round(self.algorithm.State(**state), cohort, tape)
-        rows = {}
-        for name, kind in self.slots.items():
-            values = getattr(after, name).values
-            rows[name] = (
-                values[0] if kind is Server else [values[i, 0] for i in range(self.n)]
-            )
-        return rows, [[p[i, 0] for i in range(self.n)] for p in tape.points]
+        return {"star": ({}, {}), **held}
 
     # -- V --------------------------------------------------------------------
 
-    def quadratic(self, space, server, client):
-        """The form u'Tu + (1/N) sum d'Sd of given rows."""
-        classes = range(max(self.of_class) + 1)
-        members = {
-            r: [i for i in range(self.n) if self.of_class[i] == r] for r in classes
-        }
-        eliminated = self.c["eliminated"]
-        u = [server[s] for s in self.server]
+    def lyapunov(self, condition, weight, server, client):
+        """Add weight times u'Tu + (1/N) sum d'Sd."""
         middle = {
-            (r, name): sum((client[name][i] for i in members[r]), space.zero())
-            / Fraction(len(members[r]))
-            for r in classes
+            (r, name): mean([client[name][i] for i in self.members(r)])
+            for r in self.classes
             for name in self.client
         }
-        kept = [c for c in self.client if c not in eliminated]
-        u += [middle[r, name] for r in classes for name in kept]
-        table = self.c["V"]["mean"]
-        need(len(table) == len(u), "size of V")
-        form = np.full((len(space.names),) * 2, Fraction(0), dtype=object)
-        for a, row in enumerate(table):
-            need(len(row) == len(u), "size of V")
-            for b, text in enumerate(row):
-                need(number(text) == number(table[b][a]), "symmetry of V")
-                form = form + number(text) * product(u[a], u[b])
-        for r in classes:
-            spread = self.c["V"]["classes"][r]
-            need(
-                len(spread) == (len(self.client) if len(members[r]) > 1 else 0), "size"
-            )
-            for a, row in enumerate(spread):
-                for b, text in enumerate(row):
-                    need(number(text) == number(spread[b][a]), "symmetry of V")
-                    for i in members[r]:
-                        da = client[self.client[a]][i] - middle[r, self.client[a]]
-                        db = client[self.client[b]][i] - middle[r, self.client[b]]
-                        share = Fraction(1, self.n)
-                        form = form + share * number(text) * product(da, db)
-        return form
+        u = [server[s] for s in self.server]
+        u += [middle[r, name] for r in self.classes for name in self.averaged]
+        self._table(condition, weight, self.T, u)
+        for r in self.classes:
+            for i in self.members(r) if self.S[r] else ():
+                d = [minus(client[c][i], middle[r, c]) for c in self.client]
+                self._table(condition, weight / self.n, self.S[r], d)
 
-    def point_w(self, entry, server, client):
-        total = 0
-        for name, value in entry["point"].items():
-            row = server[name] if name in self.server else self.mean(client[name])
-            total = total + number(value) * row
-        return total
+    def _table(self, condition, weight, table, vectors):
+        for row, a in zip(table, vectors, strict=True):
+            condition.inner(a, combined(*zip(row, vectors, strict=True)), weight)
 
-    def ghost_value(self, i, j):
-        return number(self.c["ghost_values"][self.of_class[i]][j])
+    def model(self, server, client):
+        """Deviation of the model."""
+        parts = self.eliminated.get("model", {"model": fmpq(1)})
+        return self.combination(parts, server, client)
 
-    def weights(self, table, w, i):
-        out = {}
-        for value, r, name, text in table:
-            if value == w and r == self.of_class[i]:
-                need(number(text) >= 0, "sign of a weight")
-                out[name] = out.get(name, Fraction(0)) + number(text)
+    def values(self):
+        """Every value term's number, point and coefficient."""
+        out = []
+        for w, entry in enumerate(self.c["values"]):
+            point = {name: number(v) for name, v in entry["point"].items()}
+            need(set(point) <= {*self.server, *self.client}, "names in a value point")
+            rest = {name: alpha for name, (alpha, _) in self.rest.items()}
+            rest |= {f"ghost:{j}.point": 1 for j in range(len(self.ghosts))}
+            at_rest = sum(v * rest.get(name, 0) for name, v in point.items())
+            need(at_rest == 1, "a value point that is not x* at the equilibrium")
+            delta = number(entry["delta"])
+            need(delta >= 0, "sign of a value")
+            out.append((w, point, delta))
         return out
-
-    def multipliers(self, total, table, points):
-        for r, above, below, text in table:
-            need(number(text) >= 0, "sign of a multiplier")
-            for i in range(self.n):
-                if self.of_class[i] == r:
-                    known = {p[0]: p for p in points[i]}
-                    share = number(text) / self.n
-                    total.multiplier(i, known[above], known[below], share)
-
-    def below(self, total, i, w, points, weights, size):
-        """Add (1/N) sum_b sigma_b (f_b + <g_b, w - b> + mu/2 |w - b|^2)."""
-        need(sum(weights.values(), Fraction(0)) == size, "sum of lower weights")
-        known = {p[0]: p for p in points[i]}
-        for name, sigma in weights.items():
-            _, x, g = known[name]
-            gap = w - x
-            form = product(g, gap) + self.mu / 2 * product(gap, gap)
-            total.add(form, sigma / self.n)
-            total.value(i, name, sigma / self.n)
 
     # -- conditions -------------------------------------------------------------
 
-    def space(self, calls):
-        names = [("server", s) for s in self.server]
-        for name in self.client:
-            last = self.n - 1 if name in self.c["eliminated"] else self.n
-            names += [("client", name, i) for i in range(last)]
-        if calls:
-            names += [
-                ("call", k, i) for k in range(self.c["calls"]) for i in range(self.n)
-            ]
-            if self.beside:
-                names += [("star", i) for i in range(self.n - 1)]
-        return Space(names)
+    def condition(self):
+        return Condition(self.mu, self.smooth)
 
-    def stars(self, space):
-        rows = [space.unit(("star", i)) for i in range(self.n - 1)]
-        return [*rows, -sum(rows, space.zero())]
+    def multipliers(self, condition, table, points):
+        for r, above, below, text in table:
+            need(r in self.classes, "class of a multiplier")
+            condition.complain(number(text) >= 0, "sign of a multiplier")
+            for i in self.members(r):
+                share = number(text) / self.n
+                condition.interpolation(i, above, below, points[i], share)
 
-    def remembered(self, space, client, i):
-        out = [("star", space.zero(), space.zero())]
-        for j in range(len(self.ghosts)):
-            point, gradient = (
-                client[f"ghost:{j}.point"][i],
-                client[f"ghost:{j}.gradient"][i],
-            )
-            out.append((f"ghost:{j}", point, gradient))
-        return out
+    def weights(self, condition, table, w, due):
+        """Client, point and weight of the bounds of a value; they add up to `due`."""
+        need(all(v in range(len(self.c["values"])) for v, *_ in table), "a bound")
+        need(all(r in self.classes for _, r, *_ in table), "class of a bound")
+        for r in self.classes:
+            rows = [(b, number(t)) for v, q, b, t in table if (v, q) == (w, r)]
+            total = sum((t for _, t in rows), fmpq(0))
+            condition.complain(total == due, "total of weights")
+            condition.complain(all(t >= 0 for _, t in rows), "sign of a weight")
+            yield from ((i, b, t) for i in self.members(r) for b, t in rows)
+
+    def below(self, condition, table, w, point, due, points):
+        """Add due times the mean of f_i(point), bounded below."""
+        for i, b, t in self.weights(condition, table, w, due):
+            condition.tangent(i, b, points[i], point, self.mu, t / self.n)
+
+    def above(self, condition, table, w, due, points, drawn):
+        """Subtract due times the mean of E f_i(point), bounded above."""
+        for i, b, t in self.weights(condition, table, w, due):
+            for chance, point in drawn:
+                share = -t * chance / self.n
+                condition.tangent(i, b, points[i], point, self.smooth, share)
 
     def decrease(self):
-        space = self.space(calls=True)
-        server, client = self.state(space)
-        slots = self.slots_of(space, server, client)
-        calls = [
-            [space.unit(("call", k, i)) for i in range(self.n)]
-            for k in range(self.c["calls"])
-        ]
-        stars = self.stars(space) if self.beside else [space.zero()] * self.n
+        """rho V - s |x|^2 + c mean|g*|^2 - E V+, less what is known."""
+        server, client = self.before
+        condition, everyone = self.condition(), range(self.n)
+        calls = [[unit("call", k, i) for i in everyone] for k in range(self.c["calls"])]
         answers = [
-            np.array([[g + s] for g, s in zip(row, stars, strict=True)], dtype=object)
+            [combined((1, g), (1, s)) for g, s in zip(row, self.stars, strict=True)]
             for row in calls
         ]
-        total = Total(space, self.mu, self.smooth)
-        total.add(self.quadratic(space, server, client), self.rho)
-        model = slots["model"]
-        total.add(product(model, model), -self.weight)
-        for s in stars if self.beside else []:
-            total.add(product(s, s), self.constant / self.n)
-        runs = {
-            a: self.play(space, slots, a, answers) for a, p in self.sets.items() if p
+        runs = {s: self.player.round(self.actual, s, answers) for s in self.sets}
+        asked = next(iter(runs.values()))[1]
+        need(len(asked) == self.c["calls"], "number of calls")
+        need(all(p == asked for _, p in runs.values()), "points depend on the draw")
+        points = [self.known(client, i) for i in everyone]
+        for k, row in enumerate(asked):
+            for i in everyone:
+                points[i][f"call:{k}"] = row[i], calls[k][i]
+        news = {
+            s: self.renewed(s, after, answers, points) for s, (after, _) in runs.items()
         }
-        points = next(iter(runs.values()))[1]
-        need(len(points) == self.c["calls"], "number of calls")
-        asked = []
-        for i in range(self.n):
-            mine = self.remembered(space, client, i)
-            mine += [
-                (f"call:{k}", points[k][i], calls[k][i]) for k in range(len(points))
-            ]
-            asked.append(mine)
-        news = {}
-        for members, (after, logged) in runs.items():
-            need(_same(logged, points), "points depend on the draw")
-            news[members] = self.renewed(
-                space, members, client, slots, after, points, calls
-            )
-            chance = self.sets[members]
-            form = self.quadratic(space, *news[members])
-            total.add(form, -chance)
-            for i in range(self.n):
-                for j, k in enumerate(self.ghosts):
-                    name = f"call:{k}" if i in members else f"ghost:{j}"
-                    total.value(i, name, -chance * self.ghost_value(i, j) / self.n)
-        for i in range(self.n):
-            for j in range(len(self.ghosts)):
-                share = self.rho * self.ghost_value(i, j) / self.n
-                total.value(i, f"ghost:{j}", share)
-        self.decrease_values(total, server, client, points, asked, news)
-        self.multipliers(total, self.c["decrease"]["multipliers"], asked)
-        total.judge("decrease")
+        self.lyapunov(condition, self.rho, server, client)
+        condition.square(self.model(server, client), -self.weight)
+        for star in self.stars:
+            condition.square(star, self.constant / self.n)
+        for s, chance in self.sets.items():
+            self.lyapunov(condition, -chance, *news[s])
+            self._new_ghost_values(condition, s, chance)
+        self._old_ghost_values(condition, self.rho)
+        for value in self.values():
+            self._value_along(condition, value, points, news)
+        self.multipliers(condition, self.c["decrease"]["multipliers"], points)
+        return condition
 
-    def renewed(self, space, members, client, slots, after, points, calls):
-        """State coordinates after an outcome; memories and eliminations are verified."""
-        first = 0
-        new = {}
-        for slot, which, weights in self.memories:
+    def _old_ghost_values(self, condition, weight):
+        for i in range(self.n):
+            for j, v in enumerate(self.ghost_values[self.of_class[i]]):
+                condition.value(i, f"ghost:{j}", weight * v / self.n)
+
+    def _new_ghost_values(self, condition, members, chance):
+        for i in range(self.n):
+            for j, v in enumerate(self.ghost_values[self.of_class[i]]):
+                name = f"call:{self.ghosts[j]}" if i in members else f"ghost:{j}"
+                condition.value(i, name, -chance * v / self.n)
+
+    def _value_along(self, condition, value, points, news):
+        """Add rho delta mean f_i(w) - delta E mean f_i(w+)."""
+        w, point, delta = value
+        here = self.combination(point, *self.before)
+        table = self.c["decrease"]
+        for k in range(self.c["calls"]):
+            if all(points[i][f"call:{k}"][0] == here for i in range(self.n)):
+                for i in range(self.n):
+                    condition.value(i, f"call:{k}", self.rho * delta / self.n)
+                bounded = any(v == w for v, *_ in table["lower"])
+                condition.complain(not bounded, "a bound on a value that is known")
+                break
+        else:
+            due = self.rho * delta
+            self.below(condition, table["lower"], w, here, due, points)
+        drawn = [
+            (chance, self.combination(point, *news[s]))
+            for s, chance in self.sets.items()
+        ]
+        self.above(condition, table["upper"], w, delta, points, drawn)
+
+    def renewed(self, members, after, answers, points):
+        """State after an outcome; memories and eliminations are verified."""
+        new = {name: self.moved(name, after[name], -1) for name in self.plain}
+        for slot, names, calls, weights in self.remembered():
             for i in range(self.n):
+                held = self.actual[slot][i]
                 if i in members:
-                    wanted = sum(
-                        (w * calls[k][i] for k, w in zip(which, weights, strict=True)),
-                        space.zero(),
-                    )
-                else:
-                    wanted = slots[slot][i]
-                need((after[slot][i] == wanted).all(), "memory")
-            for j, k in enumerate(which):
-                old_x = client[f"ghost:{first + j}.point"]
-                old_g = client[f"ghost:{first + j}.gradient"]
-                new[f"ghost:{first + j}.point"] = [
-                    points[k][i] if i in members else old_x[i] for i in range(self.n)
-                ]
-                new[f"ghost:{first + j}.gradient"] = [
-                    calls[k][i] if i in members else old_g[i] for i in range(self.n)
-                ]
-            first += len(which)
-        for name in self.client:
-            if not name.startswith("ghost:"):
-                new[name] = after[name]
-        for name, parts in self.c["eliminated"].items():
-            wanted = self.combination(parts, after, after) + space.zero()
-            found = (
-                after[name] if self.slots[name] is Server else self.mean(after[name])
-            )
-            need((found == wanted).all(), "eliminated")
-        return {s: after[s] for s in self.server}, new
-
-    def decrease_values(self, total, server, client, points, asked, news):
-        for w, entry in enumerate(self.c["values"]):
-            delta = number(entry["delta"])
-            need(delta >= 0, "sign of a value")
-            self.at_star(entry)
-            row = self.point_w(entry, server, client)
-            call = next(
-                (
-                    k
-                    for k in range(len(points))
-                    if all((points[k][i] == row).all() for i in range(self.n))
-                ),
-                None,
-            )
-            for i in range(self.n):
-                if call is not None:
-                    total.value(i, f"call:{call}", self.rho * delta / self.n)
-                else:
-                    lower = self.weights(self.c["decrease"]["lower"], w, i)
-                    self.below(total, i, row, asked, lower, self.rho * delta)
-                upper = self.weights(self.c["decrease"]["upper"], w, i)
-                need(sum(upper.values(), Fraction(0)) == delta, "sum of upper weights")
-                known = {p[0]: p for p in asked[i]}
-                for name, omega in upper.items():
-                    _, x, g = known[name]
-                    total.value(i, name, -omega / self.n)
-                    for members, (s, c) in news.items():
-                        gap = self.point_w(entry, s, c) - x
-                        form = product(g, gap) + self.smooth / 2 * product(gap, gap)
-                        total.add(form, -omega * self.sets[members] / self.n)
-
-    def at_star(self, entry):
-        """At the equilibrium w is x*."""
-        alpha = Fraction(0)
-        for name, value in entry["point"].items():
-            if name.startswith("ghost:"):
-                alpha += number(value) if name.endswith("point") else 0
-            else:
-                alpha += number(value) * number(self.c["equilibrium"][name][0])
-        need(alpha == 1, "w is not x* at the equilibrium")
-
-    def positivity(self):
-        space = self.space(calls=False)
-        server, client = self.state(space)
-        slots = self.slots_of(space, server, client)
-        total = Total(space, self.mu, self.smooth)
-        total.add(self.quadratic(space, server, client))
-        if not self.weight:
-            total.add(product(slots["model"], slots["model"]), Fraction(-1))
-        asked = [self.remembered(space, client, i) for i in range(self.n)]
-        for i in range(self.n):
-            for j in range(len(self.ghosts)):
-                total.value(i, f"ghost:{j}", self.ghost_value(i, j) / self.n)
-            for w, entry in enumerate(self.c["values"]):
-                lower = self.weights(self.c["positivity"]["lower"], w, i)
-                row = self.point_w(entry, server, client)
-                self.below(total, i, row, asked, lower, number(entry["delta"]))
-        self.multipliers(total, self.c["positivity"]["multipliers"], asked)
-        total.judge("positivity")
-
-    def equilibrium(self):
-        space = Space(["x*", *(("star", i) for i in range(self.n - 1))])
-        stars = self.stars(space)
-        if self.beside:
-            stars = [space.zero()] * self.n
-        here = space.unit("x*")
-        slots = {}
-        for name, kind in self.slots.items():
-            alpha, beta = (number(v) for v in self.c["equilibrium"][name])
-            need(kind is not Server or beta == 0, "g* at the server")
-            rows = [alpha * here + beta * s for s in stars]
-            slots[name] = alpha * here if kind is Server else rows
-        for members, chance in self.sets.items():
-            if not chance:
-                continue
-            answers = [np.array([[s] for s in stars], dtype=object)] * self.c["calls"]
-            after, points = self.play(space, slots, members, answers)
-            for point in points:
-                need(
-                    all((row == here).all() for row in point), "a gradient away from x*"
-                )
-            for name in self.slots:
-                same = np.array(after[name]) == np.array(slots[name])
-                need(same.all(), f"{name} moves at the equilibrium")
-
-    def start(self):
-        names = ["x0", *(("star", i) for i in range(self.n - 1))]
-        calls = sum(1 for _ in self.start_points(self.n))
-        names += [("call", k, i) for k in range(calls) for i in range(self.n)]
-        names += [
-            ("phi", m, i) for m in range(len(self.memories)) for i in range(self.n)
-        ]
-        space = Space(names)
-        stars = self.stars(space)
-        fresh = [
-            [space.unit(("call", k, i)) for i in range(self.n)] for k in range(calls)
-        ]
-        answers = [
-            np.array([[g + s] for g, s in zip(row, stars, strict=True)], dtype=object)
-            for row in fresh
-        ]
-        tape = Tape(answers)
-        cohort = ListedCohort(frozenset(), self.n, Fraction)
-        begun = self.algorithm.init(
-            Rows(np.array([space.unit("x0")], dtype=object), Fraction), cohort, tape
-        )
-        raw = {}
-        for name, kind in self.slots.items():
-            values = getattr(begun, name).values
-            raw[name] = (
-                values[0] if kind is Server else [values[i, 0] for i in range(self.n)]
-            )
-        zero = space.zero()
-        points = [[("star", zero, zero)] for _ in range(self.n)]
-        for k in range(calls):
-            for i in range(self.n):
-                x = tape.points[k][i, 0]
-                points[i].append((f"start_call:{k}", x, fresh[k][i]))
-        client, symbols, first = {}, {}, 0
-        for m, (slot, which, weights) in enumerate(self.memories):
-            cold = all((row == zero).all() for row in raw[slot])
-            for j in range(first, first + len(which)):
-                if cold:
-                    symbols[j] = f"start_ghost:{m}"
-                    client[f"ghost:{j}.point"] = [
-                        space.unit(("phi", m, i)) for i in range(self.n)
-                    ]
-                    client[f"ghost:{j}.gradient"] = [-s for s in stars]
-                else:
-                    k = next(
-                        k
-                        for k in range(calls)
-                        if all(
-                            (raw[slot][i] == sum(weights) * answers[k][i][0]).all()
-                            for i in range(self.n)
+                    held = combined(
+                        *(
+                            (w, answers[k][i])
+                            for k, w in zip(calls, weights, strict=True)
                         )
                     )
-                    symbols[j] = f"start_call:{k}"
-                    client[f"ghost:{j}.point"] = [
-                        tape.points[k][i, 0] for i in range(self.n)
-                    ]
-                    client[f"ghost:{j}.gradient"] = fresh[k]
-            if cold:
-                for i in range(self.n):
-                    phi = space.unit(("phi", m, i))
-                    points[i].append((f"start_ghost:{m}", phi, -stars[i]))
-            first += len(which)
-        for name in self.client:
-            if not name.startswith("ghost:"):
-                beta = number(self.c["equilibrium"][name][1])
-                client[name] = [
-                    row - beta * s for row, s in zip(raw[name], stars, strict=True)
+                need(after[slot][i] == held, f"{slot} is no such memory")
+            for name, k in zip(names, calls, strict=True):
+                pairs = [
+                    points[i][f"call:{k}" if i in members else name]
+                    for i in range(self.n)
                 ]
-        for name, parts in self.c["eliminated"].items():
-            whole = {**raw}
-            wanted = self.combination(parts, whole, whole) + zero
-            found = raw[name] if self.slots[name] is Server else self.mean(raw[name])
-            need((found == wanted).all(), "eliminated at the start")
-        server = {s: raw[s] for s in self.server}
-        total = Total(space, self.mu, self.smooth)
-        entry = self.c["start"]
-        need(number(entry["C1"]) >= 0 and number(entry["C2"]) >= 0, "sign of C")
-        total.add(product(space.unit("x0"), space.unit("x0")), number(entry["C1"]))
-        for s in stars:
-            total.add(product(s, s), number(entry["C2"]) / self.n)
-        total.add(self.quadratic(space, server, client), Fraction(-1))
-        for i in range(self.n):
-            for j, symbol in symbols.items():
-                total.value(i, symbol, -self.ghost_value(i, j) / self.n)
-            for w, value in enumerate(self.c["values"]):
-                delta = number(value["delta"])
-                upper = self.weights(entry["upper"], w, i)
-                need(sum(upper.values(), Fraction(0)) == delta, "sum of upper weights")
-                known = {p[0]: p for p in points[i]}
-                row = self.point_w(value, server, client)
-                for name, omega in upper.items():
-                    _, x, g = known[name]
-                    gap = row - x
-                    form = product(g, gap) + self.smooth / 2 * product(gap, gap)
-                    total.add(form, -omega / self.n)
-                    total.value(i, name, -omega / self.n)
-        self.multipliers(total, entry["multipliers"], points)
-        total.judge("start")
+                new[f"{name}.point"] = [x for x, _ in pairs]
+                new[f"{name}.gradient"] = [g for _, g in pairs]
+        self._add_memories(new)
+        server = {s: after[s] for s in self.slots if self.slots[s] is Server}
+        self._require_relations(server, new)
+        return {s: server[s] for s in self.server}, new
 
-    def start_points(self, n):
-        """Gradients that the start asks for."""
-        space = Space(["x0"])
-        some = [np.array([[space.zero()]] * n, dtype=object).reshape(n, 1, 1)] * 9
-        tape = Tape(some)
-        cohort = ListedCohort(frozenset(), n, Fraction)
-        self.algorithm.init(
-            Rows(np.array([space.unit("x0")], dtype=object), Fraction), cohort, tape
-        )
-        return tape.points
+    def _require_relations(self, server, client):
+        for slot, parts in self.eliminated.items():
+            found = server[slot] if slot in server else mean(client[slot])
+            wanted = self.combination(parts, server, client)
+            need(found == wanted, f"{slot} is not what eliminates it")
+
+    def positivity(self):
+        """V - |x|^2, or V, less what is known."""
+        server, client = self.before
+        condition, table = self.condition(), self.c["positivity"]
+        points = [self.known(client, i) for i in range(self.n)]
+        self.lyapunov(condition, fmpq(1), server, client)
+        if not self.weight:
+            condition.square(self.model(server, client), fmpq(-1))
+        self._old_ghost_values(condition, fmpq(1))
+        for w, point, delta in self.values():
+            here = self.combination(point, server, client)
+            self.below(condition, table["lower"], w, here, delta, points)
+        self.multipliers(condition, table["multipliers"], points)
+        return condition
+
+    def equilibrium(self):
+        """Run rounds from the equilibrium; nothing may move, and all points are x*."""
+        here, at_star = unit("x*"), stars(self.n, shown=not self.beside)
+        slots = {}
+        for slot, kind in self.slots.items():
+            alpha, beta = self.rest[slot]
+            need(kind is not Server or beta == 0, "g* at the server")
+            rows = [combined((alpha, here), (beta, s)) for s in at_star]
+            slots[slot] = combined((alpha, here)) if kind is Server else rows
+        for members in self.sets:
+            after, points = self.player.round(slots, members, [at_star])
+            need(points == [[here] * self.n], "a gradient away from x*")
+            for slot, value in slots.items():
+                need(after[slot] == value, f"{slot} moves at the equilibrium")
+
+    # -- start ------------------------------------------------------------------
+
+    def start(self):
+        """C1 |x_0|^2 + C2 mean|g*|^2 - V_0, less what is known."""
+        at_star, everyone = stars(self.n), range(self.n)
+        fresh = [[unit("call", k, i) for i in everyone] for k in range(START_CALLS)]
+        answers = [
+            [combined((1, g), (1, s)) for g, s in zip(row, at_star, strict=True)]
+            for row in fresh
+        ]
+        origin = combined((1, unit("x*")), (1, unit("x0")))
+        raw, asked = self.player.start(origin, answers)
+        points = [{"star": ({}, {})} for _ in everyone]
+        for k, row in enumerate(asked):
+            for i in everyone:
+                from_star = minus(row[i], unit("x*"))
+                points[i][f"start_call:{k}"] = from_star, fresh[k][i]
+        server, client = self._begun(raw, at_star)
+        symbols = self._begun_ghosts(raw, answers, points, at_star, client)
+        self._add_memories(client)
+        self._require_relations(server, client)
+        condition, table = self.condition(), self.c["start"]
+        C1, C2 = number(table["C1"]), number(table["C2"])
+        condition.complain(C1 >= 0 and C2 >= 0, "signs of C1 and C2")
+        condition.square(unit("x0"), C1)
+        for star in at_star:
+            condition.square(star, C2 / self.n)
+        kept = {s: server[s] for s in self.server}
+        self.lyapunov(condition, fmpq(-1), kept, client)
+        for i in everyone:
+            for name, v in zip(
+                symbols, self.ghost_values[self.of_class[i]], strict=True
+            ):
+                condition.value(i, name, -v / self.n)
+        for w, point, delta in self.values():
+            drawn = [(fmpq(1), self.combination(point, kept, client))]
+            self.above(condition, table["upper"], w, delta, points, drawn)
+        self.multipliers(condition, table["multipliers"], points)
+        return condition
+
+    def _begun(self, raw, at_star):
+        """Deviations of the slots at the start, memories left out."""
+        away = {}
+        for slot, kind in self.slots.items():
+            alpha, beta = self.rest[slot]
+            rest = [combined((alpha, unit("x*")), (beta, s)) for s in at_star]
+            if kind is Server:
+                away[slot] = minus(raw[slot], combined((alpha, unit("x*"))))
+            elif slot in self.plain:
+                pairs = zip(raw[slot], rest, strict=True)
+                away[slot] = [minus(value, there) for value, there in pairs]
+        flat = [v for value in away.values() for v in _listed(value)]
+        need(all("x*" not in name for v in flat for name in v), "x* at the start")
+        server = {s: v for s, v in away.items() if self.slots[s] is Server}
+        return server, {s: v for s, v in away.items() if s not in server}
+
+    def _begun_ghosts(self, raw, answers, points, at_star, client):
+        """Fill in the ghosts at the start; the name of every ghost's value."""
+        symbols = []
+        for m, (slot, names, _, weights) in enumerate(self.remembered()):
+            symbol = f"start_ghost:{m}"
+            if any(raw[slot]):
+                symbol = self._call_held(raw[slot], answers, sum(weights, fmpq(0)))
+            for i in range(self.n) if not any(raw[slot]) else ():
+                # a point where client i's own gradient vanishes
+                points[i][symbol] = unit("phi", m, i), combined((-1, at_star[i]))
+            symbols += [symbol] * len(names)
+            for name in names:
+                held = [points[i][symbol] for i in range(self.n)]
+                client[f"{name}.point"] = [x for x, _ in held]
+                client[f"{name}.gradient"] = [g for _, g in held]
+        return symbols
+
+    def _call_held(self, rows, answers, size):
+        for k, row in enumerate(answers):
+            if rows == [combined((size, g)) for g in row]:
+                return f"start_call:{k}"
+        raise UnprovenError("a memory starts at neither zero nor a gradient")
 
 
-def _same(left, right):
-    if len(left) != len(right):
-        return False
-    pairs = zip(left, right, strict=True)
-    return all((x == y).all() for a, b in pairs for x, y in zip(a, b, strict=True))
+def _listed(value):
+    return value if isinstance(value, list) else [value]
+
+
+def _matrix(table, size):
+    rows = [[number(text) for text in row] for row in table]
+    need([len(row) for row in rows] == [size] * size, "size of V")
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    need(columns == rows, "symmetry of V")
+    return rows
+
+
+def conditions(certificate):
+    """The three conditions of a certificate, not judged."""
+    judge = Judge(certificate)
+    judge.equilibrium()
+    return {
+        "decrease": judge.decrease(),
+        "positivity": judge.positivity(),
+        "start": judge.start(),
+    }
 
 
 def accepts(certificate):
     """Whether every condition holds; malformed data counts as no."""
     try:
-        Judge(certificate).run()
-    except (
-        Fails,
-        KeyError,
-        IndexError,
-        ValueError,
-        TypeError,
-        StopIteration,
-        ArithmeticError,
-    ):
+        for stage, condition in conditions(certificate).items():
+            condition.judge(stage)
+    except (UnprovenError, LookupError, ValueError, TypeError, AttributeError):
         return False
     return True

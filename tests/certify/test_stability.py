@@ -140,6 +140,16 @@ def test_below_the_boundary_nothing_diverges_and_above_it_the_instance_does(
             assert rate(step, law, np.where(random.random(3) < 0.3, 0.1, h)) < 1
 
 
+@pytest.mark.parametrize("n", [1, 3, 50])
+@pytest.mark.parametrize("p", [F(1, 10), F(1, 2), F(3, 4)])
+def test_the_boundary_of_focus_with_independent_clients_in_closed_form(n, p):
+    # tau = 1, all clients at L; large N leaves 2 (2 - p)/(p N), where the averaged
+    # round has the eigenvalue -1, and rare clients leave p
+    found = stability_boundary(Focus("1/8"), Bernoulli([p] * n), MU, L)
+    expected = 2 * p * (2 - p) / (p**2 * n + 4 * (1 - p))
+    assert found.interval == (expected, expected)
+
+
 @pytest.mark.parametrize("tau", [3, 4, 8])
 @pytest.mark.parametrize("law", [Full(1), Full(4), UniformCohort(4, 2)], ids=str)
 def test_focus_stands_still_where_a_local_step_is_a_newton_step(tau, law):
@@ -189,9 +199,24 @@ def test_first_touches_are_those_of_known_functions():
 def test_the_float_boundary_is_the_isolated_one_where_it_is_not_flat():
     rates = QuadraticRates.of(Focus("1/8", 2), UniformCohort(100, 1))
     exact = boundary_of(rates, MU, L)
-    quick = boundary_of(rates, MU, L, exact=False)
+    quick = boundary_of(rates, MU, L, exact=False, thorough=False)
     assert quick.interval is None
     assert quick.step_size == pytest.approx(exact.step_size, rel=1e-7)
+
+
+def test_a_boundary_inside_the_class_is_found_below_the_corners():
+    # the rare clients' curvature lies strictly between mu and L
+    law = Bernoulli(["3/4", "3/4", "1/4", "1/4"])
+    found = stability_boundary(Focus("1/8", 3), law, MU, L)
+    rare = next(g for g in found.instance.groups if g.law_class == 1)
+    assert MU < rare.curvature < L
+    h = found.instance.curvatures
+    assert rate(Focus(1.001 * found.step_size, 3), law, h) > 1
+    assert rate(Focus(0.999 * found.step_size, 3), law, h) < 1
+    corner = Instance((Group(0, 2, L), Group(1, 2, L)))
+    step = found.interval[1] * F(1001, 1000)
+    rates = QuadraticRates.of(Focus("1/8", 3), law)
+    assert rates.at(step).enclosure(corner)[1] < 1
 
 
 def test_many_clients_and_local_steps():

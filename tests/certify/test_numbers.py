@@ -1,0 +1,199 @@
+"""Certified rates that were derived by hand, or are known from elsewhere.
+
+mu = 1/10 and L = 1 unless said otherwise. The numbers of the lower side are exact rates
+of scalar quadratics, so every certified rate stands between two computations.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from flverify.algorithms import FedAvg, Focus, GradientDescent, Scaffold
+from flverify.certify.check import check
+from flverify.certify.neighbourhood import contraction, distance
+from flverify.certify.rates import certify
+from flverify.certify.sandwich import worst_quadratic
+from flverify.participation import Bernoulli, Full, UniformCohort
+
+MU, SMOOTH = Fraction(1, 10), Fraction(1)
+WIDTH = Fraction(1, 10**5)  # the accuracy that `certify` promises
+
+
+def halves(n):
+    return Bernoulli(["1/2"] * n)
+
+
+def rate(algorithm, law, mu=MU, smooth=SMOOTH):
+    """Smallest certified rate, proved by the checker."""
+    found = certify(algorithm, law, mu, smooth)
+    assert found.status == "certified", found.reason
+    proved = check(found.certificate)
+    assert (proved.rho, proved.n_clients) == (found.rate, law.n_clients)
+    return found.rate
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "law", "wanted"),
+    [
+        (Focus("1/10"), halves(2), ".959566"),
+        (Focus("1/5"), halves(2), ".918113"),
+        (Focus("1/10", 2), halves(2), ".959549"),
+        (Scaffold("1/10", 2), UniformCohort(4, 2), ".960597"),
+    ],
+)
+def test_derived_by_hand(algorithm, law, wanted):
+    found = rate(algorithm, law)
+    assert abs(found - Fraction(wanted)) <= WIDTH
+    worst = worst_quadratic(algorithm, law, MU, SMOOTH)
+    assert 0 <= found - worst.lower_bound <= WIDTH
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "law", "wanted"),
+    [
+        (Focus("1/10"), halves(2), ".959566"),
+        (Focus("1/5"), halves(2), ".918111"),
+        (Scaffold("1/10", 2), UniformCohort(4, 2), ".960596"),
+    ],
+)
+def test_worst_quadratics(algorithm, law, wanted):
+    worst = worst_quadratic(algorithm, law, MU, SMOOTH)
+    assert round(float(worst.lower_bound), 6) == float(wanted)
+
+
+def test_between_a_certificate_and_none():
+    setting = Focus("1/5"), halves(2), MU, SMOOTH
+    found = certify(*setting, rate=".918114")
+    assert check(found.certificate).rho == Fraction(".918114")
+    refused = certify(*setting, rate=".918")
+    assert (refused.status, refused.certificate) == ("not_certified", None)
+
+
+# ------------------------------------------------------- whatever the number of clients
+
+
+@pytest.mark.parametrize("n", [2, 5, 20, 100])
+def test_the_rate_depends_on_step_size_times_clients(n):
+    found = rate(Focus(Fraction(2, 5 * n)), halves(n))
+    assert Fraction(".918098") <= found <= Fraction(".918113") + WIDTH
+
+
+@pytest.mark.slow
+def test_a_thousand_clients():
+    found = rate(Focus(Fraction(2, 5000)), halves(1000))
+    assert abs(found - Fraction(".918098")) <= WIDTH
+
+
+def test_certificates_have_the_same_size_whatever_the_number_of_clients():
+    sizes = set()
+    for n in (5, 50):
+        law = UniformCohort(n, 1)
+        found = certify(Focus(Fraction(1, n)), law, MU, SMOOTH, rate=1 - WIDTH)
+        blocks = found.certificate["V"]
+        sizes.add((found.level, len(blocks["mean"]), len(blocks["classes"][0])))
+    assert len(sizes) == 1
+
+
+def descent(reach, mu=MU, smooth=SMOOTH):
+    """Factor per step of gradient descent on F with step size `reach`."""
+    return max((1 - reach * mu) ** 2, (1 - reach * smooth) ** 2)
+
+
+REACHES = ["1/50", "1/3", "1", "3/2", "20/11", "19/10", "199/100"]
+
+
+@pytest.mark.parametrize("reach", REACHES)
+@pytest.mark.parametrize("n", [1, 2, 7])
+@pytest.mark.parametrize("kind", [GradientDescent, Focus])
+def test_full_participation_is_gradient_descent(kind, n, reach):
+    exact = descent(Fraction(reach))
+    assert 0 <= rate(kind(Fraction(reach) / n), Full(n)) - exact <= WIDTH
+
+
+@pytest.mark.parametrize("reach", REACHES)
+@pytest.mark.parametrize("kind", [FedAvg, Scaffold])
+def test_one_local_step_of_everybody_is_gradient_descent(kind, reach):
+    # these average, so the step size on F is the client's
+    assert 0 <= rate(kind(reach), Full(3)) - descent(Fraction(reach)) <= WIDTH
+
+
+@pytest.mark.parametrize("reach", ["2", "21/10"])
+@pytest.mark.parametrize("kind", [FedAvg, Focus, GradientDescent, Scaffold])
+def test_beyond_two_over_smoothness_nothing_is_certified(kind, reach):
+    found = certify(kind(reach), Full(1), MU, SMOOTH)
+    assert (found.status, found.certificate) == ("not_certified", None)
+
+
+@pytest.mark.parametrize("scale", ["1/7", "30"])
+def test_rates_depend_on_products_with_the_step_size(scale):
+    c = Fraction(scale)
+    algorithm, law = Focus(Fraction(1, 5) / c), Bernoulli(["1/2", "1/3"])
+    ours = rate(algorithm, law, c * MU, c * SMOOTH)
+    theirs = rate(Focus("1/5"), law)
+    assert abs(ours - theirs) <= WIDTH
+
+
+# ------------------------------------------------------------- one uniform client (SAG)
+
+
+@pytest.mark.parametrize(
+    ("n", "wanted", "theory"),
+    [(100, ".992735", ".99875"), (1000, ".999260", ".999875")],
+)
+def test_stochastic_average_gradient(n, wanted, theory):
+    found = certify(Focus(Fraction(1, 16 * n)), UniformCohort(n, 1), MU, SMOOTH)
+    assert found.level == "slots" or found.rate < Fraction(wanted)
+    assert found.rate <= Fraction(wanted) + WIDTH < Fraction(theory)
+    # Schmidt, Le Roux and Bach prove 1 - min{mu/(16 L), 1/(8N)}
+    assert Fraction(theory) == 1 - min(MU / (16 * SMOOTH), Fraction(1, 8 * n))
+
+
+@pytest.mark.parametrize("n", [100, 1000])
+def test_stochastic_average_gradient_with_slots_alone(n):
+    wanted = {100: Fraction(".992736"), 1000: Fraction(".999261")}[n]
+    setting = Focus(Fraction(1, 16 * n)), UniformCohort(n, 1), MU, SMOOTH
+    found = certify(*setting, rate=wanted)
+    assert (found.status, found.level) == ("certified", "slots")
+    assert check(found.certificate).rho == wanted
+
+
+@pytest.mark.parametrize("n", [5, 10, 100, 1000])
+@pytest.mark.parametrize("reach", ["1", "26/25"])
+def test_steps_as_long_as_one_over_smoothness(n, reach):
+    # values at the server's previous point; without values it ends near 3.8/N
+    slow = 1 - Fraction(1, 1000 * n)
+    setting = Focus(Fraction(reach) / n), UniformCohort(n, 1), MU, SMOOTH
+    found = certify(*setting, rate=slow)
+    assert (found.status, found.level) == ("certified", "previous point")
+    assert check(found.certificate).rho == slow < 1
+
+
+@pytest.mark.parametrize("n", [5, 100])
+def test_steps_that_no_ansatz_reaches(n):
+    found = certify(Focus(Fraction(3) / n), UniformCohort(n, 1), MU, SMOOTH)
+    assert found.status == "not_certified"
+
+
+# ---------------------------------------------------------------------- neighbourhoods
+
+
+def test_the_neighbourhood_of_fedavg():
+    found = distance(FedAvg("1/10", 2), Full(2), MU, SMOOTH)
+    proved = check(found.certificate)
+    assert round(float(found.constant), 6) == 0.009349
+    assert (proved.rho, proved.weight, proved.constant) == (1, 1, found.constant)
+
+
+def test_fedavg_contracts_like_descent_with_two_steps():
+    found = contraction(FedAvg("1/10", 2), Full(2), MU, SMOOTH)
+    exact = (1 - Fraction(1, 10) * MU) ** 4  # two steps on the flattest quadratic
+    assert 0 <= found.rate - exact <= 2 * WIDTH
+
+
+def test_a_neighbourhood_scales_as_a_distance_does():
+    # f = L f' has gradients L times as large, and x stays
+    ours = distance(FedAvg("1/100", 2), Full(2), 10 * MU, 10 * SMOOTH)
+    theirs = distance(FedAvg("1/10", 2), Full(2), MU, SMOOTH)
+    assert abs(100 * ours.constant / theirs.constant - 1) < Fraction(1, 1000)
