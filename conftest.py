@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from doctest import ELLIPSIS, NORMALIZE_WHITESPACE
 from importlib.util import find_spec
 
@@ -12,6 +14,9 @@ from sybil.integration.pytest import SybilItem
 from sybil.parsers.markdown import PythonCodeBlockParser
 
 mpl.use("Agg")
+
+# a test never reads findings that another run kept
+os.environ["FLVERIFY_CACHE"] = tempfile.mkdtemp(prefix="flverify-")
 
 # kernels import numba; without the extra there is nothing to look for examples in
 collect_ignore = [] if find_spec("numba") else ["flverify/engines/simulate/_kernels.py"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -47,6 +48,8 @@ class Claim:
         come out refuted by the same code.
     free : sequence of Free
         Constants whose best value may be sought.
+    path : path
+        The file it stands in, known once that has been read.
     """
 
     id: str
@@ -59,6 +62,7 @@ class Claim:
     no_control: str = ""
     reading_twins: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     free: Sequence[Free] = ()
+    path: Path = field(default=Path(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         for one in self.free:

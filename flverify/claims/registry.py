@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -68,12 +69,13 @@ def claims_in(paths: list[Path]) -> dict[str, Claim]:
         for value in vars(load_file(path)).values():
             if not isinstance(value, Claim):
                 continue
-            if value.id in found and found[value.id] is not value:
+            known = found.get(value.id)
+            if known is not None and known.judged_by is not value.judged_by:
                 raise FormatError(
                     f"every claim must have an id of its own; {value.id} stands twice; "
                     f"rename the one in {path.name}."
                 )
-            found[value.id] = value
+            found[value.id] = replace(value, path=path.resolve())
     return found
 
 

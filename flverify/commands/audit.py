@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -10,6 +11,9 @@ import click
 
 from flverify.claims import ledger
 from flverify.claims.audit import Audited, record
+from flverify.claims.store import Store, default_folder
+from flverify.claims.workers import default_workers, judge_all
+from flverify.commands._changes import changes, earlier
 from flverify.commands._claims import Group, groups, judge
 from flverify.report import console
 from flverify.report.claims import count_line, counts, verdict_table
@@ -17,12 +21,18 @@ from flverify.report.envelope import envelope
 from flverify.report.files import require_writable, write_whole
 from flverify.report.summary import renew_readme
 
+SLOWEST = 10  # claims named after an audit
+
 Entries: TypeAlias = dict[str, ledger.Entry]
 
 _HELP = """Judge claims and compare the verdicts with the ledger.
 
 TARGET is the beginning of an id, or a FILE.py of your own claims, whose ledger is
 FILE.ledger.toml beside it; without a target all claims of the package are judged.
+
+What has not changed since it was judged, by code, constants or libraries, is not judged
+again; an audit that was interrupted goes on where it stopped. The findings are kept in
+$FLVERIFY_CACHE, or in the user's cache folder.
 
 The exit code is 1 if a verdict differs from the ledger or a control misbehaves.
 """
@@ -42,19 +52,35 @@ The exit code is 1 if a verdict differs from the ledger or a control misbehaves.
     is_flag=True,
     help="Write the verdicts found into the ledger, unless a control misbehaves.",
 )
+@click.option("--fresh", is_flag=True, help="Judge anew what has not changed.")
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 64),
+    help="Processes; by default one per processor. No verdict depends on it.",
+)
+@click.option(
+    "--compare",
+    metavar="OLD.json",
+    type=click.Path(path_type=Path),
+    help="Say what changed since an audit written with --json.",
+)
 @click.pass_context
 def command(
     ctx: click.Context,
     targets: tuple[str, ...],
     json_path: Path | None,
     update_ledger: bool,
+    fresh: bool,
+    workers: int | None,
+    compare: Path | None,
 ) -> None:
     """Judge, compare, write, print; exit code 1 if the answer is no."""
     if json_path:
         require_writable(json_path)
+    before = earlier(compare) if compare else None
     chosen = groups(targets)
     expected = [_expected(group, update_ledger) for group in chosen]
-    parts = _judge(chosen)
+    parts = _judge(chosen, fresh, workers or default_workers())
     faults = _faults(parts)
     differing: list[str] = []
     if not update_ledger:
@@ -68,6 +94,10 @@ def command(
     verdict_table(everyone)
     console.line()
     console.line(count_line(everyone))
+    _slowest(everyone)
+    if before is not None:
+        for text in changes(before, everyone):
+            console.line(f"changed: {text}")
     _remarks(chosen, faults, differing, update_ledger)
     ctx.exit(1 if faults or differing else 0)
 
@@ -79,17 +109,30 @@ def _expected(group: Group, update: bool) -> Entries:
     return {} if update and group.whole else group.expected()
 
 
-def _judge(chosen: Sequence[Group]) -> list[list[Audited]]:
-    total = sum(len(group.claims) for group in chosen)
+def _judge(chosen: Sequence[Group], fresh: bool, workers: int) -> list[list[Audited]]:
+    total, kept = sum(len(group.claims) for group in chosen), Store(default_folder())
     with console.progress("audit", total) as begin:
         parts = []
         for group in chosen:
-            part = []
-            for key, claim in group.claims.items():
-                begin(key)
-                part.append(judge(group, claim))
-            parts.append(part)
+            claims = list(group.claims.values())
+            # what a user's file raises is worded in this process
+            check = partial(judge, group) if group.own else None
+            part: dict[int, Audited] = {}
+            for place, one, _ in judge_all(
+                claims, kept=kept, fresh=fresh, workers=workers, check=check
+            ):
+                begin(one.claim.id)
+                part[place] = one
+            parts.append([part[place] for place in range(len(claims))])
     return parts
+
+
+def _slowest(everyone: Sequence[Audited]) -> None:
+    """Name the claims that took longest to judge, kept ones as they took then."""
+    slow = sorted(everyone, key=lambda one: -one.seconds)[:SLOWEST]
+    if len(everyone) > SLOWEST:
+        listed = ", ".join(f"{one.claim.id} {one.seconds:.1f} s" for one in slow)
+        console.line(f"slowest: {listed}")
 
 
 def _faults(parts: Sequence[Sequence[Audited]]) -> dict[str, str]:

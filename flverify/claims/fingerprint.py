@@ -1,0 +1,106 @@
+"""What a claim's finding depends on, as one digest: its file, our code, libraries.
+
+Imports are followed from the file of claims through this package, module by module and
+by name only (nothing is imported to ask). A package that discovers its members counts
+with all of them. Constants need no mention: they stand in the file.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from functools import cache
+from hashlib import sha256
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parent.parent
+LIBRARIES = ("numpy", "scipy", "sympy", "python-flint", "z3-solver", "clarabel")
+
+
+def fingerprint(path: Path) -> str:
+    """Return the digest of a file of claims and of all it rests on.
+
+    Parameters
+    ----------
+    path : path
+        The file of claims.
+    """
+    parts = [
+        sys.version.split()[0],
+        *(f"{name} {_version(name)}" for name in LIBRARIES),
+    ]
+    parts.append(sha256(path.read_bytes()).hexdigest())
+    parts += [f"{_name(found)} {_digest(found)}" for found in sorted(reached(path))]
+    return sha256("\n".join(parts).encode()).hexdigest()
+
+
+def reached(path: Path) -> set[Path]:
+    """Modules of this package that a file imports, directly or not."""
+    waiting, seen = list(_read_imports(path)), set[Path]()
+    while waiting:
+        module = waiting.pop()
+        if module not in seen:
+            seen.add(module)
+            waiting += _imports(module)
+    return seen
+
+
+@cache  # the package does not change while it runs; a file of claims may
+def _imports(path: Path) -> frozenset[Path]:
+    return _read_imports(path)
+
+
+def _read_imports(path: Path) -> frozenset[Path]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = _absolute(node, path)
+            names.add(base)
+            names |= {f"{base}.{alias.name}" for alias in node.names}
+    return frozenset(f for name in names for f in _files(name))
+
+
+def _absolute(node: ast.ImportFrom, path: Path) -> str:
+    if not node.level:
+        return node.module or ""
+    folder = path.resolve().parents[node.level - 1]
+    if not folder.is_relative_to(PACKAGE):
+        return ""
+    inside = folder.relative_to(PACKAGE).parts
+    return ".".join(["flverify", *inside, *([node.module] if node.module else [])])
+
+
+def _files(name: str) -> list[Path]:
+    """Files of a dotted name; a package that discovers members counts whole."""
+    first, *rest = name.split(".")
+    if first != "flverify":
+        return []
+    place = PACKAGE.joinpath(*rest)
+    if place.with_suffix(".py").is_file() and rest:
+        return [place.with_suffix(".py")]
+    start = place / "__init__.py"
+    if not start.is_file():
+        return []
+    if "catalogue" in start.read_text(encoding="utf-8"):
+        return sorted(place.glob("*.py"))
+    return [start]
+
+
+def _name(path: Path) -> str:
+    return path.relative_to(PACKAGE).as_posix()
+
+
+@cache
+def _digest(path: Path) -> str:
+    return sha256(path.read_bytes()).hexdigest()
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "absent"

@@ -1,0 +1,136 @@
+"""Findings kept between audits: one file per claim, read back only if nothing changed.
+
+What is kept is what a report shows: words and exact texts. A file is written whole; one
+that is damaged, or of another fingerprint, counts as absent.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from flverify.claims.audit import Audited
+from flverify.claims.claim import Claim
+from flverify.claims.verdict import Correction, Finding, Verdict
+
+FORMAT = "flverify/finding"
+VERSION = 1
+
+
+def default_folder() -> Path:
+    """Folder of the kept findings: $FLVERIFY_CACHE, or the user's cache folder."""
+    named = os.environ.get("FLVERIFY_CACHE")
+    if named:
+        return Path(named)
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(home) / "flverify" / "findings"
+
+
+class Store:
+    """Findings by claim and fingerprint.
+
+    Parameters
+    ----------
+    folder : path
+        Where the files are; it is made when something is kept.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def get(self, claim: Claim, fingerprint: str) -> Audited | None:
+        """Return what was found of a claim; None if it changed or is absent."""
+        try:
+            kept = json.loads(self._file(claim.id).read_text(encoding="utf-8"))
+            known = (kept["format"], kept["version"], kept["id"], kept["fingerprint"])
+            if known != (FORMAT, VERSION, claim.id, fingerprint):
+                return None
+            return read(claim, kept)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return None
+
+    def put(self, audited: Audited, fingerprint: str) -> None:
+        """Keep what was found of a claim; a closed folder keeps nothing."""
+        head = {"format": FORMAT, "version": VERSION, "id": audited.claim.id}
+        text = json.dumps({**head, "fingerprint": fingerprint, **written(audited)})
+        target = self._file(audited.claim.id)
+        scratch = target.with_suffix(f".{os.getpid()}.part")
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            scratch.write_text(text, encoding="utf-8")
+            scratch.replace(target)
+        except OSError:
+            with suppress(OSError):
+                scratch.unlink(missing_ok=True)
+
+    def _file(self, key: str) -> Path:
+        safe = "".join(c if c.isalnum() or c in "._-" else "_" for c in key)
+        return self.folder / f"{safe}.json"
+
+
+def written(audited: Audited) -> dict[str, Any]:
+    """Return an audited claim as JSON data, without the claim itself."""
+    controls = audited.reading_controls.items()
+    return {
+        "finding": _written(audited.finding),
+        "control": audited.control and _written(audited.control),
+        "reading_controls": {name: _written(found) for name, found in controls},
+        "seconds": audited.seconds,
+    }
+
+
+def read(claim: Claim, kept: Mapping[str, Any]) -> Audited:
+    """Return an audited claim from JSON data.
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError
+        If something is missing or of another kind.
+    """
+    control = kept["control"]
+    return Audited(
+        claim,
+        _read(kept["finding"]),
+        None if control is None else _read(control),
+        float(kept["seconds"]),
+        {name: _read(found) for name, found in kept["reading_controls"].items()},
+    )
+
+
+def _written(finding: Finding) -> dict[str, Any]:
+    fixed = finding.correction
+    return {
+        "verdict": str(finding.verdict),
+        "scope": finding.scope,
+        "reason": finding.reason,
+        "evidence": _plain(finding.evidence),
+        "readings": {name: _written(r) for name, r in finding.readings.items()},
+        "correction": fixed and [fixed.statement, _written(fixed.finding)],
+    }
+
+
+def _read(kept: Mapping[str, Any]) -> Finding:
+    fixed = kept["correction"]
+    return Finding(
+        Verdict(kept["verdict"]),
+        str(kept["scope"]),
+        str(kept["reason"]),
+        dict(kept["evidence"]),
+        {name: _read(found) for name, found in kept["readings"].items()},
+        None if fixed is None else Correction(str(fixed[0]), _read(fixed[1])),
+    )
+
+
+def _plain(value: Any) -> Any:
+    """Return evidence as JSON holds it: what is no number or text becomes its text."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return str(value)

@@ -1,0 +1,103 @@
+"""Judge many claims: kept findings first, the others in processes of their own.
+
+Every finding is kept as soon as it is there, so an audit that is interrupted goes on
+where it stopped. The order of what comes back is that of the claims, and no verdict
+depends on how many workers there are.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any
+
+from flverify.claims import store
+from flverify.claims.audit import Audited, audit
+from flverify.claims.claim import Claim
+from flverify.claims.fingerprint import fingerprint
+from flverify.claims.registry import claims_in
+from flverify.claims.store import Store
+
+
+def default_workers() -> int:
+    """Return one process per processor that we may use, at most eight."""
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+    return max(1, min(8, usable))
+
+
+def judge_all(
+    claims: Sequence[Claim],
+    *,
+    kept: Store | None,
+    fresh: bool,
+    workers: int,
+    check: Callable[[Claim], Audited] | None = None,
+) -> Iterator[tuple[int, Audited, bool]]:
+    """Judge claims, yielding (place, audited, whether it was kept) as they are done.
+
+    Parameters
+    ----------
+    claims : sequence of Claim
+        Each with the path of its file.
+    kept : Store or None
+        Where findings are kept; None keeps nothing.
+    fresh : bool
+        Whether to judge anew what is kept.
+    workers : int
+        Processes; 1 judges in this one.
+    check : callable, optional
+        How to judge in this process, whatever the number of workers.
+    """
+    open_ = []
+    for place, claim in enumerate(claims):
+        known = kept.get(claim, fingerprint(claim.path)) if kept and not fresh else None
+        if known is None:
+            open_.append(place)
+        else:
+            yield place, known, True
+    alone = check is not None or workers == 1 or len(open_) < 2
+    judged = (
+        ((place, (check or _judge)(claims[place])) for place in open_)
+        if alone
+        else _together(claims, open_, workers)
+    )
+    for place, one in judged:
+        if kept:
+            kept.put(one, fingerprint(claims[place].path))
+        yield place, one, False
+
+
+def _judge(claim: Claim) -> Audited:
+    return next(iter(audit([claim])))
+
+
+def _together(
+    claims: Sequence[Claim], places: Sequence[int], workers: int
+) -> Iterator[tuple[int, Audited]]:
+    """Judge in other processes, which read the files anew."""
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, mp_context=context) as pool:
+        waiting: dict[Future[Mapping[str, Any]], int] = {
+            pool.submit(_judged, str(claims[place].path), claims[place].id): place
+            for place in places
+        }
+        try:
+            for done in as_completed(waiting):
+                place = waiting[done]
+                yield place, store.read(claims[place], done.result())
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+_LOADED: dict[str, dict[str, Claim]] = {}
+
+
+def _judged(path: str, key: str) -> dict[str, Any]:
+    """Judge one claim of a file, in a worker."""
+    if path not in _LOADED:
+        _LOADED[path] = claims_in([Path(path)])
+    return store.written(_judge(_LOADED[path][key]))

@@ -1,0 +1,139 @@
+"""Kept findings: what is read back, what counts as changed, and other processes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from flverify.claims import fingerprint as prints
+from flverify.claims.audit import audit, record
+from flverify.claims.registry import claims_in, proofs_folder
+from flverify.claims.store import Store
+from flverify.claims.workers import judge_all
+
+FILE = """
+from fractions import Fraction
+
+from flverify._core.sources import Source
+from flverify.claims import judge
+from flverify.claims.claim import claim
+
+HERE = Source("flverify", "example")
+
+
+@claim("demo.sum", source=HERE, statement="1+1=2", proposition="a sum",
+       constants={"two": 2}, twin={"two": 3})
+def total(c):
+    found = judge.identity([("sum", 1 + 1, c.two)], scope="the two numbers")
+    return found.corrected("1+1=2", found)
+
+
+@claim("demo.less", source=HERE, statement="1<1", proposition="less",
+       constants={"one": Fraction(1)}, twin={"one": Fraction(1, 2)})
+def less(c):
+    case = judge.Case({"x": c.one}, c.one, Fraction(1), lambda: (c.one, Fraction(1)))
+    return judge.instances([case], "<", "one number")
+"""
+
+
+@pytest.fixture
+def path(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(FILE, encoding="utf-8")
+    return file
+
+
+def judged(path, kept, **options):
+    claims = list(claims_in([path]).values())
+    asked = {"fresh": False, "workers": 1, **options}
+    done = sorted(judge_all(claims, kept=kept, **asked), key=lambda one: one[0])
+    return [record(one) for _, one, _ in done], [known for *_, known in done]
+
+
+def plain(records):
+    return json.loads(json.dumps([{**r, "seconds": 0} for r in records], default=str))
+
+
+def test_what_is_kept_is_what_was_found(path, tmp_path):
+    kept = Store(tmp_path / "kept")
+    first, known = judged(path, kept)
+    assert known == [False, False]
+    again, known = judged(path, kept)
+    assert known == [True, True]
+    assert plain(again) == plain(first)
+    assert plain(first) == plain(
+        record(one) for one in audit(claims_in([path]).values())
+    )
+
+
+def test_fresh_judges_anew(path, tmp_path):
+    kept = Store(tmp_path / "kept")
+    judged(path, kept)
+    assert judged(path, kept, fresh=True)[1] == [False, False]
+
+
+def test_another_file_is_another_question(path, tmp_path):
+    kept = Store(tmp_path / "kept")
+    judged(path, kept)
+    path.write_text(FILE.replace('"two": 2', '"two": 4'), encoding="utf-8")
+    records, known = judged(path, kept)
+    assert known == [False, False]
+    assert records[0]["verdict"] == "REFUTED"
+
+
+def test_code_that_a_claim_reaches_counts(path, monkeypatch):
+    before = prints.fingerprint(path)
+    reached = {found.name for found in prints.reached(path)}
+    assert {"judge.py", "_provers.py", "implication.py", "exact.py"} <= reached
+    digest = prints._digest
+    monkeypatch.setattr(
+        prints, "_digest", lambda p: "x" if p.name == "exact.py" else digest(p)
+    )
+    assert prints.fingerprint(path) != before
+
+
+def test_discovered_members_count():
+    fig = proofs_folder() / "focus_theorem1.py"
+    reached = {found.name for found in prints.reached(fig)}
+    assert {"focus.py", "bernoulli.py"} <= reached
+
+
+@pytest.mark.parametrize("damage", ["", "{", "[]", '{"format": "flverify/finding"}'])
+def test_a_damaged_file_counts_as_absent(path, tmp_path, damage):
+    kept = Store(tmp_path / "kept")
+    judged(path, kept)
+    for file in kept.folder.iterdir():
+        file.write_text(damage, encoding="utf-8")
+    assert judged(path, kept)[1] == [False, False]
+
+
+def test_a_closed_folder_keeps_nothing(path, tmp_path):
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    kept = Store(tmp_path / "file" / "inside")
+    assert judged(path, kept)[1] == [False, False]
+    assert judged(path, kept)[1] == [False, False]
+
+
+def test_a_verdict_that_was_typed_into_a_kept_file_is_of_another_print(path, tmp_path):
+    kept = Store(tmp_path / "kept")
+    judged(path, kept)
+    (claim, *_) = claims_in([path]).values()
+    assert kept.get(claim, "another") is None
+    assert kept.get(replace(claim, id="demo.other"), "another") is None
+
+
+def test_workers_find_the_same(path, tmp_path):
+    one, _ = judged(path, None, workers=1)
+    two, _ = judged(path, None, workers=2)
+    assert plain(one) == plain(two)
+
+
+def test_an_interrupted_audit_goes_on(path, tmp_path):
+    kept = Store(tmp_path / "kept")
+    claims = list(claims_in([path]).values())
+    running = judge_all(claims, kept=kept, fresh=False, workers=1)
+    next(running)
+    running.close()
+    assert judged(path, kept)[1] == [True, False]
