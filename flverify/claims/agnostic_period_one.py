@@ -1,0 +1,100 @@
+"""Both sides of (7), (8) and (9) of the agnostic paper, from listed paths of rounds.
+
+For `agnostic.alg1.H1`. In (7) the model before the last average is that of the client
+after the local steps of the last round, from the server model before them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import prod
+from typing import Any, TypeAlias
+
+from flverify.claims.judge import Case
+from flverify.claims.nonsmooth import Nonsmooth, gradient_bound
+from flverify.claims.nonsmooth_losses import Point, inner, minus
+
+Paths: TypeAlias = Sequence[tuple[Fraction, list[Point]]]
+
+
+def count(one: Nonsmooth, rounds: int) -> int:
+    """Return the number of paths of some rounds."""
+    noise = prod(len(client.noise) ** one.local_steps for client in one.clients)
+    return int((noise * len(one.law)) ** rounds)
+
+
+def inequality(name: str, one: Nonsmooth, rounds: int) -> Case:
+    """Return both sides of (7), worst client, of (8), or of (9), after some rounds."""
+    sides = {"(7)": seven, "(8)": eight, "(9)": nine, "Theorem 4": nine}[name]
+    left, right = sides(one, list(one.paths(rounds)), plain=False)
+    return Case(
+        {**one.where, "T": rounds, "theta*": one.minimiser(), "in": name},
+        left,
+        right,
+        lambda: sides(one, list(one.plain_paths(rounds)), plain=True),
+    )
+
+
+def noise_terms(one: Nonsmooth) -> Fraction:
+    """H (2 eta^2 sigma^2 + 3 eta^2 G^2 + 8 ell eta^2 G H) of (7) and (8)."""
+    rows = zip(one.weights(), one.clients, strict=True)
+    sigma = sum((p * client.variance for p, client in rows), Fraction(0))
+    bound = gradient_bound(one.clients)
+    ell = max(client.lipschitz for client in one.clients)
+    rest = 2 * sigma + 3 * bound**2 + 8 * ell * bound * one.period
+    return one.period * one.step**2 * rest
+
+
+def eight(one: Nonsmooth, paths: Paths, *, plain: bool) -> tuple[Fraction, Fraction]:
+    """Return both sides of (8) for the last of the rounds."""
+    del plain  # the paths come from the plain loop then
+    best = one.minimiser()
+    left = _mean(paths, lambda models: square(models[-1], best))
+    before = _mean(paths, lambda models: square(models[-2], best))
+    gap = _mean(paths, lambda models: one.objective(models[-1])) - one.objective(best)
+    return left, before - 2 * one.step * one.period * gap + noise_terms(one)
+
+
+def seven(one: Nonsmooth, paths: Paths, *, plain: bool) -> tuple[Fraction, Fraction]:
+    """Return both sides of (7) for the client with the least room."""
+    best = one.minimiser()
+    before = _mean(paths, lambda models: square(models[-2], best))
+    sides = []
+    for i, client in enumerate(one.clients):
+        left = Fraction(0)
+        for chance, models in paths:
+            for likely, draws in one.draws():
+                if plain:
+                    x = one.plain_local(i, one.local_steps, models[-2], draws)
+                else:
+                    x = one.track(i, models[-2], draws[i])[-1]
+                left += chance * likely * square(x, best)
+        gap = _mean(paths, lambda models, f=client.value: f(models[-1]))
+        gap -= client.value(best)
+        room = noise_terms(one) - 2 * one.step * one.period * gap
+        sides.append((left, before + room))
+    return max(sides, key=lambda pair: pair[0] - pair[1])
+
+
+def nine(one: Nonsmooth, paths: Paths, *, plain: bool) -> tuple[Fraction, Fraction]:
+    """Return both sides of (9) for the average of all server models after the start."""
+    del plain
+    best, rounds = one.minimiser(), len(paths[0][1]) - 1
+
+    def value(models: list[Point]) -> Fraction:
+        columns = zip(*models[1:], strict=True)
+        return one.objective(tuple(sum(c, Fraction(0)) / rounds for c in columns))
+
+    left = _mean(paths, value) - one.objective(best)
+    unit = 2 * one.step * one.period
+    return left, square(one.start, best) / (unit * rounds) + noise_terms(one) / unit
+
+
+def square(x: Point, y: Point) -> Fraction:
+    """Return |x - y|^2."""
+    return inner(minus(x, y), minus(x, y))
+
+
+def _mean(paths: Paths, value: Any) -> Fraction:
+    return sum((p * value(models) for p, models in paths), Fraction(0))

@@ -1,0 +1,376 @@
+"""Agnostic FedAvg, Algorithm 1: what the box does when it is executed.
+
+A communication uses up a tick, so a round has H - 1 local steps where the text says H;
+for H = 1 the model never moves and (7) to (9) fail. The start 0 has to lie in C, which
+is not said. Who does not take part need not train, if whoever does pulls the model
+first. Line 12 returns what (9) bounds only if its S is T.
+
+Conventions: clients from 1, S never empty (footnote 3); the box is executed by the
+plain loop and by `flverify.claims.nonsmooth`, which lists every draw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import sympy
+
+from flverify._core.sources import Source
+from flverify.claims import cohorts, judge
+from flverify.claims.agnostic_idle import any_maps, by_the_box, lazily, listed, plainly
+from flverify.claims.agnostic_period_one import count, inequality
+from flverify.claims.claim import claim
+from flverify.claims.cohorts import people
+from flverify.claims.judge import Case
+from flverify.claims.nonsmooth import Nonsmooth, family, gradient_bound
+from flverify.claims.nonsmooth_losses import (
+    SILENT,
+    Absolute,
+    Client,
+    project,
+)
+from flverify.claims.verdict import Finding
+from flverify.reference import agnostic_fedavg
+
+ONE = Fraction(1)
+ALONE = {frozenset({1}): ONE}
+SCHEDULES = {
+    "(i) a communication takes a tick": "literal",
+    "(ii) H local steps, then a communication without a tick": "separate",
+}
+
+
+# -- the schedule --------------------------------------------------------------------
+
+
+@claim(
+    "agnostic.alg1",
+    source=Source("agnostic", "Algorithm 1 and the text on it"),
+    statement=r"\text{for }t=1,\dots,TH\text{: if }t\bmod H=0\text{, global "
+    r"communication, else local update: users tune their local models with SGD (}H"
+    r"\text{ rounds); all clients optimize for }H\text{ consecutive rounds and then "
+    r"transmit}",
+    proposition="Executed with T and H, Algorithm 1 communicates T times, and every "
+    "client takes H local steps before each communication.",
+    constants={"missing": 0},
+    twin={"missing": 1},
+    no_control="depends on the schedule; the twin, H - 1 local steps, is what the box "
+    "does and fails where H steps are meant",
+)
+def schedule(c: Any) -> Finding:
+    """Count the communications and the gradient steps of the plain loop."""
+    found = {
+        name: judge.all_of(
+            {
+                "communications": judge.instances(communications(word), "==", COUNTED),
+                "local steps": judge.instances(steps(word, c.missing), "==", COUNTED),
+            }
+        )
+        for name, word in SCHEDULES.items()
+    }
+    return judge.readings(found).corrected(
+        r"\text{Algorithm 1 as printed communicates at the ticks }H,2H,\dots,TH\text{, "
+        r"and every client takes }H-1\text{ local steps before each, }T(H-1)\text{ in "
+        r"all}",
+        counted_by_hand(),
+    )
+
+
+COUNTED = "T = 1..4, H = 1..5, N = 1..3"
+
+
+def settings() -> Iterator[tuple[int, int, int]]:
+    """T, H and N of the executed runs."""
+    yield from product(range(1, 5), range(1, 6), (1, 2, 3))
+
+
+def communications(word: str) -> Iterator[Case]:
+    """Server models after the start, against T, from a loop that may stop early."""
+    for rounds, period, n in settings():
+        if word == "literal":  # the ticks of the box, counted one by one
+            found = sum(1 for t in range(1, rounds * period + 1) if t % period == 0)
+        else:
+            found = len(executed(word, rounds, period, n)[0]) - 1
+        yield Case({"T": rounds, "H": period, "N": n}, found, rounds)
+
+
+def steps(word: str, missing: int) -> Iterator[Case]:
+    """Compare the gradients that client 1 evaluates in all rounds with T H."""
+    for rounds, period, n in settings():
+        calls = executed(word, rounds, period, n)[1]
+        at = {"T": rounds, "H": period, "N": n, "counted": "steps of client 1"}
+        right = rounds * (period - missing)
+        shift = 1 if word == "literal" else 0
+        again = sum(
+            1 for t in range(1, rounds * period + 1) if not shift or t % period != 0
+        )
+        yield Case(at, calls[0], right, cohorts.sides(again, right))
+
+
+def executed(
+    word: str, rounds: int, period: int, n: int
+) -> tuple[list[Any], list[int]]:
+    """Run the plain loop with everybody; return server models and gradient counts."""
+    calls = [0] * n
+
+    def gradient(i: int, x: list[Any]) -> list[Any]:
+        calls[i] += 1
+        return [x[0] - i]
+
+    everybody = [range(n)] * rounds
+    models = agnostic_fedavg.run(
+        gradient, n, [ONE], everybody, step_size=ONE / 2, period=period, schedule=word
+    )
+    return models, calls
+
+
+def counted_by_hand() -> Finding:
+    """Judge T communications among TH ticks, T(H - 1) other ones, for every T and H."""
+    rounds, period = sympy.symbols("T H", positive=True, integer=True)
+    multiples = sympy.floor(rounds * period / period)
+    pairs = [
+        ("communications", multiples, rounds),
+        ("local ticks", rounds * period - multiples, rounds * (period - 1)),
+    ]
+    counts = judge.instances(steps("literal", 1), "==", COUNTED)
+    return judge.all_of({"ticks": judge.identity(pairs, "every T, H"), "run": counts})
+
+
+# -- H = 1 ---------------------------------------------------------------------------
+
+
+@claim(
+    "agnostic.alg1.H1",
+    source=Source("agnostic", "Algorithm 1 with (7), (8), (9), Theorem 4; H = 1"),
+    statement=r"H=1:\quad t\bmod H=0\text{ at every tick; (7), (8), (9) and Theorem 4}",
+    proposition="With H = 1, Algorithm 1 as executed satisfies (7), (8) and (9), and "
+    "Theorem 4 with eta = 1/sqrt(T) and the constant that (9) gives, T a square.",
+    constants={"schedule": "literal"},
+    twin={"schedule": "separate"},
+)
+def period_one(c: Any) -> Finding:
+    """Judge each inequality on absolute values, hinges and lines."""
+    found = one_step_rounds(c.schedule)
+    return found.corrected(
+        r"H=1\text{ with one local step before each communication, as the text has it: "
+        r"(7), (8), (9) and the rate hold on the instances searched}",
+        one_step_rounds("separate"),
+    )
+
+
+SEARCHED = "clients of the family and |x - 1|, eta from 1/100, T up to 400, H = 1"
+
+
+def one_step_rounds(word: str) -> Finding:
+    """Judge (7), (8), (9) and the rate for one schedule."""
+    rows = [(one, rounds) for one in family(word, (1,)) for rounds in (1, 2)]
+    rows = [(o, t) for o, t in rows if len(o.start) == 1 and count(o, t) < 70]
+    rows = [(absolute(word, Fraction(1, 100)), 2), *rows]
+    long = [(absolute(word, ONE / k), k * k) for k in (1, 2, 5, 10, 20)]
+    lists = {"(7)": rows, "(8)": rows, "(9)": [*rows, (rows[0][0], 100)]}
+    lists["Theorem 4"] = long
+    return judge.all_of(
+        {
+            name: judge.instances(
+                (inequality(name, one, rounds) for one, rounds in listed),
+                "<=",
+                SEARCHED,
+            )
+            for name, listed in lists.items()
+        }
+    )
+
+
+def absolute(word: str, step: Fraction) -> Nonsmooth:
+    """Return |x - 1| alone on [-2, 2]: G = ell = 1, sigma = 0, theta* = 1."""
+    box = ("box", Fraction(-2), Fraction(2))
+    return Nonsmooth((Client(Absolute(ONE), SILENT),), ALONE, box, step, 1, word)
+
+
+# -- the start -----------------------------------------------------------------------
+
+
+@claim(
+    "agnostic.alg1.init",
+    source=Source("agnostic", "Algorithm 1, line 1, with the tacit assumptions"),
+    statement=r"\theta_i^0=\mathbf 0,\ i\in[N],\quad\mathcal C\subset\Theta"
+    r"\text{ convex compact},\ \theta^*\in\mathcal C",
+    proposition="The conditions on C put all models in C, where the f_i have the "
+    "constant ell, and Lemma 3 holds from the first tick on.",
+    constants={"condition": "none"},
+    twin={"condition": "0 in C"},
+)
+def initial_point(c: Any) -> Finding:
+    """Run two opposite lines from 0 on several boxes, with and without 0 inside."""
+    return start_in(c.condition).corrected(r"0\in\mathcal C", start_in("0 in C"))
+
+
+BOXES = "two clients |x - a| with a in C on boxes in Theta = R, H = 2, 3"
+
+
+def start_in(condition: str) -> Finding:
+    """Judge membership and Lemma 3 for the boxes that meet a condition on 0."""
+    return judge.all_of(
+        {
+            "theta^0 in C": judge.instances(outside(condition), "==", BOXES),
+            "Lemma 3 at S = 0": judge.instances(first_window(condition), "<=", BOXES),
+        }
+    )
+
+
+def starts(condition: str) -> Iterator[Nonsmooth]:
+    """Instances whose C is compact with theta* inside; 0 may be left out."""
+    for low, high in ((-1, 2), (0, 1), (1, 2), (-3, -2)):
+        if condition == "0 in C" and not low <= 0 <= high:
+            continue
+        clients = tuple(Client(Absolute(Fraction(a)), SILENT) for a in (low, high))
+        law = {frozenset({1}): ONE / 4, frozenset({1, 2}): 3 * ONE / 4}
+        box = ("box", Fraction(low), Fraction(high))
+        for period in (2, 3):
+            yield Nonsmooth(clients, law, box, ONE / 20, period, "literal")
+
+
+def outside(condition: str) -> Iterator[Case]:
+    """Distance of theta^0 from C, against 0."""
+    for one in starts(condition):
+        low, high = one.ends()
+        left = abs(project(one.start, one.region)[0] - one.start[0])
+        again = cohorts.sides(max(low, -high, Fraction(0)), 0)
+        yield Case({**one.where, "theta*": one.minimiser()}, left, 0, again)
+
+
+def first_window(condition: str) -> Iterator[Case]:
+    """|theta_1^0 - theta_2^1| against 4 eta G H, from the start 0."""
+    for one in starts(condition):
+        draws = tuple((Fraction(0),) * one.local_steps for _ in one.clients)
+        tracks = one.tracks(one.start, draws)
+        right = 4 * one.step * gradient_bound(one.clients) * one.period
+        at = {**one.where, "theta*": one.minimiser(), "tau_1": 0, "tau_2": 1, "G": 1}
+        left = abs(tracks[0][0][0] - tracks[1][1][0])
+        again = abs(one.plain_local(1, 1, one.start, draws)[0] - one.start[0])
+        yield Case(at, left, right, cohorts.sides(again, right))
+
+
+# -- who trains ----------------------------------------------------------------------
+
+
+@claim(
+    "agnostic.alg1.allpull",
+    source=Source("agnostic", "Algorithm 1, lines 6 and 9; a question, not printed"),
+    statement=r"\text{line 6: broadcast to all }i\in[N];\quad\text{line 9: local steps "
+    r"for all }i\in[N]",
+    proposition="The server models are the same if only the clients of S^t train and "
+    "receive the model, with the same cohorts and mini-batches.",
+    constants={"receives": "before training"},
+    twin={"receives": "after averaging"},
+    no_control="depends on when a participant receives the model; the twin, after the "
+    "averaging of its round, fails",
+)
+def everybody_trains(c: Any) -> Finding:
+    """Compare Algorithm 1 with runs in which the others do nothing."""
+    return judge.readings(
+        {
+            "(i) they pull the model before they train": idle(c.receives),
+            "(ii) they are sent the model they took part in": idle("after averaging"),
+        }
+    )
+
+
+def idle(receives: str) -> Finding:
+    """Judge any local maps symbolically, and absolute values in rationals."""
+    search = judge.instances(
+        stale_cases(receives), "==", "N = 2, 3, two or three rounds"
+    )
+    pairs = []
+    for n, k in ((2, 1), (2, 2), (3, 1)):
+        for sequence in product(cohorts.subsets(n, least=1), repeat=2):
+            full, lazy = any_maps(n, k, sequence, receives)
+            label = ", ".join(map(cohorts.shown, sequence))
+            pairs.append((f"N = {n}, k = {k}, S = {label}", full, lazy))
+    scope = "N = 2, 3, two rounds, every S, any local steps with any mini-batches"
+    same = all(full == lazy for _, full, lazy in pairs)
+    proof = judge.identity(pairs, scope) if same else judge.inconclusive("they differ")
+    return judge.proof_or_search(proof, search)
+
+
+def stale_cases(receives: str) -> Iterator[Case]:
+    """Last server model of both runs, for clients |x - a| without noise."""
+    box = ("box", Fraction(-1), Fraction(2))
+    for n, rounds in ((2, 2), (2, 3), (3, 2)):
+        clients = tuple(
+            Client(Absolute(Fraction(a)), SILENT) for a in (2, -1, Fraction(1, 2))[:n]
+        )
+        one = Nonsmooth(clients, ALONE, box, Fraction(1, 4), 3, "literal")
+        for sequence in product(cohorts.subsets(n, least=1), repeat=rounds):
+            chosen = [cohorts.zero_based(s) for s in sequence]
+            draws = tuple((Fraction(0),) * 3 * rounds for _ in clients)
+            full = one.plain_models(chosen, one.start, draws)[-1][0]
+            lazy = lazily(listed(one), n, one.start[0], chosen, receives)[-1]
+            at = {**one.where, "cohorts": [cohorts.shown(s) for s in sequence]}
+            again = (
+                by_the_box(one, sequence),
+                lazily(plainly(one, draws), n, one.start[0], chosen, receives)[-1],
+            )
+            yield Case(at, full, lazy, cohorts.sides(*again))
+
+
+# -- what is returned ----------------------------------------------------------------
+
+
+@claim(
+    "agnostic.alg1.return",
+    source=Source("agnostic", "Algorithm 1, line 12"),
+    statement=r"\text{Return: }\frac1S\sum_{\tau=1}^S\hat\theta^{\tau H}",
+    proposition="Line 12 returns (1/T) sum_{tau=1}^T of the server models, which (9) "
+    "and Theorem 4 bound.",
+    constants={"factor": 1},
+    twin={"factor": Fraction(99, 100)},
+    no_control="depends on what S is; the twin, 99 % of the average, fails for each",
+)
+def returned(c: Any) -> Finding:
+    """Compare both averages for each meaning of S, on symbols and on runs."""
+    factor = sympy.Rational(
+        Fraction(c.factor).numerator, Fraction(c.factor).denominator
+    )
+    pairs = []
+    for rounds in range(1, 7):
+        models = sympy.symbols(f"theta_1:{rounds + 1}")
+        mean = sum(models) / sympy.Integer(rounds)
+        pairs.append((f"T = {rounds}", factor * mean, mean))
+    proof = judge.identity(pairs, "T = 1..6, all models")
+    meanings = {
+        "(ii) S the number of participants": lambda one, _t: (one.n_clients,),
+        "(iii) S an input, any number up to T": lambda _one, t: range(1, t + 1),
+        "(iv) S the window of Lemma 3 at the end, T - 1": lambda _one, t: (t - 1,),
+    }
+    search = averages(lambda _one, t: (t,), c.factor)
+    found = {"(i) S = T": judge.proof_or_search(proof, search)}
+    found |= {name: averages(sizes, c.factor) for name, sizes in meanings.items()}
+    return judge.readings(found)
+
+
+def averages(sizes: Any, factor: Any) -> Finding:
+    """Judge the returned average against that of all rounds, on runs."""
+    return judge.instances(average_cases(sizes, factor), "==", "N = 1, 2, T = 2, 3, 4")
+
+
+def average_cases(sizes: Any, factor: Any) -> Iterator[Case]:
+    """Compare averages of the server models of runs with everybody."""
+    box = ("box", Fraction(-2), Fraction(2))
+    for n, rounds in product((1, 2), (2, 3, 4)):
+        everybody = frozenset(people(n))
+        clients = tuple(Client(Absolute(Fraction(2 - i)), SILENT) for i in range(n))
+        one = Nonsmooth(clients, {everybody: ONE}, box, ONE / 4, 2, "literal")
+        models = [x[0] for x in next(one.paths(rounds))[1]]
+        again = [x[0] for x in next(one.plain_paths(rounds))[1]]
+        for size in sizes(one, rounds):
+            if not 1 <= size <= rounds:
+                continue
+            at = {**one.where, "T": rounds, "S": size}
+            left, right = (sum(models[1 : k + 1]) / k for k in (size, rounds))
+            second = [sum(again[1 : k + 1]) / k for k in (size, rounds)]
+            recheck = cohorts.sides(factor * second[0], second[1])
+            yield Case(at, factor * left, right, recheck)

@@ -1,0 +1,78 @@
+"""Agnostic FedAvg, Section 3: the filtration and the Markov property.
+
+The models of all clients together are a Markov process. The model of one client is not:
+a communication mixes in the models of others.
+
+Conventions: two clients, H = 2, two rounds; every path is listed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+from flverify._core.sources import Source
+from flverify.claims import judge
+from flverify.claims.agnostic_ticks import chances, histories, listed_of, model_of
+from flverify.claims.claim import claim
+from flverify.claims.judge import Case
+from flverify.claims.verdict import Finding
+
+
+@claim(
+    "agnostic.filtration",
+    source=Source("agnostic", "Section 3, filtration"),
+    statement=r"\mathcal F_t:=\sigma(\theta_i^s,\xi_i^s,S^s:s\le t,\,i\in[N]);"
+    r"\text{ the iterates }\theta_i^t\text{ evolve as a Markov process, depending only "
+    r"on }"
+    r"\theta_i^{t-1},\xi_i^{t-1},S^{t-1}\text{ and the fresh }\xi_i^t\text{ or }S^t",
+    proposition="With fresh mini-batches and independent S^t the law of theta^t given "
+    "F_{t-1} is that given theta^{t-1}, xi^{t-1} and S^{t-1} alone, of all clients or "
+    "of the same client, as the reading says.",
+    constants={"stay": Fraction(1, 2)},
+    twin={"stay": Fraction(9, 10)},
+    no_control="depends on whether the clients' models are taken together; the twin, "
+    "cohorts that remember the last one, fails both ways",
+)
+def filtration(c: Any) -> Finding:
+    """List every path of two clients over two rounds of H = 2."""
+    found = {
+        "(i) the models of all clients together": None,
+        "(ii) the model of each client by itself": 0,
+    }
+    return judge.readings(
+        {
+            name: judge.instances(
+                transitions(c.stay, client), "==", "two clients, H = 2, four ticks"
+            )
+            for name, client in found.items()
+        }
+    )
+
+
+def transitions(stay: Fraction, client: int | None) -> Iterator[Case]:
+    """P of a model given the history, against P given what the paper lists."""
+    paths = histories(stay, by_loop=False)
+    for t in (2, 3, 4):
+        for history in dict.fromkeys(path[:t] for path in paths):
+            short = listed_of(history[-1], client)
+            outcomes = dict.fromkeys(
+                model_of(path[t], client) for path in paths if path[:t] == history
+            )
+            for outcome in outcomes:
+                at = {
+                    "clients": "|x - 2|; |x + 1| with noise +-2; H = 2, eta = 1/2",
+                    "P(same cohort again)": stay,
+                    "t": t,
+                    "history (models, noise, S)": history,
+                    "model": outcome,
+                }
+                key = (t, history, short, outcome, client)
+                left, right = chances(paths, *key)
+                yield Case(at, left, right, again_by_loop(stay, key))
+
+
+def again_by_loop(stay: Fraction, key: Any) -> Any:
+    """Recheck with histories from the plain loop."""
+    return lambda: chances(histories(stay, by_loop=True), *key)

@@ -1,0 +1,193 @@
+"""Agnostic FedAvg, Section 3: the tacit assumptions after Assumption 3.
+
+Assumption 3 bounds the variance, the gradients and the Lipschitz constant too, so that
+sigma and ell add nothing to G. The printed argument for the Lipschitz constant fails
+where C touches the boundary of Theta; with Assumption 3 its conclusion holds.
+
+Conventions: convex functions along a segment; where one has no gradient, any
+subgradient is meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import cache
+from math import isqrt
+from typing import Any
+
+import sympy
+
+from flverify._core.sources import Source
+from flverify.claims import cohorts, judge
+from flverify.claims.claim import Free, claim
+from flverify.claims.judge import Case
+from flverify.claims.nonsmooth import Nonsmooth
+from flverify.claims.nonsmooth_losses import SILENT, Absolute, Client
+from flverify.claims.verdict import Finding
+
+G = sympy.Symbol("G", positive=True)
+
+
+def rational(value: Any) -> sympy.Rational:
+    """Return a constant of a claim as a number of sympy."""
+    number = Fraction(value)
+    return sympy.Rational(number.numerator, number.denominator)
+
+
+@claim(
+    "agnostic.tacit",
+    source=Source("agnostic", "Section 3, paragraph after Assumption 3"),
+    statement=r"\mathcal C\text{ convex compact},\ \theta^*\in\mathcal C\text{ optimal "
+    r"for (3)},\ f_i\text{ Lipschitz on }\mathcal C\text{ with a common constant }\ell",
+    proposition="The tacit assumptions are met by clients that disagree; Assumptions 1 "
+    "and 3 imply |grad f_i| <= G, and sigma_i^2 <= G^2 and ell <= G may be taken, so "
+    "that sigma and ell tell nothing that G does not bound.",
+    constants={"factor": 1},
+    twin={"factor": Fraction(99, 100)},
+    free=Free("factor", Fraction(1, 2), 2, weaker="larger"),
+)
+def tacit(c: Any) -> Finding:
+    """Judge an instance, then the three relations, G times a factor on the right."""
+    f = rational(c.factor)
+    mean, second, variance = sympy.symbols("mean second variance", real=True)
+    split = [sympy.Eq(variance, second - mean**2), variance >= 0, second <= G**2]
+    laws = "every law of the gradient, coordinate by coordinate"
+    return judge.all_of(
+        {
+            "an instance": judge.witness(disagreement(), "<", "two absolute values"),
+            "gradients": judge.implied(split, mean**2 <= (f * G) ** 2, laws),
+            "variances": judge.implied(split, variance <= (f * G) ** 2, laws),
+            "Lipschitz constant": lipschitz_by_gradients(f),
+        }
+    )
+
+
+@cache
+def lipschitz_by_gradients(factor: Any) -> Finding:
+    """Prove f(x) - f(y) <= factor G |x - y| along a segment, x after y by `step`.
+
+    The subgradient g at x, along the segment, has f(y) >= f(x) - g step and g <= G;
+    exchanging x and y gives the other sign.
+    """
+    rise, slope = sympy.symbols("rise g", real=True)
+    step = sympy.Symbol("step", positive=True)
+    return judge.implied(
+        [rise <= slope * step, slope <= G],
+        rise <= factor * G * step,
+        "every convex f with subgradients of length at most G, every segment",
+    )
+
+
+def disagreement() -> Case:
+    """Return f at theta* against the smaller of f at the neighbours and at the ends.
+
+    f = 2/3 |x - 1| + 1/3 |x + 1| on C = [-2, 2], from a law of S with these weights.
+    """
+    clients = (
+        Client(Absolute(Fraction(1)), SILENT),
+        Client(Absolute(-Fraction(1)), SILENT),
+    )
+    law = {frozenset({1}): Fraction(1, 3), frozenset({1, 2}): Fraction(2, 3)}
+    one = Nonsmooth(
+        clients, law, ("box", Fraction(-2), Fraction(2)), Fraction(1, 2), 2, "literal"
+    )
+    best = one.minimiser()
+    near = Fraction(1, 10)
+    others = [best[0] + near, best[0] - near, Fraction(2), Fraction(-2)]
+    least = min(one.objective((x,)) for x in others)
+    again = [2 * abs(x - 1) / 3 + abs(x + 1) / 3 for x in (best[0], *others)]
+    at = {**one.where, "theta*": best, "p": one.weights()}
+    return Case(at, one.objective(best), least, cohorts.sides(again[0], min(again[1:])))
+
+
+@claim(
+    "agnostic.lipschitz",
+    source=Source("agnostic", "Section 3, paragraph after Assumption 3"),
+    statement=r"\text{Since each (convex) }f_i\text{ is also locally Lipschitz and }"
+    r"\mathcal C\text{ is compact, }f_i\text{ is Lipschitz on }\mathcal C"
+    r"\text{ as well}",
+    proposition="Every f_i that is convex on Theta is Lipschitz on every compact "
+    "convex C in Theta with some constant ell, here at most `largest`, which may be "
+    "any number.",
+    constants={"largest": 10**6, "interior": False, "factor": 1},
+    twin={"interior": True, "factor": Fraction(1, 2)},
+    no_control="depends on what the step may use; the twin, C in the interior of Theta "
+    "and half of G, fails with Assumption 3 alone",
+)
+def lipschitz(c: Any) -> Finding:
+    """Judge the printed argument, then its conclusion with Assumption 3."""
+    return judge.readings(
+        {
+            "(i) from convexity and compactness, as argued": argued(c),
+            "(ii) with Assumption 3 in force, ell = G": lipschitz_by_gradients(
+                rational(c.factor)
+            ),
+        }
+    ).corrected(
+        r"\text{with Assumption 3, }\ell=G\text{; without it, }f_i\text{ is Lipschitz "
+        r"on a compact }\mathcal C\text{ in the interior of }\Theta",
+        judge.all_of(
+            {
+                "Assumption 3": lipschitz_by_gradients(sympy.Integer(1)),
+                "interior": inside(),
+            }
+        ),
+    )
+
+
+def argued(c: Any) -> Finding:
+    """Search -sqrt(x) on Theta = [0, 1]: with C = Theta no constant is large enough.
+
+    Its quotient over [0, 1/k^2] is k, for every k, so a bound on ell refutes any ell.
+    """
+    if c.interior:
+        return inside()
+    k, u, v = sympy.symbols("k u v", positive=True)
+    facts = judge.all_of(
+        {
+            "quotient": judge.identity([("k", (1 / k) / (1 / k) ** 2, k)], "every k"),
+            "convex": judge.identity(  # of the mean of u^2, v^2 and that of u, v
+                [("gap", (u**2 + v**2) / 2 - ((u + v) / 2) ** 2, (u - v) ** 2 / 4)],
+                "all u, v",
+            ),
+        }
+    )
+    if not facts.passes():
+        return facts
+    return judge.instances(roots(c.largest), "<=", "-sqrt(x) on C = Theta = [0, 1]")
+
+
+def roots(largest: int) -> Iterator[Case]:
+    """|f(x) - f(0)| against `largest` times x, at x = 1/(largest + 1)^2."""
+    x = Fraction(1, (largest + 1) ** 2)
+    rise = Fraction(1, largest + 1)
+    at = {
+        "f": "-sqrt(x)",
+        "Theta = C": "[0, 1]",
+        "theta*": 1,
+        "x": x,
+        "y": 0,
+        "ell": largest,
+        "for any ell": "x = 1/(ell + 1)^2",
+    }
+    again = Fraction(isqrt(x.numerator), isqrt(x.denominator))
+    yield Case(at, rise, largest * x, cohorts.sides(again, largest * x))
+
+
+@cache
+def inside() -> Finding:
+    """Prove that slopes in C are at most those on the way to a larger interval.
+
+    With f at most `top` and at least `low` on C widened by `margin` inside Theta, and
+    x before y before z = y + margin, convexity gives (f(y) - f(x))/step at most
+    (top - low)/margin.
+    """
+    step, margin = sympy.symbols("step margin", positive=True)
+    at_x, at_y, at_z, top, low = sympy.symbols("f_x f_y f_z top low", real=True)
+    chord = (step + margin) * at_y <= margin * at_x + step * at_z
+    return judge.implied(
+        [chord, at_z <= top, at_y >= low],
+        (at_y - at_x) * margin <= (top - low) * step,
+        "every convex f on an interval, C in its interior",
+    )

@@ -1,0 +1,240 @@
+r"""Appendix D.7 of the FOCUS paper: the proof of (25), step by step, (111)-(121).
+
+The chain itself is in order up to (118), given (87) and Lemma 4; the caps of (25) do
+not contain the cap of Lemma 4 on local steps. In (119) and (121) factors 1/R are
+misplaced: one too many beside the gradients of (119), one missing beside F(xbar_1) -
+F(xbar_R) in (121). With them put right the bound of (25) follows if C_0 = 0, which
+depends on how the run is started, and with a term in C_0 otherwise.
+
+Conventions: w_r = xbar_{r tau+1}, g = grad F(w_r), S the sum of the clients'
+gradients that the server uses, E = E|N g - S|^2; A_r = E|grad F(w_r)|^2,
+B_r = E F(w_r), C_r = E||1 w_r - x_{r tau}||^2: expectations are taken on both sides;
+xbar* is read as a minimiser of F. Steps that cite an earlier line are judged as
+implications from that line as printed.
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import sympy
+
+from flverify._core.sources import Source
+from flverify.claims import judge
+from flverify.claims.claim import Free, claim
+from flverify.claims.focus_theorem1_steps import (
+    LEMMA_4,
+    L,
+    N,
+    asked_by,
+    conditions,
+    eta,
+    for_each_q,
+    number,
+    plugged_87,
+    smooth_step,
+    stale,
+)
+from flverify.claims.verdict import Finding
+
+CAPS = {
+    "1/(L (tau-1))": "1/2",
+    "q^(3/2)/(L sqrt N)": "1/8",
+    "q/(L sqrt(2 N))": "1/16",
+    "1/(L N)": "1/4",
+}
+CAPS_115 = {"1/(L N)": "1/4", "1/(L (tau-1))": "1/2"}
+EVERY = "every eta, L > 0, N, tau >= 1, q_min in (0, 1]"
+
+C, E, G = sympy.symbols("C E G", nonnegative=True)
+F, F_next, cross = sympy.symbols("F F_next cross", real=True)  # cross = <g, S>
+g, S = sympy.symbols("g S", real=True)  # one coordinate
+
+
+@claim(
+    "focus.thm1.nc.step111",
+    source=Source("focus", "Appendix D.7, eq. (111)"),
+    statement=r"F(\bar x_{(r+1)\tau+1})\le F(\bar x_{r\tau+1})-\eta\langle\nabla F("
+    r"\bar x_{r\tau+1}),S\rangle+\tfrac{\eta^2L}{2}\|S\|^2\le F(\bar x_{r\tau+1})-\eta"
+    r"\langle\nabla F(\bar x_{r\tau+1}),S\rangle+\eta^2L\|N\nabla F(\bar x_{r\tau+1})-"
+    r"S\|^2+\eta^2N^2L\|\nabla F(\bar x_{r\tau+1})\|^2,\quad S=\mathbb{1}^{\mathsf T}"
+    r"\nabla\boldsymbol f(\boldsymbol x_{(r+1)\tau})",
+    proposition="For every L-smooth F and any S, F(w - eta S) is at most each line of "
+    "(111), and the last line follows from the one before.",
+    constants={"half": "1/2", "distance": "1", "gradient": "1"},
+    twin={"distance": "1/2"},
+    free=(
+        Free("distance", "1/2", "2", weaker="larger"),
+        Free("gradient", "1/2", "2", weaker="larger"),
+    ),
+)
+def descent(c: SimpleNamespace) -> Finding:
+    """Certify both lines from A2; the Jensen step for every number."""
+    return smooth_step(c.half, c.distance, c.gradient)
+
+
+@claim(
+    "focus.thm1.nc.step112",
+    source=Source("focus", "Appendix D.7, eq. (112)"),
+    statement=r"-\eta\langle g,S\rangle=-\eta N\|g\|^2+\eta\langle g,Ng-S\rangle\le-"
+    r"\tfrac{\eta N}{2}\|g\|^2+\tfrac{\eta}{2N}\|Ng-S\|^2,\quad g=\nabla F(\bar x_{r"
+    r"\tau+1})",
+    proposition="The identity and the inequality of (112) hold for all g and S.",
+    constants={"gradient": "1/2", "distance": "1/2"},
+    twin={"distance": "1/4"},
+    free=(
+        Free("gradient", "1/4", "1", weaker="smaller"),
+        Free("distance", "1/4", "1", weaker="larger"),
+    ),
+)
+def cross_term(c: SimpleNamespace) -> Finding:
+    """Expand in one coordinate; Young's inequality."""
+    two = -number(c.gradient) * eta * N * g**2
+    two += number(c.distance) * eta / N * (N * g - S) ** 2
+    split = -eta * N * g**2 + eta * g * (N * g - S)
+    scope = "every eta > 0, N >= 1 and, coordinate by coordinate, all g and S"
+    return judge.all_of(
+        {
+            "identity": judge.identity([("split", -eta * g * S, split)], scope),
+            "inequality": judge.implied([], split <= two, scope),
+        }
+    )
+
+
+@claim(
+    "focus.thm1.nc.step113",
+    source=Source("focus", "Appendix D.7, eq. (113)"),
+    statement=r"\frac{\eta N}{2}(1-2\eta NL)\,\mathbb{E}\|\nabla F(\bar x_{r\tau+1})\|^"
+    r"2\le F(\bar x_{r\tau+1})-\mathbb{E}F(\bar x_{(r+1)\tau+1})+\Big(\frac{\eta}{2N}+"
+    r"\eta^2L\Big)\mathbb{E}\|\mathbb{1}^{\mathsf T}\nabla\boldsymbol f(\bar x_{r\tau+"
+    r"1})-S\|^2",
+    proposition="(113) follows from (111) and (112).",
+    constants={"gradient": "1/2", "less": "2", "distance": "1/2", "more": "1"},
+    twin={"less": "1"},
+    free=(
+        Free("gradient", "1/4", "1", weaker="smaller"),
+        Free("less", "1", "4", weaker="larger"),
+        Free("distance", "1/4", "1", weaker="larger"),
+        Free("more", "1/2", "2", weaker="larger"),
+    ),
+)
+def substituted(c: SimpleNamespace) -> Finding:
+    """Put (112) into (111)."""
+    known = [
+        F_next <= F - eta * cross + eta**2 * L * E + eta**2 * N**2 * L * G,
+        -eta * cross <= -eta * N / 2 * G + eta / (2 * N) * E,
+    ]
+    left = number(c.gradient) * eta * N * (1 - number(c.less) * eta * N * L) * G
+    up = number(c.distance) * eta / N + number(c.more) * eta**2 * L
+    return judge.implied(known, left <= F - F_next + up * E, EVERY)
+
+
+def _left() -> Any:
+    """Left side of (113) and (114)."""
+    return eta * N / 2 * (1 - 2 * eta * N * L) * G
+
+
+@claim(
+    "focus.thm1.nc.step114",
+    source=Source("focus", "Appendix D.7, eq. (114)"),
+    statement=r"\frac{\eta N}{2}(1-2\eta NL)\,\mathbb{E}\|\nabla F(\bar x_{r\tau+1})\|^"
+    r"2\le F(\bar x_{r\tau+1})-\mathbb{E}F(\bar x_{(r+1)\tau+1})+\Big(\frac{\eta}{2N}+"
+    r"\eta^2L\Big)(2L^2N+8\eta^2(\tau-1)^2L^4N)\,\mathbb{E}\|\mathbb{1}\bar x_{r\tau+1}"
+    r"-\boldsymbol x_{r\tau}\|^2",
+    proposition="(114) follows from (113) and (87), whose weights I - Q and Q are at "
+    "most 1.",
+    constants={"first": "2", "second": "8"},
+    twin={"first": "1"},
+    free=(
+        Free("first", "1", "4", weaker="larger"),
+        Free("second", "4", "16", weaker="larger"),
+    ),
+)
+def stale_gradients(c: SimpleNamespace) -> Finding:
+    """Loosen the weights to 1, and put the result into (113)."""
+    up, drift = sympy.symbols("up drift", positive=True)
+    put = judge.implied(
+        [_left() <= F - F_next + up * E, drift * C >= E],
+        _left() <= F - F_next + up * drift * C,
+        "every factor of E in (113) and of C in (87)",
+    )
+    plugged = plugged_87((c.first, c.second), ("2", "8"))
+    return judge.all_of({"(87) with weights 1": plugged, "substitution": put})
+
+
+@claim(
+    "focus.thm1.nc.step115",
+    source=Source("focus", "Appendix D.7, eq. (115)"),
+    statement=r"\eta\le\min\Big\{\frac1{4LN},\frac1{2L(\tau-1)}\Big\}:\quad\mathbb{E}\|"
+    r"\nabla F(\bar x_{r\tau+1})\|^2\le\frac{4}{\eta N}\big(F(\bar x_{r\tau+1})-F(\bar "
+    r"x_{(r+1)\tau+1})\big)+\frac{16L^2}{N}\mathbb{E}\|\mathbb{1}\bar x_{r\tau+1}-"
+    r"\boldsymbol x_{r\tau}\|^2",
+    proposition="(115) follows from (114) at the step sizes printed with it.",
+    constants={"caps": CAPS_115, "function": "4", "consensus": "16"},
+    twin={"consensus": "8"},
+    free=(
+        Free("function", "2", "8", weaker="larger"),
+        Free("consensus", "8", "16", weaker="larger"),
+        Free("caps", "1/8", "1/2", weaker="smaller", key="1/(L N)"),
+        Free("caps", "1/4", "1", weaker="smaller", key="1/(L (tau-1))"),
+    ),
+)
+def simplified(c: SimpleNamespace) -> Finding:
+    """Bound each coefficient, then combine; 12 would do where 16 is printed."""
+    sharp = SimpleNamespace(**{**vars(c), "consensus": "12"})
+    return _simplified(c).corrected(
+        r"\mathbb{E}\|\nabla F(\bar x_{r\tau+1})\|^2\le\frac{4}{\eta N}\big(F(\bar x_{r"
+        r"\tau+1})-F(\bar x_{(r+1)\tau+1})\big)+\frac{12L^2}{N}\mathbb{E}\|\mathbb{1}"
+        r"\bar x_{r\tau+1}-\boldsymbol x_{r\tau}\|^2",
+        _simplified(sharp),
+    )
+
+
+def _simplified(c: SimpleNamespace) -> Finding:
+    """With s = 1 - 2 eta N L: (s/2) G <= change + u C, and 1/factor <= s/2.
+
+    Needed too: with G = 0 and change = -u C (114) holds, and (115) says u <= v.
+    """
+    weight = number(c.consensus) / number(c.function)
+    s, half, u, v = sympy.symbols("s half u v", positive=True)
+    change = sympy.Symbol("change", real=True)  # (F - F_next)/(eta N)
+    caps = conditions(c.caps)
+    combined = judge.implied(
+        [s / 2 * G <= change + u * C, half <= s / 2, u <= v],
+        half * G <= change + v * C,
+        "all coefficients",
+    )
+    slope = 1 - 2 * eta * N * L
+    drift = (eta / (2 * N) + eta**2 * L) * stale()
+    return judge.all_of(
+        {
+            "gradient": judge.implied(caps, 1 / number(c.function) <= slope / 2, EVERY),
+            "consensus": judge.implied(caps, drift <= weight * eta * L**2, EVERY),
+            "combined": combined,
+        }
+    )
+
+
+@claim(
+    "focus.thm1.nc.step116-118",
+    source=Source("focus", "Appendix D.7, eq. (116)-(118)"),
+    statement=r"\mathbb{E}\|\mathbb{1}\bar x_{r\tau+1}-\boldsymbol x_{r\tau}\|_F^2\le"
+    r"\Big(1-\frac{q_{\min}}{3}\Big)\|\mathbb{1}\bar x_{(r-1)\tau+1}-\boldsymbol x_{(r-"
+    r"1)\tau}\|_F^2+\frac{16\eta^2N^2}{3q_{\min}}\|\nabla F(\bar x_{r\tau+1})\|^2;\quad"
+    r" A_r\le\frac{4}{\eta N}(B_r-B_{r+1})+\frac{16L^2}{N}C_r,\quad C_r\le\Big(1-\frac{"
+    r"q_{\min}}{3}\Big)C_{r-1}+\frac{16\eta^2N^2}{3q_{\min}}A_r",
+    proposition="At every step size inside the caps of (25) Lemma 4 and (115), which "
+    "(116)-(118) restate, may be applied: their conditions on the step size hold.",
+    constants={"caps": CAPS},
+    twin={"caps": {**CAPS, "q^(3/2)/(L (tau-1))": "1/8"}},
+)
+def restated(c: SimpleNamespace) -> Finding:
+    """Ask the caps for the conditions of Lemma 4 and of (115)."""
+    asked = asked_by({"Lemma 4": LEMMA_4, "(115)": CAPS_115})
+    added = conditions({**c.caps, "q^(3/2)/(L (tau-1))": "1/8"})
+    return for_each_q(conditions(c.caps), asked, EVERY).corrected(
+        r"\text{(116)-(118) for }\eta\le\frac{q_{\min}^{3/2}}{8L(\tau-1)}\text{ in "
+        r"addition to the caps of (25)}",
+        for_each_q(added, asked, EVERY),
+    )

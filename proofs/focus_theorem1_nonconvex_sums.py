@@ -1,0 +1,362 @@
+r"""Appendix D.7 of the FOCUS paper: the sums over rounds in the proof of (25).
+
+From the recursions (117) and (118) on, see `focus_theorem1_nonconvex.py` for the steps
+before. In (119) and (121) factors 1/R are misplaced: one too many beside the gradients
+of (119), one missing beside F(xbar_1) - F(xbar_R) in (121), so that the lines do not
+follow from one another although the last one follows from (117) and (120). C_0 = 0
+depends on how the run is started, see `focus_theorem1_nonconvex_start.py`; without it
+the bound of (25) has one term more.
+
+Conventions: A_r = E|grad F(w_r)|^2, B_r = E F(w_r), C_r = E||1 w_r - x_{r tau}||^2,
+w_r = xbar_{r tau+1}, xbar* a minimiser of F. Statements for every R are proved with
+the sums as symbols, which summing over r allows by induction, and where a line speaks
+of the terms of its sums also for R = 2, 3, 4 written out. Monomials in eta, L, N and q
+are symbols of their own where their values do not matter.
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import sympy
+
+from flverify._core.sources import Source
+from flverify.claims import judge
+from flverify.claims.claim import Free, claim
+from flverify.claims.focus_theorem1_steps import (
+    LEMMA_4,
+    L,
+    N,
+    R,
+    asked_by,
+    conditions,
+    eta,
+    for_each_q,
+    implied,
+    number,
+    q,
+    summed,
+)
+from flverify.claims.verdict import Finding
+
+ROUNDS = (2, 3, 4)  # for R = 1 the sums from r = 1 on are empty
+EVERY_R = "every R >= 1, eta, L > 0, N >= 1, q_min in (0, 1]"
+
+# 1 - q/3 and 16 eta^2 N^2/(3 q), the factors of (118)
+kept = sympy.Symbol("kept", positive=True)
+push = sympy.Symbol("push", positive=True)
+KNOWN = [sympy.Rational(2, 3) <= kept, kept < 1]
+
+total_a, total_c = sympy.symbols(
+    "total_a total_c", nonnegative=True
+)  # r = 0, ..., R - 1
+later_a, later_c, lagged_c, first_a = sympy.symbols(
+    "later_a later_c lagged_c first_a", nonnegative=True
+)  # r = 1, ..., R - 1; C_{r-1}; first_a
+
+
+class Terms:
+    """C_0 = 0, C_1, ... and first_a, A_1, ... of R rounds, with (118)."""
+
+    def __init__(self, rounds: int) -> None:
+        names = range(rounds)
+        self.A = [sympy.Symbol(f"A_{r}", nonnegative=True) for r in names]
+        self.C = [sympy.Symbol(f"C_{r}", nonnegative=True) for r in names]
+        self.C[0] = sympy.Integer(0)
+        self.known = [
+            *KNOWN,
+            *(self.C[r] <= kept * self.C[r - 1] + push * self.A[r] for r in names[1:]),
+        ]
+
+
+@claim(
+    "focus.thm1.nc.step119a",
+    source=Source("focus", "Appendix D.7, eq. (119), first line"),
+    statement=r"\frac1R\sum_{r=0}^{R-1}C_r=\frac1R\sum_{r=1}^{R-1}C_r\le\Big(1-\frac{q_"
+    r"{\min}}{3}\Big)\sum_{r=1}^{R-1}C_{r-1}+\frac{16\eta^2N^2}{3Rq_{\min}}\frac1R\sum_"
+    r"{r=1}^{R-1}A_r",
+    proposition="With C_0 = 0 the first line of (119) follows from (118) for every R.",
+    constants={"1/R beside C": 0, "1/R beside A": 2},
+    twin={"1/R beside C": 1, "1/R beside A": 1},
+)
+def first_sum(c: SimpleNamespace) -> Finding:
+    """Sum (118) over r, as printed and with 1/R once beside each sum."""
+    powers = vars(c)
+    return _first_sum(powers["1/R beside C"], powers["1/R beside A"]).corrected(
+        r"\frac1R\sum_{r=0}^{R-1}C_r\le\Big(1-\frac{q_{\min}}{3}\Big)\frac1R\sum_{r=1}^"
+        r"{R-1}C_{r-1}+\frac{16\eta^2N^2}{3q_{\min}}\frac1R\sum_{r=1}^{R-1}A_r",
+        _first_sum(1, 1),
+    )
+
+
+def _first_sum(a: int, b: int) -> Finding:
+    parts = {}
+    for rounds in ROUNDS:
+        terms, n = Terms(rounds), sympy.Integer(rounds)
+        right = kept * sum(terms.C[:-1]) / n**a + push * sum(terms.A[1:]) / n**b
+        parts[f"R = {rounds}"] = judge.implied(
+            terms.known, sum(terms.C) / n <= right, f"R = {rounds}"
+        )
+    right = kept * lagged_c / R**a + push * later_a / R**b
+    parts["every R"] = judge.implied(
+        [*KNOWN, later_c <= kept * lagged_c + push * later_a],
+        later_c / R <= right,
+        EVERY_R,
+    )
+    return judge.all_of({**parts, "summing (118)": summed(EVERY_R)})
+
+
+READING_119 = "(i) a bound of the average of C_r, from (118)"
+
+
+@claim(
+    "focus.thm1.nc.step119b",
+    source=Source("focus", "Appendix D.7, eq. (119), second line"),
+    statement=r"\cdots\le\Big(1-\frac{q_{\min}}{3}\Big)\frac1R\sum_{r=0}^{R-1}C_r+\frac"
+    r"{16\eta^2N^2}{3Rq_{\min}}\sum_{r=0}^{R-1}A_r",
+    proposition="With C_0 = 0 and (118), the second line of (119) is at least (i) the "
+    "average of the C_r, (ii) the first line as printed.",
+    constants={"kept": "1", "push": "1"},
+    twin={"push": "1/2"},
+    no_control="the first line has misplaced factors 1/R, so the second bounds the "
+    "average and not the first line; the twin, half the gradients, bounds neither",
+    free=(
+        Free("push", "1/2", "2", weaker="larger", reading=READING_119),
+        Free("kept", "1/2", "2", weaker="larger", reading=READING_119),
+    ),
+)
+def shifted(c: SimpleNamespace) -> Finding:
+    """Compare with the average, and with the first line."""
+    k, p = number(c.kept) * kept, number(c.push) * push
+    average, printed = {}, {}
+    for rounds in ROUNDS:
+        terms, n = Terms(rounds), sympy.Integer(rounds)
+        line_2 = k * sum(terms.C) / n + p * sum(terms.A) / n
+        line_1 = kept * sum(terms.C[:-1]) + push * sum(terms.A[1:]) / n**2
+        where = f"R = {rounds}"
+        average[where] = judge.implied(terms.known, sum(terms.C) / n <= line_2, where)
+        printed[where] = judge.implied(terms.known, line_1 <= line_2, where)
+    known = [*KNOWN, later_c <= kept * lagged_c + push * later_a, lagged_c <= later_c]
+    average["every R"] = judge.implied(
+        known, later_c / R <= k * later_c / R + p * (first_a + later_a) / R, EVERY_R
+    )
+    average["summing (118)"] = summed(EVERY_R)
+    return judge.readings(
+        {
+            READING_119: judge.all_of(average),
+            "(ii) a bound of the first line as printed": judge.all_of(printed),
+        }
+    )
+
+
+@claim(
+    "focus.thm1.nc.step120",
+    source=Source("focus", "Appendix D.7, eq. (120)"),
+    statement=r"\frac1R\sum_{r=0}^{R-1}C_r\le\frac{16\eta^2N^2}{Rq_{\min}^2}\sum_{r=0}^"
+    r"{R-1}A_r",
+    proposition="(120) follows from the second line of (119).",
+    constants={"factor": "16"},
+    twin={"factor": "8"},
+    free=Free("factor", "8", "32", weaker="larger"),
+)
+def solved(c: SimpleNamespace) -> Finding:
+    """Solve for the average of C_r."""
+    average = sympy.Symbol("average_C", nonnegative=True)
+    gained = 16 * eta**2 * N**2 / (3 * R * q) * total_a
+    line_2 = average <= (1 - q / 3) * average + gained
+    claimed = average <= number(c.factor) * eta**2 * N**2 / (R * q**2) * total_a
+    return judge.implied([line_2], claimed, EVERY_R)
+
+
+# (121): fall = (B_0 - B_R)/(eta N), x = eta^2 L^2 N/q^2, spread = (L^2/N) sum C_r
+fall, gap = sympy.symbols("fall gap", real=True)  # gap = (B_0 - F*)/(eta N)
+x = sympy.Symbol("x", positive=True)
+spread = sympy.Symbol("spread", nonnegative=True)
+
+
+def _known_121(cap: str) -> list[Any]:
+    """(117) summed, (120), and eta <= cap q/(L sqrt(2 N))."""
+    return [
+        total_a <= 4 * fall + 16 * spread,
+        spread <= 16 * x * total_a,
+        x <= number(cap) ** 2 / 2,
+    ]
+
+
+@claim(
+    "focus.thm1.nc.step121a",
+    source=Source("focus", "Appendix D.7, eq. (121), first and second line"),
+    statement=r"\frac1R\sum_{r=0}^{R-1}A_r\le\frac{4}{\eta N}(B_0-B_R)+\frac{16L^2}{NR}"
+    r"\sum_{r=0}^{R-1}C_r\;\Rightarrow\;\Big(1-\frac{256\eta^2L^2N}{q_{\min}^2}\Big)"
+    r"\frac1R\sum_{r=0}^{R-1}A_r\le\frac{4}{\eta N}(B_0-B_R)",
+    proposition="For eta <= q_min/(16 L sqrt(2 N)) the first line of (121) follows "
+    "from (117) and (120), and so does the second.",
+    constants={
+        "cap": "1/16",
+        "1/R": 0,
+        "function": "4",
+        "consensus": "16",
+        "gradient": "256",
+    },
+    twin={"gradient": "128"},
+    free=(
+        Free("function", "2", "8", weaker="larger"),
+        Free("consensus", "8", "32", weaker="larger"),
+        Free("gradient", "128", "512", weaker="larger"),
+    ),
+)
+def telescoped(c: SimpleNamespace) -> Finding:
+    """Sum (117); the printed lines lack a factor 1/R beside B_0 - B_R >= 0."""
+    power = vars(c)["1/R"]
+    return _telescoped(c, power).corrected(
+        r"\Big(1-\frac{256\eta^2L^2N}{q_{\min}^2}\Big)\frac1R\sum_{r=0}^{R-1}A_r\le"
+        r"\frac{4}{\eta NR}(B_0-B_R)",
+        _telescoped(c, 1),
+    )
+
+
+def _telescoped(c: SimpleNamespace, power: int) -> Finding:
+    known = _known_121(c.cap)
+    change = number(c.function) * fall / R**power
+    line_1 = total_a / R <= change + number(c.consensus) * spread / R
+    line_2 = (1 - number(c.gradient) * x) * total_a / R <= change
+    return judge.all_of(
+        {
+            "summing (117)": summed(EVERY_R),
+            "first line": judge.implied(known, line_1, EVERY_R),
+            "second line": judge.implied(known, line_2, EVERY_R),
+        }
+    )
+
+
+@claim(
+    "focus.thm1.nc.step121b",
+    source=Source("focus", "Appendix D.7, eq. (121), coefficient"),
+    statement=r"\frac{16L^2}{N}\cdot\frac{16\eta^2N^2}{q_{\min}^2}=\frac{256\eta^2L^2N}"
+    r"{q_{\min}^2}",
+    proposition="The two coefficients agree.",
+    constants={"consensus": "16", "push": "16", "product": "256"},
+    twin={"product": "128"},
+)
+def coefficient(c: SimpleNamespace) -> Finding:
+    """Multiply."""
+    first = number(c.consensus) * L**2 / N
+    second = number(c.push) * eta**2 * N**2 / q**2
+    product = number(c.product) * eta**2 * L**2 * N / q**2
+    return judge.identity([("coefficient", first * second, product)], "every value")
+
+
+READING_121 = "(i) from (117) and (120)"
+
+
+@claim(
+    "focus.thm1.nc.step121c",
+    source=Source("focus", "Appendix D.7, eq. (121), last line"),
+    statement=r"\eta\le\frac{q_{\min}}{16L\sqrt{2N}}:\quad\frac1R\sum_{r=0}^{R-1}"
+    r"\mathbb{E}\|\nabla F(\bar x_{r\tau+1})\|^2\le\frac{8\big(F(\bar x_1)-F(\bar x^"
+    r"\star)\big)}{\eta NR}",
+    proposition="At the step sizes printed with it the last line of (121) follows (i) "
+    "from (117) and (120), (ii) from the line before as printed.",
+    constants={"cap": "1/16", "bound": "8"},
+    twin={"bound": "4"},
+    no_control="the line before lacks a factor 1/R, so the bound follows from the "
+    "recursions and not from that line; the twin, half the bound, follows from neither",
+    free=(
+        Free("bound", "4", "16", weaker="larger", reading=READING_121),
+        Free("cap", "1/32", "1/8", weaker="smaller", reading=READING_121),
+    ),
+)
+def last_line(c: SimpleNamespace) -> Finding:
+    """Use B_R >= F* and that half of the gradients remains."""
+    known = [*_known_121(c.cap), fall <= gap]
+    line_2 = (1 - 256 * x) * total_a / R <= 4 * fall
+    printed = [line_2, x <= number(c.cap) ** 2 / 2, fall <= gap]
+    claimed = total_a / R <= number(c.bound) * gap / R
+    return judge.readings(
+        {
+            READING_121: judge.all_of(
+                {
+                    "summing (117)": summed(EVERY_R),
+                    "bound": judge.implied(known, claimed, EVERY_R),
+                }
+            ),
+            "(ii) from the line before as printed": judge.implied(
+                printed, claimed, EVERY_R
+            ),
+        }
+    )
+
+
+CAPS = {
+    "1/(L (tau-1))": "1/2",
+    "q^(3/2)/(L sqrt N)": "1/8",
+    "q/(L sqrt(2 N))": "1/16",
+    "1/(L N)": "1/4",
+}
+COLLECTED = {**LEMMA_4, "q/(L sqrt(2 N))": "1/16", "1/(L N)": "1/4"}
+USED = {
+    "Lemma 4": LEMMA_4,
+    "(115)": {"1/(L N)": "1/4", "1/(L (tau-1))": "1/2"},
+    "(121)": {"q/(L sqrt(2 N))": "1/16"},
+}
+
+
+@claim(
+    "focus.thm1.nc.collected",
+    source=Source("focus", "Theorem 1, eq. (25), and Appendix D.7"),
+    statement=r"\eta\le\min\Big\{\frac1{2L(\tau-1)},\frac{q_{\min}^{3/2}}{8L\sqrt N},"
+    r"\frac{q_{\min}}{16L\sqrt{2N}},\frac1{4LN}\Big\}:\quad\frac1R\sum_{r=0}^{R-1}"
+    r"\mathbb{E}\|\nabla F(\bar x_{r\tau+1})\|^2\le\frac{8(F(\bar x_1)-F^\star)}{\eta N"
+    r"R}",
+    proposition="The caps of (25) imply every condition that the chain (111)-(121) "
+    "uses, and with C_0 = 0 the two recursions then give the bound of (25).",
+    constants={"caps": CAPS, "bound": "8", "C_0": "zero", "start": "0"},
+    twin={"caps": COLLECTED},
+    free=Free("bound", "4", "16", weaker="larger", given={"caps": COLLECTED}),
+)
+def collected(c: SimpleNamespace) -> Finding:
+    """Ask the caps of (25) for each condition; then sum the recursions."""
+    own = {"caps": COLLECTED, "C_0": "any", "start": "96"}
+    return _chain(vars(c)).corrected(
+        r"\eta\le\min\Big\{\frac{q_{\min}^{3/2}}{8L\sqrt N},\frac{q_{\min}^{3/2}}{8L("
+        r"\tau-1)},\frac{q_{\min}}{16L\sqrt{2N}},\frac1{4LN}\Big\}\text{ and (87), "
+        r"Lemma 4}\;\Rightarrow\;\frac1R\sum_{r=0}^{R-1}\mathbb{E}\|\nabla F(\bar x_{r"
+        r"\tau+1})\|^2\le\frac{8(F(\bar x_1)-F^\star)}{\eta NR}+\frac{96L^2C_0}{q_{"
+        r"\min}NR}",
+        _chain({**vars(c), **own}),
+    )
+
+
+def _chain(c: dict[str, Any]) -> Finding:
+    """(118) summed is (q/3) sum C <= C_0 + push sum A; begun = L^2 C_0/(q N)."""
+    begun = sympy.Symbol("begun", nonnegative=True)
+    known = [
+        total_a <= 4 * fall + 16 * spread,
+        spread <= 3 * begun + 16 * x * total_a,
+        x <= number(c["caps"]["q/(L sqrt(2 N))"]) ** 2 / 2,
+        fall <= gap,
+        *([sympy.Eq(begun, 0)] if c["C_0"] == "zero" else []),
+    ]
+    right = number(c["bound"]) * gap / R + number(c["start"]) * begun / R
+    besides = {
+        "summing (117) and (118)": summed(EVERY_R),
+        "shifting the sum": _shifted_sum(),
+        "the bound": implied(known, total_a / R <= right, EVERY_R, scaled=False),
+    }
+    caps = conditions(c["caps"])
+    return for_each_q(caps, asked_by(USED), EVERY_R, besides=besides)
+
+
+def _shifted_sum() -> Finding:
+    """Judge that sum C <= 3 C_0/q + 16 eta^2 N^2/q^2 sum A, from (118) summed."""
+    C_0 = sympy.Symbol("C_0", nonnegative=True)
+    gained = 16 * eta**2 * N**2 / (3 * q)
+    known = [
+        total_c <= C_0 + (1 - q / 3) * lagged_c + gained * later_a,
+        lagged_c <= total_c,
+        later_a <= total_a,
+        q <= 1,
+    ]
+    claimed = total_c <= 3 * C_0 / q + 3 * gained / q * total_a
+    return implied(known, claimed, EVERY_R, scaled=False)

@@ -1,0 +1,320 @@
+r"""Appendix D.6 of the FOCUS paper: the proof of (24), step by step, (103)-(110).
+
+The descent of F and its cross term are in order. The second inequality of (105) asks
+for twice the decrease that is there, for any step size; with a quarter of it the chain
+goes on and loses a factor 4 in the contraction. No cap of (24) contains tau, while
+(105), (108) and Lemma 4 need one. (110) stands in `focus_theorem1_pl_contraction.py`.
+
+Conventions: w_r = xbar_{r tau+1}, g = grad F(w_r), S the sum of the clients'
+gradients that the server uses, E = |N g - S|^2, G = |g|^2, A_r = F(w_r) - F*,
+B_r = E||1 w_r - x_{r tau}||^2; F is L-smooth as a mean of L-smooth f_i; expectations
+are taken on both sides where B_r occurs; 1 in print before grad f is 1^T. Steps that
+cite an earlier line are judged as implications from that line as printed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import product
+from types import SimpleNamespace
+from typing import Any
+
+import sympy
+
+from flverify._core.sources import Source
+from flverify.certify import gram
+from flverify.claims import judge
+from flverify.claims.claim import Free, claim
+from flverify.claims.focus_theorem1_steps import (
+    LEMMA_4,
+    L,
+    N,
+    asked_by,
+    beta,
+    conditions,
+    eta,
+    for_each_q,
+    number,
+    plugged_87,
+    q,
+    smooth_step,
+    stale,
+)
+from flverify.claims.verdict import Finding
+
+CAPS = {
+    "q/N": "3/32",
+    "q/(beta N)": "1/12",
+    "q/L^2": "1/16",
+    "q^(3/2)/(L sqrt N)": "1/8",
+}
+CAPS_105 = {"1/(L N)": "1/4", "1/((tau-1) L N)": "1/2"}
+
+A, A_next, B, E, G = sympy.symbols("A A_next B E G", nonnegative=True)
+F, F_next, cross = sympy.symbols("F F_next cross", real=True)  # cross = <g, S>
+g, S = sympy.symbols("g S", real=True)  # one coordinate
+EVERY = "every eta, L, beta > 0, N, tau >= 1, q_min in (0, 1]"
+
+
+@claim(
+    "focus.thm1.pl.step103a-c",
+    source=Source("focus", "Appendix D.6, eq. (103)"),
+    statement=r"F(\bar x_{(r+1)\tau+1})\le F(\bar x_{(r+1)\tau})-\eta\langle\nabla F("
+    r"\bar x_{(r+1)\tau}),S\rangle+\tfrac{\eta^2L}{2}\|S\|^2=F(\bar x_{r\tau+1})-\eta"
+    r"\langle\nabla F(\bar x_{r\tau+1}),S\rangle+\tfrac{\eta^2L}{2}\|S\|^2\le F(\bar x_"
+    r"{r\tau+1})-\eta\langle\nabla F(\bar x_{r\tau+1}),S\rangle+\eta^2L\|N\nabla F(\bar"
+    r" x_{r\tau+1})-S\|^2+\eta^2N^2L\|\nabla F(\bar x_{r\tau+1})\|^2,\quad S=\mathbb{1}"
+    r"^{\mathsf T}\nabla\boldsymbol f(\boldsymbol x_{(r+1)\tau})",
+    proposition="For every L-smooth F, w = xbar_{(r+1) tau} = xbar_{r tau+1} and any "
+    "S, F(w - eta S) is at most each line of (103), and the last line follows from the "
+    "one before.",
+    constants={"half": "1/2", "distance": "1", "gradient": "1"},
+    twin={"gradient": "1/2"},
+    free=(
+        Free("distance", "1/2", "2", weaker="larger"),
+        Free("gradient", "1/2", "2", weaker="larger"),
+    ),
+)
+def descent(c: SimpleNamespace) -> Finding:
+    """Certify both lines from A2; the Jensen step for every number."""
+    return smooth_step(c.half, c.distance, c.gradient)
+
+
+@claim(
+    "focus.thm1.pl.step104",
+    source=Source("focus", "Appendix D.6, eq. (104)"),
+    statement=r"-\eta\langle g,S\rangle=-\tfrac{\eta}{N}\langle Ng,S\rangle=\tfrac{"
+    r"\eta}{2N}\|Ng-S\|^2-\tfrac{\eta N}{2}\|g\|^2-\tfrac{\eta}{2N}\|S\|^2\le\tfrac{"
+    r"\eta}{2N}\|Ng-S\|^2-\tfrac{\eta N}{2}\|g\|^2,\quad g=\nabla F(\bar x_{r\tau+1})",
+    proposition="The identity and the inequality of (104) hold for all g and S.",
+    constants={"distance": "1/2", "gradient": "1/2"},
+    twin={"distance": "1/4"},
+    free=(
+        Free("distance", "1/4", "1", weaker="larger"),
+        Free("gradient", "1/4", "1", weaker="smaller"),
+    ),
+)
+def cross_term(c: SimpleNamespace) -> Finding:
+    """Expand in one coordinate; drop the square of S."""
+    half = sympy.Rational(1, 2)
+    three = half * eta / N * (N * g - S) ** 2 - half * eta * N * g**2
+    two = number(c.distance) * eta / N * (N * g - S) ** 2
+    two -= number(c.gradient) * eta * N * g**2
+    return judge.all_of(
+        {
+            "identity": judge.identity(
+                [
+                    ("N moved", -eta * g * S, -eta / N * (N * g) * S),
+                    ("three squares", -eta * g * S, three - half * eta / N * S**2),
+                ],
+                "every eta, N, and, coordinate by coordinate, all g and S",
+            ),
+            "inequality": judge.implied(
+                [], -eta * g * S <= two, "every eta > 0, N >= 1, all g and S"
+            ),
+        }
+    )
+
+
+def _line_2() -> Any:
+    """Return line 2 of (105)."""
+    up, down = eta / (2 * N) + eta**2 * L, eta * N / 2 - eta**2 * N**2 * L
+    return F + up * E - down * G
+
+
+@claim(
+    "focus.thm1.pl.step105a",
+    source=Source("focus", "Appendix D.6, eq. (105), first inequality"),
+    statement=r"F(\bar x_{(r+1)\tau+1})\le F(\bar x_{r\tau+1})+\Big(\frac{\eta}{2N}+"
+    r"\eta^2L\Big)\|Ng-S\|^2-\Big(\frac{\eta N}{2}-\eta^2N^2L\Big)\|g\|^2",
+    proposition="The first inequality of (105) follows from (103) and (104).",
+    constants={"distance": "1/2", "more": "1", "gradient": "1/2", "less": "1"},
+    twin={"gradient": "1"},
+    free=(
+        Free("distance", "1/4", "1", weaker="larger"),
+        Free("more", "1/2", "2", weaker="larger"),
+        Free("gradient", "1/4", "1", weaker="smaller"),
+        Free("less", "1/2", "2", weaker="larger"),
+    ),
+)
+def substituted(c: SimpleNamespace) -> Finding:
+    """Put (104) into (103)."""
+    known = [
+        F_next <= F - eta * cross + eta**2 * L * E + eta**2 * N**2 * L * G,
+        -eta * cross <= eta / (2 * N) * E - eta * N / 2 * G,
+    ]
+    up = number(c.distance) * eta / N + number(c.more) * eta**2 * L
+    down = number(c.gradient) * eta * N - number(c.less) * eta**2 * N**2 * L
+    return judge.implied(known, F_next <= F + up * E - down * G, EVERY)
+
+
+@claim(
+    "focus.thm1.pl.step105b",
+    source=Source("focus", "Appendix D.6, eq. (105), second inequality"),
+    statement=r"\eta\le\min\Big\{\frac1{4LN},\frac1{2(\tau-1)LN}\Big\}:\quad F(\bar x_{"
+    r"r\tau+1})+\Big(\frac{\eta}{2N}+\eta^2L\Big)\|Ng-S\|^2-\Big(\frac{\eta N}{2}-\eta^"
+    r"2N^2L\Big)\|g\|^2\le F(\bar x_{r\tau+1})+\frac{\eta}{N}\|Ng-S\|^2-\eta N\|g\|^2",
+    proposition="At the step sizes printed with (105) its second inequality holds, and "
+    "F(w_{r+1}) is at most its right side.",
+    constants={"caps": CAPS_105, "distance": "1", "gradient": "1"},
+    twin={"gradient": "1/4"},
+    free=Free("gradient", "1/8", "1", weaker="smaller"),
+)
+def second_inequality(c: SimpleNamespace) -> Finding:
+    """Compare the two lines, and F(w - eta S) with the second."""
+    quarter = SimpleNamespace(**{**vars(c), "gradient": "1/4"})
+    return _line_3(c).corrected(
+        r"\eta\le\frac{1}{4LN}\;\Rightarrow\;F(\bar x_{(r+1)\tau+1})\le F(\bar x_{r\tau"
+        r"+1})+\frac{\eta}{N}\|Ng-S\|^2-\frac{\eta N}{4}\|g\|^2",
+        _line_3(quarter),
+    )
+
+
+def _line_3(c: SimpleNamespace) -> Finding:
+    right = F + number(c.distance) * eta / N * E - number(c.gradient) * eta * N * G
+    scope = "every L-smooth F, N = 1, 2, tau = 1, 3, L = 1, 100, the largest eta"
+    return judge.all_of(
+        {
+            "from the line before": judge.implied(
+                conditions(c.caps), _line_2() <= right, EVERY
+            ),
+            "as a bound of F(w_{r+1})": judge.vectors(_bounded_values(c), scope),
+        }
+    )
+
+
+def _bounded_values(c: SimpleNamespace) -> Iterator[tuple[dict[str, Any], Any]]:
+    """Line 3 of (105) at the least of its caps; S is any vector."""
+    near, far = (Fraction(c.caps[name]) for name in CAPS_105)
+    for n, tau, smooth in product((1, 2), (1, 3), (1, 100)):
+        caps = [near, far / (tau - 1)] if tau > 1 else [near]
+        step = min(caps) / (smooth * n)
+        value = gram.Function("F", Fraction(smooth), Fraction(-smooth))
+        w, sum_ = gram.vector("w"), gram.vector("S")
+        slope = value.gradient(w)
+        distance = step / n * Fraction(c.distance) * gram.square(n * slope - sum_)
+        fall = step * n * Fraction(c.gradient) * gram.square(slope)
+        where = {"N": n, "tau": tau, "L": smooth, "eta": step}
+        yield where, value.value(w - step * sum_) <= value.value(w) + distance - fall
+
+
+@claim(
+    "focus.thm1.pl.step105c",
+    source=Source("focus", "Appendix D.6, eq. (105), third inequality"),
+    statement=r"F(\bar x_{r\tau+1})+\frac{\eta}{N}\|Ng-S\|^2-\eta N\|g\|^2\le F(\bar x_"
+    r"{r\tau+1})+\frac{\eta}{N}\|Ng-S\|^2-\eta\beta N\big(F(\bar x_{r\tau+1})-F^\star"
+    r"\big)-\frac{\eta N}{2}\|g\|^2",
+    proposition="The third inequality of (105), from one line to the next, follows "
+    "from the PL condition |g|^2 >= 2 beta (F(w_r) - F*).",
+    constants={"pl": "1", "left": "1/2"},
+    twin={"left": "3/4"},
+    free=(
+        Free("pl", "1/2", "2", weaker="smaller"),
+        Free("left", "1/4", "1", weaker="smaller"),
+    ),
+)
+def polyak_lojasiewicz(c: SimpleNamespace) -> Finding:
+    """Spend half of the decrease on the PL condition."""
+    right = F + eta / N * E - number(c.pl) * eta * beta * N * A
+    right -= number(c.left) * eta * N * G
+    line_3 = F + eta / N * E - eta * N * G
+    return judge.implied([2 * beta * A <= G], line_3 <= right, EVERY)
+
+
+@claim(
+    "focus.thm1.pl.step106",
+    source=Source("focus", "Appendix D.6, eq. (106)"),
+    statement=r"F(\bar x_{(r+1)\tau+1})-F^\star\le(1-\eta\beta N)\big(F(\bar x_{r\tau+"
+    r"1})-F^\star\big)+\frac{\eta}{N}\|Ng-S\|^2-\frac{\eta N}{2}\|g\|^2",
+    proposition="(106) follows from the last line of (105) by subtracting F*; whether "
+    "that line holds is judged in step105b.",
+    constants={"contraction": "1", "distance": "1", "gradient": "1/2"},
+    twin={"contraction": "2"},
+    free=(
+        Free("contraction", "1/2", "2", weaker="smaller"),
+        Free("distance", "1/2", "2", weaker="larger"),
+        Free("gradient", "1/4", "1", weaker="smaller"),
+    ),
+)
+def subtracted(c: SimpleNamespace) -> Finding:
+    """Rewrite F(w_r) as A + F*."""
+    least = sympy.Symbol("F_least", real=True)
+    line_4 = F + eta / N * E - eta * beta * N * (F - least) - eta * N / 2 * G
+    right = (1 - number(c.contraction) * eta * beta * N) * (F - least)
+    right += number(c.distance) * eta / N * E - number(c.gradient) * eta * N * G
+    return judge.implied([F_next <= line_4, least <= F], F_next - least <= right, EVERY)
+
+
+@claim(
+    "focus.thm1.pl.step107",
+    source=Source("focus", "Appendix D.6, eq. (107)"),
+    statement=r"\mathbb{E}\|\mathbb{1}^{\mathsf T}\nabla\boldsymbol f(\mathbb{1}\bar x_"
+    r"{r\tau+1})-\mathbb{1}^{\mathsf T}\nabla\boldsymbol f(\boldsymbol x_{(r+1)\tau})\|"
+    r"^2\le(2L^2N+8\eta^2(\tau-1)^2L^4N)\|\mathbb{1}\bar x_{r\tau+1}-\boldsymbol x_{r"
+    r"\tau}\|^2",
+    proposition="(107) follows from (87), whose weights I - Q and Q are at most 1: it "
+    "is the first line of (88).",
+    constants={"first": "2", "second": "8"},
+    twin={"second": "4"},
+    free=(
+        Free("first", "1", "4", weaker="larger"),
+        Free("second", "4", "16", weaker="larger"),
+    ),
+)
+def stale_gradients(c: SimpleNamespace) -> Finding:
+    """Loosen both weights to 1."""
+    return plugged_87((c.first, c.second), ("2", "8"))
+
+
+@claim(
+    "focus.thm1.pl.step108",
+    source=Source("focus", "Appendix D.6, eq. (108)"),
+    statement=r"F(\bar x_{(r+1)\tau+1})-F^\star\le(1-\eta\beta N)\big(F(\bar x_{r\tau+"
+    r"1})-F^\star\big)+4\eta L^2\|\mathbb{1}\bar x_{r\tau+1}-\boldsymbol x_{r\tau}\|^2-"
+    r"\frac{\eta N}{2}\|g\|^2",
+    proposition="(108) follows from (106) and (107) at the step sizes printed with "
+    "(105); those of (24) alone do not bound (tau-1) eta, see pl.collected.",
+    constants={"caps": CAPS_105, "consensus": "4"},
+    twin={"caps": CAPS},
+    free=(
+        Free("consensus", "2", "8", weaker="larger"),
+        Free("caps", "1/4", "1", weaker="smaller", key="1/((tau-1) L N)"),
+    ),
+)
+def consensus_term(c: SimpleNamespace) -> Finding:
+    """Put (107) into (106); the coefficient of B is at most 4 eta L^2."""
+    weight = number(c.consensus) * eta * L**2
+    fits = judge.implied(
+        [q <= 1, *conditions(c.caps)], eta / N * stale() <= weight, EVERY
+    )
+    a, b, e, s, x = sympy.symbols("a b e s x", nonnegative=True)
+    known = [A_next <= (1 - x) * A + e * E - s * G, a * B >= E, e * a <= b]
+    put = judge.implied(known, A_next <= (1 - x) * A + b * B - s * G, EVERY)
+    return judge.all_of({"coefficient": fits, "substitution": put})
+
+
+@claim(
+    "focus.thm1.pl.step109",
+    source=Source("focus", "Appendix D.6, eq. (109)"),
+    statement=r"\mathbb{E}\|\mathbb{1}\bar x_{r\tau+1}-\boldsymbol x_{r\tau}\|_F^2\le"
+    r"\Big(1-\frac{q_{\min}}{3}\Big)\|\mathbb{1}\bar x_{(r-1)\tau+1}-\boldsymbol x_{(r-"
+    r"1)\tau}\|_F^2+\frac{16\eta^2N^2}{3q_{\min}}\|\nabla F(\bar x_{r\tau+1})\|^2",
+    proposition="At every step size inside the caps of (24) and those printed with "
+    "(105), Lemma 4 may be applied: its conditions on the step size hold.",
+    constants={"caps": {**CAPS, **CAPS_105}},
+    twin={"caps": {**CAPS, **CAPS_105, "q^(3/2)/(L (tau-1))": "1/8"}},
+)
+def lemma_4(c: SimpleNamespace) -> Finding:
+    """Ask the caps for the two conditions of Lemma 4."""
+    added = {**c.caps, "q^(3/2)/(L (tau-1))": "1/8"}
+    return _applies(c.caps).corrected(
+        r"\text{(109) for }\eta\le\min\Big\{\frac{q_{\min}^{3/2}}{8L\sqrt N},\frac{q_{"
+        r"\min}^{3/2}}{8L(\tau-1)}\Big\}\text{ in addition}",
+        _applies(added),
+    )
+
+
+def _applies(caps: dict[str, str]) -> Finding:
+    given = [beta <= L, *conditions(caps)]
+    return for_each_q(given, asked_by({"Lemma 4": LEMMA_4}), EVERY, scaled=False)

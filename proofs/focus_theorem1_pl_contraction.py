@@ -1,0 +1,222 @@
+r"""Appendix D.6 of the FOCUS paper: (110), and what the PL chain delivers.
+
+Each line of (110) follows under its own condition, see `focus_theorem1_pl.py` for
+(103)-(109). It adds a function value and a squared distance, so 1 - 4 eta L^2,
+q/(16 L^2) and 3 q/(32 N) change with the units of f. The caps of (24) grant neither
+Lemma 4 nor (108), whose conditions contain tau, and no caps grant the contraction
+1 - eta beta N along this chain, because of (105). A quarter of it is delivered, and
+with a weight 3 q/(128 eta N) of the consensus error by caps that do not depend on
+units.
+
+Conventions: A_r = F(w_r) - F*, B_r = E||1 w_r - x_{r tau}||^2, G = |grad F(w_r)|^2,
+w_r = xbar_{r tau+1}. (87) and Lemma 4 are given as printed.
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import sympy
+
+from flverify._core.sources import Source
+from flverify.claims import judge
+from flverify.claims.claim import Free, claim
+from flverify.claims.focus_theorem1_steps import (
+    LEMMA_4,
+    L,
+    N,
+    asked_by,
+    beta,
+    conditions,
+    eta,
+    for_each_q,
+    implied,
+    number,
+    q,
+    stale,
+    tau,
+)
+from flverify.claims.verdict import Finding
+
+CAPS = {
+    "q/N": "3/32",
+    "q/(beta N)": "1/12",
+    "q/L^2": "1/16",
+    "q^(3/2)/(L sqrt N)": "1/8",
+}
+
+A, A_next, B, B_before, G = sympy.symbols("A A_next B B_before G", nonnegative=True)
+EVERY = "every eta, L, beta > 0, N, tau >= 1, q_min in (0, 1]"
+
+
+@claim(
+    "focus.thm1.pl.step110a",
+    source=Source("focus", "Appendix D.6, eq. (110), first line"),
+    statement=r"\eta\le\frac{3q_{\min}}{32N}:\quad A_{r+1}+(1-4\eta L^2)B_r\le(1-"
+    r"\eta\beta N)A_r+\Big(1-\frac{q_{\min}}{3}\Big)B_{r-1}",
+    proposition="The first line of (110) follows from (108) and (109) at the step "
+    "sizes printed with it: the gradient terms cancel.",
+    constants={"cap": "3/32", "consensus": "4"},
+    twin={"cap": "1/8"},
+    free=(
+        Free("cap", "1/32", "1/8", weaker="smaller"),
+        Free("consensus", "2", "8", weaker="larger"),
+    ),
+)
+def added(c: SimpleNamespace) -> Finding:
+    """Add (108) and (109); x = eta beta N and y = eta L^2 are symbols of their own."""
+    x, y = sympy.symbols("x y", positive=True)
+    known = [
+        A_next <= (1 - x) * A + 4 * y * B - eta * N / 2 * G,
+        (1 - q / 3) * B_before + 16 * eta**2 * N**2 / (3 * q) * G >= B,
+        *conditions({"q/N": c.cap}),
+    ]
+    right = (1 - x) * A + (1 - q / 3) * B_before
+    claimed = A_next + (1 - number(c.consensus) * y) * B <= right
+    return judge.implied(known, claimed, EVERY)
+
+
+@claim(
+    "focus.thm1.pl.step110b",
+    source=Source("focus", "Appendix D.6, eq. (110), second and third line"),
+    statement=r"\eta\le\frac{q_{\min}}{3\beta N(4-q_{\min})}:\quad\frac{1-\frac{q_{"
+    r"\min}}{3}}{1-\eta\beta N}\le1-\frac{q_{\min}}{4}",
+    proposition="The quotient of the second line of (110) is at most 1 - q_min/4 at "
+    "the step sizes printed with (110).",
+    constants={"cap": "1/3", "kept": "1/4"},
+    twin={"kept": "1/3"},
+    free=(
+        Free("cap", "1/6", "2/3", weaker="smaller"),
+        Free("kept", "1/8", "1/2", weaker="smaller"),
+    ),
+)
+def quotient(c: SimpleNamespace) -> Finding:
+    """Decide it under its own condition, denominators positive."""
+    cap = conditions({"q/(beta N (4-q))": c.cap})
+    left = (1 - q / 3) / (1 - eta * beta * N)
+    return judge.implied([q <= 1, *cap], left <= 1 - number(c.kept) * q, EVERY)
+
+
+@claim(
+    "focus.thm1.pl.step110c",
+    source=Source("focus", "Appendix D.6, eq. (110), last line"),
+    statement=r"\eta\le\frac{q_{\min}}{16L^2}:\quad1-\frac{q_{\min}}{4}\le1-4\eta L"
+    r"^2",
+    proposition="1 - q_min/4 <= 1 - 4 eta L^2 at the step sizes printed with (110).",
+    constants={"cap": "1/16", "consensus": "4"},
+    twin={"cap": "1/8"},
+    free=(
+        Free("cap", "1/32", "1/8", weaker="smaller"),
+        Free("consensus", "2", "8", weaker="smaller"),
+    ),
+)
+def last_weight(c: SimpleNamespace) -> Finding:
+    """Multiply the condition by 4."""
+    cap = conditions({"q/L^2": c.cap})
+    weight = 1 - number(c.consensus) * eta * L**2
+    return judge.implied(cap, 1 - q / 4 <= weight, EVERY)
+
+
+# consensus error's weight in the sum of (108) and (109)
+WEIGHTS = {"1": sympy.Integer(1), "3 q/(128 eta N)": 3 * q / (128 * eta * N)}
+COLLECTED = {
+    "q/N": "3/128",
+    "q/(beta N)": "1/12",
+    "q/L^2": "1/16",
+    "1/(L N)": "1/4",
+    **LEMMA_4,
+}
+SOUND = {
+    "1/(L N)": "1/4",
+    "q/(L sqrt N)": "1/32",
+    "q/(beta N)": "2/3",
+    **LEMMA_4,
+}
+
+
+@claim(
+    "focus.thm1.pl.collected",
+    source=Source("focus", "Theorem 1, eq. (24), and Appendix D.6"),
+    statement=r"\eta\le\min\Big\{\frac{3q_{\min}}{32N},\frac{q_{\min}}{12\beta N},"
+    r"\frac{q_{\min}}{16L^2},\frac{q_{\min}^{3/2}}{8L\sqrt N}\Big\}:\quad V_{r+1}\le("
+    r"1-\eta\beta N)V_r,\quad V_r=A_r+(1-4\eta L^2)B_{r-1}",
+    proposition="The caps of (24) imply every inequality between coefficients that "
+    "the chain (103)-(110) uses for the contraction 1 - eta beta N, and Lemma 4's "
+    "conditions.",
+    constants={"caps": CAPS, "gradient": "1", "contraction": "1", "weight": "1"},
+    twin={"caps": COLLECTED, "gradient": "1/4", "contraction": "1/4"},
+    free=Free(
+        "contraction",
+        "1/8",
+        "1/2",
+        weaker="smaller",
+        given={"caps": COLLECTED, "gradient": "1/4", "contraction": "1/4"},
+    ),
+)
+def collected(c: SimpleNamespace) -> Finding:
+    """Ask the caps of (24) for each, and caps that keep their form under f -> c f."""
+    own = {"gradient": "1/4", "contraction": "1/4", "weight": "3 q/(128 eta N)"}
+    return _chain(c, scaled=False).corrected(
+        r"\eta\le\min\Big\{\frac1{4LN},\frac{q_{\min}}{32L\sqrt N},\frac{2q_{\min}}{3"
+        r"\beta N},\frac{q_{\min}^{3/2}}{8L\sqrt N},\frac{q_{\min}^{3/2}}{8L(\tau-1)}"
+        r"\Big\}\text{ and (87), Lemma 4}\;\Rightarrow\;V_{r+1}\le\Big(1-\frac{\eta"
+        r"\beta N}{4}\Big)V_r,\quad V_r=A_r+\Big(\frac{3q_{\min}}{128\eta N}-4\eta L^2"
+        r"\Big)B_{r-1}",
+        _chain(SimpleNamespace(caps=SOUND, **own), scaled=True),
+    )
+
+
+def _chain(c: SimpleNamespace, *, scaled: bool) -> Finding:
+    spent = number(c.contraction) / 2  # of the decrease, on the PL condition
+    weight = WEIGHTS[c.weight]
+    needs = {  # divided by eta/N, eta N, eta and eta N
+        **asked_by({"Lemma 4": LEMMA_4}),
+        "(105), distance": sympy.Rational(1, 2) + eta * N * L <= 1,
+        "(105), gradient": number(c.gradient) + eta * N * L <= sympy.Rational(1, 2),
+        "(108)": stale() / N <= 4 * L**2,
+        "(110), gradients": 16 * weight * eta * N / (3 * q)
+        <= number(c.gradient) - spent,
+    }
+    caps = conditions(c.caps)
+    besides = {
+        "(110), last line": _last_line(c, caps, weight, scaled=scaled),
+        "assembled": _assembled(),
+    }
+    given = [beta <= L, *caps]
+    return for_each_q(given, needs, EVERY, scaled=scaled, besides=besides)
+
+
+def _last_line(
+    c: SimpleNamespace, caps: list[Any], weight: Any, *, scaled: bool
+) -> Finding:
+    """Judge W (1 - q/3) <= (1 - c x)(W - 4 y), x for eta beta N and y for eta L^2.
+
+    Tried with the caps of x and y alone first, then with all that do not contain tau.
+    """
+    x, y = sympy.symbols("x y", positive=True)
+    given = [h.subs(eta * beta * N, x) for h in caps]
+    given = [q <= 1, x <= eta * L * N, *(h for h in given if tau not in h.free_symbols)]
+    rate = 1 - number(c.contraction) * x
+    need = weight * (1 - q / 3) <= rate * (weight - 4 * eta * L**2)
+    short = [h.subs(eta * L**2, y) for h in (need, *given)]
+    few = [h for h in short[1:] if h.free_symbols <= {q, x, y}]
+    found = implied(few, short[0], EVERY, scaled=False)
+    return found if found.passes() else implied(given, need, EVERY, scaled=scaled)
+
+
+def _assembled() -> Finding:
+    """Judge that these inequalities give the contraction, for any coefficients.
+
+    With Z = W B: A_next <= a A + y B - s G and, W times (109), Z <= K B_before + P G;
+    P <= s and K <= a T give A_next + Z - y B <= a (A + T B_before), T = W - y.
+    """
+    a, y, s, K, P, T, Z = sympy.symbols("a y s K P T Z", nonnegative=True)
+    known = [
+        A_next <= a * A + y * B - s * G,
+        K * B_before + P * G >= Z,
+        s >= P,
+        a * T >= K,
+    ]
+    claimed = A_next + Z - y * B <= a * (A + T * B_before)
+    return judge.implied(known, claimed, "all coefficients")

@@ -1,0 +1,259 @@
+r"""Appendix D.5 of the FOCUS paper: the proof of (23), step by step, (97)-(102).
+
+The two recursions of the lemmas are added and the error of the function is dropped.
+The caps of (23) do not contain the cap of Lemma 4 on local steps; whether the error of
+the function may be dropped depends on what q_min is; and the cap printed for (102) is
+twice what the last line needs. What the chain delivers with all its conditions
+collected stands at the end.
+
+Conventions: w_r = xbar_{r tau+1}, A_r = E|w_r - x*|^2, B_r = E||1 w_r - x_{r tau}||^2,
+D = E F(w_r) - F(x*): expectations are taken on both sides. Lemmas 3 and 4 are given as
+printed, whether they hold is judged elsewhere. A step is judged with the caps of (23)
+and the condition printed beside it, for every reading of q_min. Repeated monomials
+are symbols of their own where their values do not matter.
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import sympy
+
+from flverify._core.sources import Source
+from flverify.claims import judge
+from flverify.claims.claim import Free, claim
+from flverify.claims.focus_theorem1_steps import (
+    LEMMA_3,
+    LEMMA_4,
+    L,
+    N,
+    Relations,
+    asked_by,
+    conditions,
+    eta,
+    for_each_q,
+    mu,
+    number,
+    q,
+)
+from flverify.claims.verdict import Finding
+
+CAPS = {
+    "mu/(N L^2)": "3/27",
+    "1/(L (tau-1))": "1/3",
+    "q^(3/2)/(L sqrt N)": "1/8",
+}
+LEMMAS = {"Lemma 3": LEMMA_3, "Lemma 4": LEMMA_4}
+SCOPE = "every eta, L >= mu > 0, N, tau >= 1, q_min in its range, inside the caps"
+
+A, A_next, B, B_before, D, G = sympy.symbols(
+    "A A_next B B_before D G", nonnegative=True
+)
+# monomials: 1 - eta mu N/2, 2 eta N (1 - 2 eta N L), eta L^2 N/mu, 1 - q/3,
+# eta^2 N^2/q
+rate, drop, weight, kept, push = sympy.symbols("rate drop weight kept push", real=True)
+
+
+def _inside(caps: dict[str, str]) -> Relations:
+    return [mu <= L, *conditions(caps)]
+
+
+@claim(
+    "focus.thm1.sc.step97-99",
+    source=Source("focus", "Appendix D.5, eq. (97)-(99)"),
+    statement=r"\mathbb{E}\|\bar x_{(r+1)\tau+1}-x^\star\|^2\le(1-\tfrac{\eta\mu N}{2})"
+    r"\mathbb{E}\|\bar x_{r\tau+1}-x^\star\|^2-2\eta N(1-2\eta NL)\big(F(\bar x_{r\tau+"
+    r"1})-F(x^\star)\big)+\tfrac{8\eta L^2N}{\mu}\mathbb{E}\|\mathbb{1}\bar x_{r\tau+1}"
+    r"-\boldsymbol{x}_{r\tau}\|^2,\quad\mathbb{E}\|\mathbb{1}\bar x_{r\tau+1}-"
+    r"\boldsymbol{x}_{r\tau}\|_F^2\le(1-\tfrac{q_{\min}}{3})\|\mathbb{1}\bar x_{(r-1)"
+    r"\tau+1}-\boldsymbol{x}_{(r-1)\tau}\|_F^2+\tfrac{16\eta^2N^2}{3q_{\min}}\|\nabla F"
+    r"(\bar x_{r\tau+1})\|^2\le(1-\tfrac{q_{\min}}{3})\|\cdot\|_F^2+\tfrac{32\eta^2N^2L"
+    r"}{3q_{\min}}\big(F(\bar x_{r\tau+1})-F(x^\star)\big)",
+    proposition="Every step size inside the caps of (23) is one for which Lemmas 3 and "
+    "4 are stated, and (99) follows from (98) for an L-smooth F.",
+    constants={"caps": CAPS, "gradient": "16/3", "function": "32/3"},
+    twin={"caps": {**CAPS, "q^(3/2)/(L (tau-1))": "1/8"}},
+    free=Free("function", "1", "20", weaker="larger"),
+)
+def recursions(c: SimpleNamespace) -> Finding:
+    """Compare the caps with the lemmas'; use A2 at w and w - grad F(w)/L."""
+    descent = D - G / L + G / (2 * L) >= 0  # F* <= F(w - g/L), G = |g|^2
+    before = kept * B_before + number(c.gradient) * push * G >= B
+    after = kept * B_before + number(c.function) * push * L * D >= B
+    parts = {
+        "(98) gives (99)": judge.implied(
+            [descent, before, push > 0], after, "every L, eta, N, q"
+        )
+    }
+    found = for_each_q(_inside(c.caps), asked_by(LEMMAS), SCOPE, besides=parts)
+    own = conditions({**LEMMA_3, **LEMMA_4})
+    return found.corrected(
+        r"\text{(97)-(99) for }\eta\le\min\Big\{\frac{1}{3L(\tau-1)},\frac{q_{\min}^{3/"
+        r"2}}{8L\sqrt N},\frac{q_{\min}^{3/2}}{8L(\tau-1)}\Big\}",
+        for_each_q(own, asked_by(LEMMAS), SCOPE, besides=parts),
+    )
+
+
+@claim(
+    "focus.thm1.sc.step100-101",
+    source=Source("focus", "Appendix D.5, eq. (100)-(101)"),
+    statement=r"A_{r+1}\le(1-\tfrac{\eta\mu N}{2})A_r-2\eta N(1-2\eta NL)\big(F(\bar x"
+    r"_{r\tau+1})-F(x^\star)\big)+\tfrac{8\eta L^2N}{\mu}B_r,\qquad B_r\le(1-\tfrac{q_"
+    r"{\min}}{3})B_{r-1}+\tfrac{32\eta^2N^2L}{3q_{\min}}\big(F(\bar x_{r\tau+1})-F(x^"
+    r"\star)\big)",
+    proposition="With A_r and B_r as defined, (97) and (99) are (100) and (101).",
+    constants={"contraction": "1/2", "drop": "2", "consensus": "8", "function": "32/3"},
+    twin={"function": "16/3"},
+    free=(
+        Free("contraction", "1/4", "1", weaker="smaller"),
+        Free("drop", "1", "3", weaker="smaller"),
+        Free("consensus", "4", "16", weaker="larger"),
+        Free("function", "8", "16", weaker="larger"),
+    ),
+)
+def notation(c: SimpleNamespace) -> Finding:
+    """Compare coefficients; x, v, p, k stand for eta mu N and the like."""
+    x, v, p, k = sympy.symbols("x v p k", positive=True)
+    half = sympy.Rational(1, 2)
+    lemma_3 = A_next <= (1 - half * x) * A - 2 * v * D + 8 * p * B
+    lemma_4 = kept * B_before + sympy.Rational(32, 3) * k * D >= B
+    first = (1 - number(c.contraction) * x) * A - number(c.drop) * v * D
+    second = kept * B_before + number(c.function) * k * D
+    scope = "every eta, mu, L, N, q, wherever 2 eta N L < 1"
+    return judge.all_of(
+        {
+            "(100)": judge.implied(
+                [lemma_3], A_next <= first + number(c.consensus) * p * B, scope
+            ),
+            "(101)": judge.implied([lemma_4], second >= B, scope),
+        }
+    )
+
+
+@claim(
+    "focus.thm1.sc.stepDF",
+    source=Source("focus", "Appendix D.5, text after (101)"),
+    statement=r"\text{after summing, the term about }F(\bar x_{r\tau+1})-F(x^\star)"
+    r"\text{ is negative: }\;2\eta N(1-2\eta NL)\ge\frac{32\eta^2N^2L}{3q_{\min}}",
+    proposition="At every step size inside the caps of (23) the coefficient of F(w_r) "
+    "- F(x*) in the sum of (100) and (101) is not positive.",
+    constants={"caps": CAPS, "drop": "2", "inner": "2", "function": "32/3"},
+    twin={"caps": {}},
+    no_control="the caps decide for E[I_i/|S|], which is at most 1/N, and not for the "
+    "other q_min; the twin, without caps, fails for each",
+    free=Free("function", "8", "16", weaker="smaller", reading="q_i = E[I_i/|S|]"),
+)
+def function_error(c: SimpleNamespace) -> Finding:
+    """Decide the sign inside the caps for each q_min."""
+    mended = SimpleNamespace(**{**vars(c), "caps": {"q/(L N)": "3/22"}})
+    return _sign(c).corrected(
+        r"\eta\le\frac{3q_{\min}}{22NL}\;\Rightarrow\;2\eta N(1-2\eta NL)\ge\frac{32"
+        r"\eta^2N^2L}{3q_{\min}}",
+        _sign(mended),
+    )
+
+
+def _sign(c: SimpleNamespace) -> Finding:
+    lost = number(c.drop) * (1 - number(c.inner) * eta * N * L)
+    gained = number(c.function) * eta * N * L / q
+    return for_each_q(_inside(c.caps), {"sign": gained <= lost}, SCOPE)
+
+
+@claim(
+    "focus.thm1.sc.step102a",
+    source=Source("focus", "Appendix D.5, eq. (102), first line"),
+    statement=r"A_{r+1}+\Big(1-\frac{8\eta L^2N}{\mu}\Big)B_r\le\Big(1-\frac{\eta\mu N}"
+    r"{2}\Big)A_r+\Big(1-\frac{q_{\min}}{3}\Big)B_{r-1}",
+    proposition="It follows from (100) and (101) once the error of the function has a "
+    "coefficient that is not positive; whether it has is judged in stepDF.",
+    constants={"weight": "8"},
+    twin={"weight": "7"},
+    free=Free("weight", "4", "16", weaker="larger"),
+)
+def added(c: SimpleNamespace) -> Finding:
+    """Add the two recursions."""
+    rise = sympy.Symbol("rise", real=True)  # the coefficient of D in (101)
+    hypotheses = [
+        A_next <= rate * A - drop * D + 8 * weight * B,
+        kept * B_before + rise * D >= B,
+        rise <= drop,
+        weight > 0,
+    ]
+    claimed = A_next + (1 - number(c.weight) * weight) * B <= rate * A + kept * B_before
+    return judge.implied(hypotheses, claimed, "every eta, mu, L, N, q")
+
+
+@claim(
+    "focus.thm1.sc.step102b",
+    source=Source("focus", "Appendix D.5, eq. (102), last line"),
+    statement=r"\eta\le\frac{2q_{\min}}{3N\big(\frac{8L^2}{\mu}+\frac{\mu}{2}\big)}:"
+    r"\quad\Big(1-\frac{\eta\mu N}{2}\Big)A_r+\Big(1-\frac{q_{\min}}{3}\Big)B_{r-1}\le"
+    r"\Big(1-\frac{\eta\mu N}{2}\Big)\Big(A_r+\Big(1-\frac{8\eta L^2N}{\mu}\Big)B_{r-1}"
+    r"\Big)",
+    proposition="At every step size inside the caps of (23) and the one printed here, "
+    "1 - q/3 <= (1 - eta mu N/2)(1 - 8 eta L^2 N/mu).",
+    constants={"caps": CAPS, "cap": "2/3", "contraction": "1/2", "weight": "8"},
+    twin={"cap": "1/3"},
+    free=Free("cap", "1/6", "2/3", weaker="smaller"),
+)
+def contracted(c: SimpleNamespace) -> Finding:
+    """Decide it as printed, and for half the cap without the others."""
+    half = SimpleNamespace(**{**vars(c), "cap": "1/3", "caps": {}})
+    return _last_line(c).corrected(
+        r"\eta\le\frac{q_{\min}}{3N(8L^2/\mu+\mu/2)}\;\Rightarrow\;1-\frac{q_{\min}}{3}"
+        r"\le\Big(1-\frac{\eta\mu N}{2}\Big)\Big(1-\frac{8\eta L^2N}{\mu}\Big)",
+        _last_line(half),
+    )
+
+
+def _last_line(c: SimpleNamespace) -> Finding:
+    caps = {**c.caps, "q/(N (8 L^2/mu + mu/2))": c.cap}
+    return for_each_q(_inside(caps), {"coefficients": _kept_below(c)}, SCOPE)
+
+
+def _kept_below(c: SimpleNamespace) -> sympy.Rel:
+    shrink = 1 - number(c.contraction) * eta * mu * N
+    return 1 - q / 3 <= shrink * (1 - number(c.weight) * eta * L**2 * N / mu)
+
+
+COLLECTED = {**LEMMA_4, "q/(N (8 L^2/mu + mu/2))": "1/3"}
+
+
+@claim(
+    "focus.thm1.sc.collected",
+    source=Source("focus", "Theorem 1, eq. (23), and Appendix D.5"),
+    statement=r"\eta\le\min\Big\{\frac{3\mu}{27NL^2},\frac{1}{3L(\tau-1)},\frac{q_{"
+    r"\min}^{3/2}}{8L\sqrt N}\Big\}:\quad V_{r+1}\le(1-\eta\mu N/2)V_r,\quad V_r=A_r+"
+    r"\Big(1-\frac{8\eta L^2N}{\mu}\Big)B_{r-1}",
+    proposition="The caps of (23) imply every condition that the chain (97)-(102) "
+    "uses: those of Lemmas 3 and 4, the sign in stepDF and the last line of (102).",
+    constants={"caps": CAPS, "contraction": "1/2", "weight": "8"},
+    twin={"caps": COLLECTED},
+    free=Free(
+        "caps",
+        "1/12",
+        "1",
+        weaker="smaller",
+        key="q/(N (8 L^2/mu + mu/2))",
+        given={"caps": COLLECTED},
+    ),
+)
+def collected(c: SimpleNamespace) -> Finding:
+    """Ask the caps of (23) for each condition, and the chain's own caps."""
+    own = SimpleNamespace(**{**vars(c), "caps": COLLECTED})
+    return _chain(c).corrected(
+        r"\eta\le\min\Big\{\frac{q_{\min}}{3N(8L^2/\mu+\mu/2)},\frac{q_{\min}^{3/2}}{8L"
+        r"\sqrt N},\frac{q_{\min}^{3/2}}{8L(\tau-1)}\Big\}\text{ and Lemmas 3, 4}\;"
+        r"\Rightarrow\;V_{r+1}\le(1-\eta\mu N/2)V_r",
+        _chain(own),
+    )
+
+
+def _chain(c: SimpleNamespace) -> Finding:
+    needs = {
+        **asked_by(LEMMAS),
+        "the sign in stepDF": sympy.Rational(16, 3) * eta * N * L / q
+        <= 1 - 2 * eta * N * L,
+        "the last line of (102)": _kept_below(c),
+    }
+    return for_each_q(_inside(c.caps), needs, SCOPE)

@@ -1,0 +1,179 @@
+"""A wrong constant planted in the agnostic paper's claims changes their verdicts."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from flverify.claims.audit import audit
+from flverify.claims.registry import claims_in, proofs_folder
+from flverify.claims.verdict import Verdict
+
+PROVED, REFUTED, OPEN = Verdict.PROVED, Verdict.REFUTED, Verdict.INCONCLUSIVE
+CERTIFIED, SUPPORTED = Verdict.CERTIFIED, Verdict.SUPPORTED
+F = Fraction
+FILES = (
+    "agnostic_model",
+    "agnostic_availability",
+    "agnostic_algorithm",
+    "agnostic_filtration",
+    "agnostic_assumptions",
+    "agnostic_tacit",
+    "agnostic_lemma2",
+    "agnostic_lemma3",
+    "agnostic_lemma4",
+)
+LESS = F(99, 100)
+
+
+@pytest.fixture(scope="module")
+def claims():
+    return claims_in([proofs_folder() / f"{name}.py" for name in FILES])
+
+
+def readings(finding):
+    return [reading.verdict for reading in finding.readings.values()]
+
+
+@pytest.mark.parametrize(
+    ("claim", "passes", "wrong"),
+    [
+        ("agnostic.eq1.unbiased", PROVED, {"drawn": "with replacement"}),
+        ("agnostic.meanid", PROVED, {"power": 0}),
+        ("agnostic.meanid", PROVED, {"power": 2}),
+        ("agnostic.uniform-corner", PROVED, {"power": 0}),
+        ("agnostic.assump1", PROVED, {"lines": "smallest"}),
+        ("agnostic.assump2", PROVED, {"sigma_squared": LESS}),
+        ("agnostic.assump3", PROVED, {"factor": LESS}),
+        ("agnostic.tacit", PROVED, {"factor": LESS}),
+        ("agnostic.lemma3", CERTIFIED, {"factor": F(99, 50)}),
+        ("agnostic.cor1", CERTIFIED, {"factor": F(99, 50)}),
+        ("agnostic.serverstep", PROVED, {"divisor": "N"}),
+        ("agnostic.eq5", PROVED, {"factor": LESS}),
+        ("agnostic.lemma4", PROVED, {"power": 2}),
+    ],
+)
+def test_a_claim_that_passes_is_refuted(claims, claim, passes, wrong):
+    assert claims[claim].check().verdict == passes
+    assert claims[claim].check(**wrong).verdict == REFUTED
+
+
+@pytest.mark.parametrize(
+    ("claim", "mended"),
+    [
+        ("agnostic.iid", {"stay": F(1, 2)}),
+        ("agnostic.iid", {"weights": "given the past"}),
+        ("agnostic.alg1.H1", {"schedule": "separate"}),
+        ("agnostic.alg1.init", {"condition": "0 in C"}),
+    ],
+)
+def test_a_refuted_claim_is_mended(claims, claim, mended):
+    finding = claims[claim].check()
+    assert finding.verdict == REFUTED
+    assert finding.correction.finding.passes()
+    assert claims[claim].check(**mended).verdict == SUPPORTED
+
+
+def test_a_little_memory_is_enough_to_refute(claims):
+    assert claims["agnostic.iid"].check(stay=F(51, 100)).verdict == REFUTED
+
+
+@pytest.mark.parametrize(
+    ("claim", "printed", "wrong", "planted"),
+    [
+        (
+            "agnostic.eq1",
+            [REFUTED, PROVED, REFUTED, SUPPORTED],
+            {"score_loss": "capped"},
+            [REFUTED, REFUTED, REFUTED, SUPPORTED],
+        ),
+        (
+            "agnostic.subsumes",
+            [SUPPORTED, SUPPORTED, REFUTED, REFUTED, REFUTED],
+            {"nobody": True},
+            [REFUTED] * 5,
+        ),
+        (
+            "agnostic.alg1",
+            [REFUTED, SUPPORTED],
+            {"missing": 1},
+            [SUPPORTED, REFUTED],
+        ),
+        (
+            "agnostic.alg1.allpull",
+            [PROVED, REFUTED],
+            {"receives": "after averaging"},
+            [REFUTED, REFUTED],
+        ),
+        (
+            "agnostic.alg1.return",
+            [PROVED, REFUTED, REFUTED, REFUTED],
+            {"factor": LESS},
+            [REFUTED] * 4,
+        ),
+        (
+            "agnostic.filtration",
+            [SUPPORTED, REFUTED],
+            {"stay": F(51, 100)},
+            [REFUTED, REFUTED],
+        ),
+        (
+            "agnostic.assump2.idx",
+            [PROVED, REFUTED],
+            {"factor": LESS},
+            [REFUTED, REFUTED],
+        ),
+        (
+            "agnostic.lipschitz",
+            [REFUTED, PROVED],
+            {"interior": True},
+            [PROVED, PROVED],
+        ),
+        ("agnostic.lipschitz", [REFUTED, PROVED], {"factor": LESS}, [REFUTED] * 2),
+        (
+            "agnostic.lemma2",
+            [REFUTED, CERTIFIED, REFUTED],
+            {"terms": {"sigma^2": F(0), "G^2": LESS}},
+            [REFUTED] * 3,
+        ),
+        (
+            "agnostic.lemma2.sigma",
+            [CERTIFIED, REFUTED],
+            {"terms": {"sigma^2": F(0), "G^2": LESS}},
+            [REFUTED] * 2,
+        ),
+    ],
+)
+def test_each_reading_follows_the_constants(claims, claim, printed, wrong, planted):
+    assert readings(claims[claim].check()) == printed
+    assert readings(claims[claim].check(**wrong)) == planted
+
+
+def test_sigma_is_superfluous_and_a_larger_g_term_does_not_save_other_estimators(
+    claims,
+):
+    sharp = claims["agnostic.lemma2"].check(terms={"sigma^2": F(0), "G^2": F(1)})
+    assert readings(sharp) == [REFUTED, CERTIFIED, REFUTED]
+    loose = claims["agnostic.lemma2"].check(terms={"sigma^2": F(9), "G^2": F(9)})
+    assert readings(loose)[2] == REFUTED
+
+
+def test_the_sharp_lemma_3_and_its_chain(claims):
+    for key in ("agnostic.lemma3", "agnostic.cor1"):
+        assert claims[key].check(factor=2).verdict == CERTIFIED
+        assert claims[key].check().correction.finding.passes()
+
+
+@pytest.mark.parametrize("largest", [1, 10, 10**9])
+def test_no_lipschitz_constant_is_large_enough(claims, largest):
+    finding = claims["agnostic.lipschitz"].check(largest=largest)
+    assert readings(finding)[0] == REFUTED
+
+
+def test_a_claim_about_other_papers_stays_open(claims):
+    assert claims["agnostic.novelty"].check().verdict == OPEN
+
+
+def test_every_control_behaves(claims):
+    assert [a.claim.id for a in audit(claims.values()) if a.control_fault()] == []

@@ -1,0 +1,211 @@
+"""A wrong constant planted in each step of the proofs of Theorem 1 is noticed."""
+
+from fractions import Fraction
+
+import pytest
+import sympy
+
+from flverify._core.errors import InputError, UnknownNameError
+from flverify.claims import focus_theorem1_steps as steps
+from flverify.claims.focus_caps import SQUARES
+from flverify.claims.focus_moments import Clients
+from flverify.claims.registry import claims_in, proofs_folder
+from flverify.claims.verdict import Verdict
+from flverify.participation import UniformCohort
+
+REFUTED, PROVED = Verdict.REFUTED, Verdict.PROVED
+CERTIFIED, OPEN = Verdict.CERTIFIED, Verdict.INCONCLUSIVE
+FILES = (
+    "strongly_convex",
+    "pl",
+    "pl_contraction",
+    "nonconvex",
+    "nonconvex_sums",
+    "nonconvex_start",
+)
+
+
+@pytest.fixture(scope="module")
+def claims():
+    folder = proofs_folder()
+    found = claims_in([folder / f"focus_theorem1_{name}.py" for name in FILES])
+    return {key.removeprefix("focus.thm1."): one for key, one in found.items()}
+
+
+def verdicts(finding):
+    return [reading.verdict for reading in finding.readings.values()]
+
+
+EXPECTED = {
+    "sc.step97-99": REFUTED,
+    "sc.step100-101": PROVED,
+    "sc.stepDF": OPEN,
+    "sc.step102a": PROVED,
+    "sc.step102b": REFUTED,
+    "sc.collected": REFUTED,
+    "pl.step103a-c": CERTIFIED,
+    "pl.step104": PROVED,
+    "pl.step105a": PROVED,
+    "pl.step105b": REFUTED,
+    "pl.step105c": PROVED,
+    "pl.step106": PROVED,
+    "pl.step107": PROVED,
+    "pl.step108": PROVED,
+    "pl.step109": REFUTED,
+    "pl.step110a": PROVED,
+    "pl.step110b": PROVED,
+    "pl.step110c": PROVED,
+    "pl.collected": REFUTED,
+    "nc.step111": CERTIFIED,
+    "nc.step112": PROVED,
+    "nc.step113": PROVED,
+    "nc.step114": PROVED,
+    "nc.step115": PROVED,
+    "nc.step116-118": REFUTED,
+    "nc.step119a": REFUTED,
+    "nc.step119b": OPEN,
+    "nc.C0": OPEN,
+    "nc.step120": PROVED,
+    "nc.step121a": PROVED,
+    "nc.step121b": PROVED,
+    "nc.step121c": OPEN,
+    "nc.collected": REFUTED,
+}
+
+
+def test_every_step_has_its_claim(claims):
+    assert set(claims) == set(EXPECTED)
+
+
+@pytest.mark.parametrize("key", EXPECTED)
+def test_every_step_is_judged_and_what_fails_has_a_correction(claims, key):
+    found = claims[key].check()
+    assert found.verdict == EXPECTED[key]
+    if found.verdict == REFUTED:
+        assert found.correction.finding.passes()
+
+
+@pytest.mark.parametrize(
+    ("key", "wrong"),
+    [
+        ("sc.step100-101", {"contraction": "51/100"}),
+        ("sc.step100-101", {"drop": "3"}),
+        ("sc.step100-101", {"consensus": "7"}),
+        ("sc.step102a", {"weight": "79/10"}),
+        ("pl.step103a-c", {"half": "49/100"}),
+        ("pl.step103a-c", {"distance": "99/100"}),
+        ("pl.step104", {"gradient": "51/100"}),
+        ("pl.step105a", {"more": "1/2"}),
+        ("pl.step105a", {"less": "1/2"}),
+        ("pl.step105c", {"pl": "11/10"}),
+        ("pl.step106", {"gradient": "3/4"}),
+        ("pl.step107", {"first": "1"}),
+        ("pl.step108", {"consensus": "39/10"}),
+        ("pl.step110a", {"consensus": "3"}),
+        ("pl.step110b", {"cap": "1/2"}),
+        ("pl.step110c", {"consensus": "5"}),
+        ("nc.step111", {"gradient": "99/100"}),
+        ("nc.step112", {"gradient": "51/100"}),
+        ("nc.step113", {"distance": "1/4"}),
+        ("nc.step114", {"second": "7"}),
+        ("nc.step115", {"function": "39/10"}),
+        ("nc.step115", {"consensus": "119/10"}),
+        ("nc.step120", {"factor": "15"}),
+        ("nc.step121a", {"function": "3"}),
+        ("nc.step121a", {"consensus": "15"}),
+        ("nc.step121a", {"1/R": 2}),
+        ("nc.step121b", {"push": "8"}),
+        ("nc.step121c", {"cap": "1/8"}),
+    ],
+)
+def test_a_wrong_constant_is_refuted(claims, key, wrong):
+    assert claims[key].check(**wrong).verdict == REFUTED
+
+
+def test_the_sharp_forms_that_are_stated_hold_and_no_better_ones(claims):
+    assert claims["nc.step115"].check(consensus="12").verdict == PROVED
+    assert claims["sc.step102b"].check(cap="1/3").verdict == PROVED
+    assert claims["sc.step102b"].check(cap="34/100").verdict == REFUTED
+    assert claims["pl.step105b"].check(gradient="1/4").verdict == CERTIFIED
+    assert claims["pl.step105b"].check(gradient="13/50").verdict == REFUTED
+
+
+def test_what_q_is_decides_whether_the_function_error_may_go(claims):
+    one = claims["sc.stepDF"]
+    assert verdicts(one.check()) == [PROVED, REFUTED, REFUTED]
+    assert verdicts(one.check(caps={"q/(L N)": "3/22"})) == [PROVED] * 3
+    assert verdicts(one.check(caps={"q/(L N)": "4/22"})) == [REFUTED] * 3
+
+
+def test_each_collected_condition_of_lemma_4_is_needed(claims):
+    for part in ("sc", "pl", "nc"):
+        one = claims[f"{part}.collected"]
+        caps = dict(one.twin["caps"])
+        del caps["q^(3/2)/(L (tau-1))"]
+        assert one.check(**{**one.twin, "caps": caps}).verdict == REFUTED
+
+
+def test_the_pl_chain_loses_part_of_its_contraction(claims):
+    one = claims["pl.collected"]
+    assert one.check(**{**one.twin, "contraction": "1"}).verdict == REFUTED
+    assert one.check(**{**one.twin, "gradient": "1"}).verdict == REFUTED
+
+
+def test_the_nonconvex_bound_needs_its_factor_and_the_start(claims):
+    one = claims["nc.collected"]
+    assert one.check(**one.twin, bound="7").verdict == REFUTED
+    assert one.check(**one.twin, C_0="any").verdict == REFUTED
+    assert one.check(**one.twin, C_0="any", start="96").verdict == PROVED
+
+
+def test_the_server_moves_at_k_0_of_the_matrix_form(claims):
+    held = [REFUTED, PROVED, REFUTED, PROVED, REFUTED]
+    assert verdicts(claims["nc.C0"].check()) == held
+
+
+# the helpers ------------------------------------------------------------------------
+
+
+def test_conditions_are_the_caps_on_instances():
+    """The polynomial forms and the caps of `focus_caps`, written apart, agree."""
+    clients = Clients((Fraction(3), Fraction(2)), UniformCohort(2, 1), 3)
+    low = clients.averaging
+    values = {
+        steps.L: clients.smoothness,
+        steps.mu: clients.strong_convexity,
+        steps.beta: clients.mean_curvature,
+        steps.N: clients.total,
+        steps.tau: clients.local_steps,
+        steps.q: low,
+    }
+    point = {k: sympy.Rational(str(v)) for k, v in values.items()}
+    common = set(SQUARES) & set(steps.CONDITIONS)
+    assert len(common) >= 10
+    for name in common:
+        cap = sympy.sqrt(sympy.Rational(str(SQUARES[name](clients, low)))) / 5
+        (relation,) = steps.conditions({name: "1/5"})
+        for factor, expected in (("99/100", True), ("101/100", False)):
+            step = cap * sympy.Rational(factor)
+            assert bool(relation.subs({**point, steps.eta: step})) is expected, name
+
+
+def test_a_relation_that_changes_with_the_units_is_not_judged_at_unit_smoothness():
+    with pytest.raises(InputError, match="keep its form"):
+        steps.without_scale(steps.eta * steps.N <= steps.q)
+    unsound = steps.eta * steps.N <= steps.q
+    found = steps.implied([unsound], unsound, "x", scaled=False)
+    assert found.verdict == PROVED
+    with pytest.raises(UnknownNameError, match="known monomial"):
+        steps.conditions({"1/L": "1"})
+
+
+def test_a_sum_that_leaves_a_term_out_is_not_the_sum(monkeypatch):
+    real = steps.judge.implied
+
+    def careless(hypotheses, conclusion, scope):
+        return real(hypotheses[:1], conclusion, scope)
+
+    steps.summed.cache_clear()
+    monkeypatch.setattr(steps.judge, "implied", careless)
+    assert steps.summed("every R").verdict == REFUTED
+    steps.summed.cache_clear()
