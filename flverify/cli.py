@@ -30,6 +30,7 @@ COMMANDS = {
     "bias": "Where the mean goes: fixed point, bias, stationary error.",
     "simulate": "Sampled mean squared error against rounds.",
     "certify": "Certify a linear rate for a whole function class.",
+    "region": "Certify rates on a grid of step sizes and another parameter.",
     "check": "Prove a certificate anew, independently of what found it.",
     "figure": "Draw a printed figure and write its table.",
 }

@@ -1,0 +1,123 @@
+"""Certificates of FOCUS: one matrix inequality, one certified rate, a whole region."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+from benchmarks._rows import Row, seconds
+from flverify.algorithms import Focus
+from flverify.certify.check import check
+from flverify.certify.ladder import Ladder
+from flverify.certify.rates import Certified, certify
+from flverify.certify.region import Row as RegionRow
+from flverify.certify.region import region, spaced
+from flverify.certify.search import smallest
+from flverify.participation import Bernoulli
+
+MU, L = Fraction(1, 10), Fraction(1)
+SIDE = 100  # step sizes and values of the region
+WORKERS = 2
+FEW, MANY = 2, 1000  # clients
+TARGETS = {1: 0.3, 5: 1.0}  # seconds for one certified rate, by local steps
+
+
+def rows(quick: bool) -> list[Row]:
+    """Time inequalities, certified rates and checks; part of a region."""
+    out = [*_inequalities(quick)]
+    for steps, target in TARGETS.items():
+        out += _rates(steps, target, quick)
+    return [*out, _region(quick)]
+
+
+def _law(clients: int, chance: Fraction = Fraction(1, 2)) -> Bernoulli:
+    return Bernoulli([chance] * clients)
+
+
+def _seconds(work: Callable[[], object], repeats: int = 1) -> float:
+    """Least processor time of the thread, which a busy neighbour disturbs less."""
+    with threadpool_limits(1, user_api="blas"):
+        return min(seconds(work, time.thread_time) for _ in range(repeats))
+
+
+def _inequalities(quick: bool) -> list[Row]:
+    """Lay out and solve as a region does.
+
+    Where a quadratic is as slow as the class, the poorest ansatz is solved once, and
+    elsewhere every ansatz once and the richest a dozen times.
+    """
+    ladder = Ladder.of(Focus(1), _law(FEW), MU, L)
+    sizes = spaced("1/100", "1/2", 5 if quick else 20)
+    last = len(ladder.rungs) - 1
+
+    def poorest() -> None:
+        for step in sizes:
+            next(ladder.searches(step)).margin(0.98)
+
+    def every() -> None:
+        for step in sizes:
+            for rung, found in enumerate(ladder.searches(step)):
+                for k in range(12 if rung == last else 1):
+                    found.margin(0.98 + 0.001 * k)
+
+    parts = (
+        ("the poorest ansatz once", poorest, 1),
+        ("every ansatz", every, 12 + last),
+    )
+    return [
+        Row(
+            f"LMI, tau = 1, {name}",
+            _seconds(work, 3) / (len(sizes) * solves),
+            target=0.005,
+            note=f"built and solved, mean of {solves} at {len(sizes)} step sizes",
+        )
+        for name, work, solves in parts
+    ]
+
+
+def _rates(steps: int, target: float, quick: bool) -> list[Row]:
+    """Time one certified rate without help, and its parts, for few and many clients."""
+    out, searched = [], []
+    for clients in (FEW, 100 if quick else MANY):
+        step = Fraction(2, 5) / clients
+        setting = Focus(step, steps), _law(clients), MU, L
+        found: list[Certified] = []
+        work = partial(_certify, found, *setting)
+        # with many clients the check is long: once will do
+        taken = _seconds(work, 3 if clients == FEW else 1)
+        place = f"tau = {steps}, N = {clients}"
+        note = f"{found[0].level}, rho = {float(found[0].rate or 1)}"
+        out.append(Row(f"certified rate, {place}", taken, target=target, note=note))
+        proof = _seconds(partial(check, found[0].certificate or {}))
+        out.append(Row(f"its check, {place}", proof))
+        bisect = partial(_bisect, Ladder.of(*setting), step)
+        searched.append(_seconds(bisect, 3))
+        note = "in floats, every ansatz"
+        out.append(Row(f"its bisections, {place}", searched[-1], note=note))
+    name = f"bisections, tau = {steps}, many clients against few"
+    return [*out, Row(name, ratio=searched[1] / searched[0], target=2.0)]
+
+
+def _certify(found: list[Certified], *setting: Any) -> None:
+    found[:] = [certify(*setting)]
+
+
+def _bisect(ladder: Ladder, step: Fraction) -> None:
+    for found in ladder.searches(step):
+        smallest(found)
+
+
+def _region(quick: bool) -> Row:
+    """Time some rows of a region over step sizes and p, and extrapolate the rest."""
+    chances = [Fraction(k, 20) for k in ((5, 15) if quick else (1, 5, 9, 13, 17))]
+    asked = [RegionRow(p, Focus(1), _law(FEW, p), MU, L) for p in chances]
+    sizes = spaced("1/1000", 2, SIDE)
+    taken = _seconds(lambda: region("p", sizes, asked)) / len(asked)
+    note = f"extrapolated from {len(asked)} rows of {taken:.2f} s in one process"
+    name = f"region of {SIDE} x {SIDE}, tau = 1, N = 2, {WORKERS} processes"
+    return Row(name, taken * SIDE / WORKERS, target=360.0, note=note)

@@ -1,0 +1,301 @@
+"""Certify one algorithm at many step sizes: what is discovered is discovered once.
+
+The rate of the worst quadratic is a floor under every certified rate. Where a
+certificate exists just above the floor, one programme and one exact proof are all that
+a step size costs; elsewhere the richest ansatz is searched above the floor. Whatever
+is reused or guessed, the checker judges every certificate from scratch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import floor, log10
+from typing import Any, TypeAlias
+
+from flverify.algorithms._algorithm import Algorithm
+from flverify.certify.ansatz import Level
+from flverify.certify.coordinates import Structure
+from flverify.certify.discover import discover
+from flverify.certify.neighbourhood import contraction
+from flverify.certify.rates import Certified
+from flverify.certify.search import (
+    NO_CERTIFICATE,
+    WIDE_ENOUGH,
+    Problem,
+    Search,
+    levels,
+    problem,
+    prove,
+    read_round,
+    rounded_up,
+    search,
+)
+from flverify.participation._law import Participation
+
+SLACK = Fraction(5, 10**6)  # how far above the floor a rate has reached it
+SHARE = Fraction(1, 200)  # the same as a share of 1 - floor, for slow rates
+NEARLY_ONE = 1 - Fraction(1, 10**6)  # the rate that asks whether there is any
+WIDTH = 4e-6  # how close the search for a rate comes
+AGAIN = Fraction(5, 2)  # how much further up the next attempt to round is
+
+# the power of the step size that grows so when it is doubled
+DOUBLED = {Fraction(2) ** power: power for power in (-2, -1, 0, 1, 2)}
+
+Rungs: TypeAlias = tuple[tuple[Structure, Level], ...]
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """An algorithm under a law, ready to be certified at any step size.
+
+    Parameters
+    ----------
+    setting : Problem
+        At some step size.
+    rungs : tuple of (Structure, Level)
+        What was discovered there, and the ansaetze from poor to rich.
+    powers : tuple of tuple of mapping, or None
+        Rung by rung and value by value, with which power of the step size each
+        coefficient of the point grows; None where the rungs depend on it otherwise.
+    neighbourhood : bool
+        Whether the method moves away from x*; its rates are those of the contraction
+        to a neighbourhood.
+
+    Examples
+    --------
+    >>> from flverify.algorithms import Focus
+    >>> from flverify.participation import Bernoulli
+    >>> ladder = Ladder.of(Focus("1/5"), Bernoulli(["1/2", "1/2"]), "1/10", 1)
+    >>> found = ladder.certify(Fraction(1, 10), Fraction("0.959566"))
+    >>> found.level, float(found.rate)
+    ('slots', 0.959571)
+    """
+
+    setting: Problem
+    rungs: Rungs
+    powers: tuple[tuple[Mapping[str, int], ...], ...] | None
+    neighbourhood: bool
+
+    @classmethod
+    def of(
+        cls,
+        algorithm: Algorithm,
+        participation: Participation,
+        strong_convexity: object,
+        smoothness: object,
+    ) -> Ladder:
+        """Read an algorithm and discover what its round keeps.
+
+        Raises
+        ------
+        DomainError
+            If a number lies outside its domain.
+        RefusedError
+            If the algorithm, its round or the law has no certificates.
+        """
+        setting = problem(algorithm, participation, strong_convexity, smoothness)
+        here, there = _rungs(setting), _rungs(_at(setting, 2 * algorithm.step_size))
+        moved = here[0][0].neighbourhood
+        return cls(setting, here, _powers(here, there), moved)
+
+    def certify(self, step_size: Fraction, lower_bound: Fraction) -> Certified:
+        """Certify the smallest rate at one step size, to 1e-5.
+
+        Parameters
+        ----------
+        step_size : Fraction
+        lower_bound : Fraction
+            No certified rate is below it; that of a quadratic.
+
+        Returns
+        -------
+        result : Certified
+        """
+        setting, target = _at(self.setting, step_size), just_above(lower_bound)
+        if lower_bound >= 1:
+            return Certified("not_certified", "a quadratic does not contract")
+        if self.neighbourhood:
+            return _contraction(setting, target)
+        tried: list[Search] = []
+        for found in self.searches(step_size):
+            result = _proved(found, setting, target)
+            if result.status == "certified":
+                return result
+            tried.append(found)
+        results = []
+        for found in reversed(tried):
+            results.append(_best(found, setting, target))
+            if results[-1].status == "certified":
+                return results[-1]
+        unsure = [result for result in results if result.status == "inconclusive"]
+        return (unsure or results)[0]
+
+    def promising(self, step_size: Fraction) -> bool:
+        """Whether floats see a certificate of 1 - 1e-6 at a step size; no proof."""
+        if self.neighbourhood:
+            return self.certifiable(step_size)
+        found = reversed(list(self.searches(step_size)))
+        rho = float(NEARLY_ONE)
+        return any(one.margin(rho).margin > WIDE_ENOUGH for one in found)
+
+    def certifiable(self, step_size: Fraction) -> bool:
+        """Whether 1 - 1e-6 is certified at a step size."""
+        setting = _at(self.setting, step_size)
+        if self.neighbourhood:
+            asked = contraction(*_question(setting), rate=NEARLY_ONE)
+            return asked.status == "certified"
+        found = reversed(list(self.searches(step_size)))
+        proved = (_proved(one, setting, NEARLY_ONE) for one in found)
+        return any(one.status == "certified" for one in proved)
+
+    def searches(self, step_size: Fraction) -> Iterator[Search]:
+        """Lay out the ansaetze from poor to rich, each when it is asked for."""
+        setting = _at(self.setting, step_size)
+        reading = read_round(setting)
+        moved = _rungs(setting) if self.powers is None else self._moved(setting)
+        for shape, level in moved:
+            yield search(reading, shape, level, setting.mu)
+
+    def _moved(self, setting: Problem) -> Rungs:
+        """Return the rungs at another step size, by the powers they grow with."""
+        times = setting.algorithm.step_size / self.setting.algorithm.step_size
+        return tuple(
+            (shape, replace(level, values=_scaled(level.values, powers, times)))
+            for (shape, level), powers in zip(
+                self.rungs, self.powers or (), strict=True
+            )
+        )
+
+
+def _rungs(setting: Problem) -> Rungs:
+    reading = read_round(setting)
+    return tuple(levels(reading, discover(reading)))
+
+
+def _powers(
+    here: Rungs, there: Rungs
+) -> tuple[tuple[Mapping[str, int], ...], ...] | None:
+    """Compare the rungs at a step size with those at its double."""
+    if [_shape(rung) for rung in here] != [_shape(rung) for rung in there]:
+        return None
+    out = []
+    for (_, one), (_, two) in zip(here, there, strict=True):
+        pairs = zip(one.values, two.values, strict=True)
+        growth = [{name: b[name] / a[name] for name in a} for a, b in pairs]
+        if any(ratio not in DOUBLED for point in growth for ratio in point.values()):
+            return None
+        out.append(tuple({n: DOUBLED[r] for n, r in p.items()} for p in growth))
+    return tuple(out)
+
+
+def _shape(rung: tuple[Structure, Level]) -> tuple[Any, ...]:
+    """All of a rung but the numbers in its points."""
+    structure, level = rung
+    return structure, level.name, level.ghost_values, [set(v) for v in level.values]
+
+
+def _scaled(
+    values: tuple[Mapping[str, Fraction], ...],
+    powers: tuple[Mapping[str, int], ...],
+    times: Fraction,
+) -> tuple[Mapping[str, Fraction], ...]:
+    return tuple(
+        {name: v * times ** power[name] for name, v in point.items()}
+        for point, power in zip(values, powers, strict=True)
+    )
+
+
+def just_above(lower_bound: Fraction) -> Fraction:
+    """Return a short rational a little above a lower bound: what to try first.
+
+    Examples
+    --------
+    >>> str(just_above(Fraction(9, 10))), str(just_above(1 - Fraction(1, 10**4)))
+    ('180001/200000', '1999801/2000000')
+    """
+    slack = min(SLACK, (1 - lower_bound) * SHARE)
+    if slack <= 0:
+        return lower_bound
+    unit = Fraction(10) ** floor(log10(slack))
+    return rounded_up(lower_bound + slack, unit)
+
+
+def _at(setting: Problem, step_size: Fraction) -> Problem:
+    return replace(
+        setting,
+        algorithm=setting.algorithm.retuned(step_size),
+        scaled=setting.algorithm.retuned(step_size * setting.smoothness),
+    )
+
+
+def _question(setting: Problem) -> tuple[Algorithm, Participation, Fraction, Fraction]:
+    """Return a setting as the entry functions take it."""
+    numbers = setting.strong_convexity, setting.smoothness
+    return setting.algorithm, setting.classes.law, *numbers
+
+
+def _contraction(setting: Problem, target: Fraction) -> Certified:
+    """Certify the contraction of a method that moves away from x*."""
+    found = contraction(*_question(setting), rate=target)
+    if found.status != "certified":
+        found = contraction(*_question(setting))
+    return Certified(found.status, found.reason, found.rate, "slots", found.certificate)
+
+
+def _proved(found: Search, setting: Problem, rho: Fraction) -> Certified:
+    certificate, word = prove(found, rho, setting)
+    if certificate is not None:
+        return Certified("certified", "", rho, found.level.name, certificate)
+    unsure = word != NO_CERTIFICATE
+    return Certified("inconclusive" if unsure else "not_certified", word)
+
+
+def _best(found: Search, setting: Problem, floor_: Fraction) -> Certified:
+    """Certify the smallest rate of one ansatz above the floor."""
+    rho = _least(found, float(floor_))
+    if rho is None:
+        return Certified("not_certified", NO_CERTIFICATE)
+    gap = Fraction(WIDTH)
+    result = Certified("inconclusive", "the solver's points did not survive rounding")
+    while rounded_up(Fraction(rho) + gap) < 1 and result.status != "certified":
+        result = _proved(found, setting, rounded_up(Fraction(rho) + gap))
+        gap *= AGAIN
+    return result
+
+
+def _least(found: Search, low: float) -> float | None:
+    """Find the smallest rho with a margin, above one without.
+
+    Near it the margin grows in proportion to the distance, so the line through two
+    points says where it begins; a step that does not halve the bracket is followed by
+    one to the middle.
+    """
+    high = float(NEARLY_ONE)
+    points = [(high, found.margin(high).margin)]
+    if not points[0][1] > WIDE_ENOUGH:
+        return None
+    halve = True
+    while high - low > WIDTH:
+        width, middle = high - low, (low + high) / 2
+        guess = middle if halve else _zero(*points)
+        if not low < guess < high:
+            guess = middle
+        trial = min(guess, high - 0.9 * WIDTH)
+        margin = found.margin(trial).margin
+        if margin > WIDE_ENOUGH:
+            high, points = trial, [points[-1], (trial, margin)]
+        else:
+            low = trial
+        slow = high - low > width / 2 and guess != middle
+        halve = slow or len(points) == 1
+    return high
+
+
+def _zero(right: tuple[float, float], left: tuple[float, float]) -> float:
+    """Where the line through two points of the margin meets zero."""
+    rise = right[1] - left[1]
+    if not rise > 0:
+        return 0.0
+    return left[0] - left[1] * (right[0] - left[0]) / rise

@@ -1,0 +1,231 @@
+"""Regions of step sizes: what is printed, certified, and possible on quadratics.
+
+A region has a row per value of another parameter and a column per step size. Every
+rate in it is one whose exact certificate the checker accepted; where none was found,
+nothing is said about the method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from decimal import ROUND_HALF_EVEN, Context, Decimal
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from flverify._core.checks import choice, numbers, positive, whole
+from flverify._core.errors import DomainError, ShapeError
+from flverify._core.exact import is_exact
+from flverify.certify._region_row import Cell, Row, RowFound, Status
+from flverify.certify._region_store import Store
+from flverify.certify._region_workers import find_rows
+from flverify.certify.search import problem
+
+__all__ = [
+    "OVER",
+    "SPACINGS",
+    "Cell",
+    "Region",
+    "Row",
+    "RowFound",
+    "Spacing",
+    "Status",
+    "region",
+    "spaced",
+]
+
+Spacing: TypeAlias = Literal["log", "linear"]
+
+SPACINGS = ("log", "linear")
+OVER = {
+    "tau": "local steps",
+    "p": "inclusion probability",
+    "n": "number of clients",
+    "kappa": "condition number L/mu",
+}
+MOST_LOCAL_STEPS = 8
+DIGITS = 6  # significant digits of a logarithmic grid
+
+
+@dataclass(frozen=True)
+class Region:
+    """A grid of step sizes and values of another parameter, and what was found on it.
+
+    Parameters
+    ----------
+    over : {"tau", "p", "n", "kappa"}
+        The other parameter.
+    step_sizes : tuple of Fraction
+        Increasing.
+    rows : tuple of Row
+        What was asked, by increasing value.
+    found : tuple of RowFound
+        What was found, in the order of the rows.
+    """
+
+    over: str
+    step_sizes: tuple[Fraction, ...]
+    rows: tuple[Row, ...]
+    found: tuple[RowFound, ...]
+
+
+def region(
+    over: str,
+    step_sizes: Iterable[object],
+    rows: Sequence[Row],
+    *,
+    workers: int = 1,
+    store: Path | None = None,
+    resume: bool = False,
+    begin: Callable[[str], object] = str,
+) -> Region:
+    """Certify an algorithm on a grid.
+
+    Parameters
+    ----------
+    over : {"tau", "p", "n", "kappa"}
+        Which parameter differs from row to row; there are at most 8 local steps.
+    step_sizes : iterable of rationals, weight x^2/f
+        Positive, increasing.
+    rows : sequence of Row
+        By increasing value.
+    workers : int
+        Processes; the result does not depend on them.
+    store : path, optional
+        File that keeps finished rows until the region is whole.
+    resume : bool
+        Take up the rows of the store; without one, begin anew.
+    begin : callable
+        Told the name of each row as it is begun, or finished by a worker.
+
+    Returns
+    -------
+    region : Region
+
+    Raises
+    ------
+    DomainError
+        If a number lies outside its domain.
+    ShapeError
+        If there are no step sizes or no rows.
+    InputError
+        If the store holds rows of another setting, or rows that were not asked for.
+    RefusedError
+        If the algorithm, its round or the law has no certificates.
+
+    Examples
+    --------
+    >>> from flverify.algorithms import GradientDescent
+    >>> from flverify.participation import Full
+    >>> ends = Fraction(1, 10), Fraction(1)
+    >>> row = Row(Fraction(2), GradientDescent(1), Full(2), *ends)
+    >>> (found,) = region("n", ["1/4", "3/4", "5/4"], [row]).found
+    >>> [cell.status for cell in found.cells], found.stability_boundary
+    (['certified', 'certified', 'unstable'], Fraction(1, 1))
+    """
+    steps = check_grid(over, step_sizes, rows)
+    size = whole(workers, "workers")
+    keep = Store.open(store, over, steps, rows, resume)
+    for index in keep.known:
+        begin(_name(over, rows[index]))
+    missing = {k: row for k, row in enumerate(rows) if k not in keep.known}
+    finding = find_rows(missing, steps, size, lambda row: begin(_name(over, row)))
+    with closing(finding):
+        for index, found in finding:
+            keep.add(index, found)
+    whole_ = tuple(keep.known[k] for k in range(len(rows)))
+    return Region(over, steps, tuple(rows), whole_)
+
+
+def _name(over: str, row: Row) -> str:
+    return f"{over} = {row.value}"
+
+
+def check_grid(
+    over: str, step_sizes: Iterable[object], rows: Sequence[Row]
+) -> tuple[Fraction, ...]:
+    """Check a region before anything is computed; return its step sizes.
+
+    Raises
+    ------
+    DomainError
+        If the parameter is unknown, there are more than 8 local steps, or step sizes
+        or values are not positive rationals in increasing order.
+    ShapeError
+        If there are no step sizes or no rows.
+    RefusedError
+        If an algorithm or a law has no certificates.
+    """
+    choice(over, "over", tuple(OVER))
+    steps = numbers(step_sizes, "step_sizes")
+    if not rows:
+        raise ShapeError("a region must have a row; got none; name values.")
+    for name, listed in (("step sizes", steps), ("values", [r.value for r in rows])):
+        ordered = all(x < y for x, y in pairwise(listed))
+        if not (all(is_exact(v) for v in listed) and listed[0] > 0 and ordered):
+            raise DomainError(
+                f"{name} must be positive rationals in increasing order; got "
+                f"{', '.join(str(v) for v in listed[:6])}; sort or mend them."
+            )
+    for row in rows:  # refuse what cannot be certified before hours are spent
+        problem(row.algorithm, row.law, row.strong_convexity, row.smoothness)
+    most = max(row.algorithm.local_steps for row in rows)
+    if most > MOST_LOCAL_STEPS:
+        raise DomainError(
+            f"a region must have at most {MOST_LOCAL_STEPS} local steps; got {most}; "
+            "use certify for one setting with more."
+        )
+    return tuple(Fraction(step) for step in steps)
+
+
+def spaced(
+    low: object, high: object, count: int, spacing: Spacing = "log"
+) -> tuple[Fraction, ...]:
+    """Rationals from low to high, evenly or (to 6 digits) geometrically spaced.
+
+    Raises
+    ------
+    DomainError
+        If 0 < low < high does not hold, or so many values are not different.
+
+    Examples
+    --------
+    >>> [str(value) for value in spaced("1/100", 1, 3)]
+    ['1/100', '1/10', '1']
+    >>> [str(value) for value in spaced("1/4", 1, 4, "linear")]
+    ['1/4', '1/2', '3/4', '1']
+    """
+    choice(spacing, "spacing", SPACINGS)
+    a, b = positive(low, "low"), positive(high, "high")
+    size = whole(count, "count", least=2)
+    if not (is_exact(a) and is_exact(b) and a < b):
+        raise DomainError(
+            f"a grid must run from a rational to a larger one; got {a} and {b}; swap "
+            "or mend them."
+        )
+    parts = [Fraction(k, size - 1) for k in range(size)]
+    if spacing == "linear":
+        return tuple(a + (b - a) * t for t in parts)
+    out = (a, *(_between(a, b, t) for t in parts[1:-1]), b)
+    if any(x >= y for x, y in pairwise(out)):
+        raise DomainError(
+            f"a grid must have different values to {DIGITS} digits; got {size} of them "
+            f"from {a} to {b}; take fewer."
+        )
+    return out
+
+
+def _between(a: Fraction, b: Fraction, t: Fraction) -> Fraction:
+    """a^(1-t) b^t to some digits, the same on every machine."""
+    much = Context(prec=40)
+    low, high = (
+        much.ln(much.divide(Decimal(v.numerator), Decimal(v.denominator)))
+        for v in (a, b)
+    )
+    share = much.divide(Decimal(t.numerator), Decimal(t.denominator))
+    way = much.multiply(much.subtract(high, low), share)
+    short = Context(prec=DIGITS, rounding=ROUND_HALF_EVEN)
+    return Fraction(short.plus(much.exp(much.add(low, way))))

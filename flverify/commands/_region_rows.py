@@ -1,0 +1,166 @@
+"""A region from the command line: step sizes, values, and a setting for each row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from flverify._core.checks import positive, whole
+from flverify._core.errors import FormatError, InputError
+from flverify._core.exact import Scalar
+from flverify.certify.region import Row, Spacing, spaced
+from flverify.commands._algorithms import Override, build, read_overrides
+from flverify.commands._laws import build_law, read_law
+from flverify.commands._numbers import count, numbers_of, one_number
+
+DEFAULT_LAW = "full"
+GEOMETRIC = ("n", "kappa")  # whose values are spaced geometrically
+WHOLE = ("tau", "n")
+VARIED = {
+    "tau": "local_steps",
+    "p": "inclusion",
+    "n": "n_clients",
+    "kappa": "strong_convexity",
+}
+# the option that says what --over goes over, and is left out with it
+FIXED = {
+    "tau": "--local-steps",
+    "p": "--participation",
+    "n": "--n-clients",
+    "kappa": "--mu",
+}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A region as it was asked for.
+
+    Parameters
+    ----------
+    name : str
+        Of the algorithm.
+    over : str
+    step_sizes : tuple of Fraction
+    rows : tuple of Row
+    law : str
+        Its text, with p for what differs.
+    """
+
+    name: str
+    over: str
+    step_sizes: tuple[Fraction, ...]
+    rows: tuple[Row, ...]
+    law: str
+
+    def setting(self) -> dict[str, Any]:
+        """Return what all rows share, for a report."""
+        row = self.rows[0]
+        every = {
+            "law": self.law,
+            "n_clients": row.law.n_clients,
+            "local_steps": row.algorithm.local_steps,
+            "strong_convexity": row.strong_convexity,
+            "smoothness": row.smoothness,
+        }
+        left_out = VARIED[self.over]
+        return {name: value for name, value in every.items() if name != left_out}
+
+
+def read_region(
+    algorithm: str,
+    over: str,
+    values: str,
+    step_sizes: str,
+    spacing: Spacing,
+    smoothness: str,
+    overrides: tuple[str, ...],
+    **fixed: Any,
+) -> Asked:
+    """Read every option.
+
+    Raises
+    ------
+    FlverifyError
+        If an option is outside its domain or contradicts another.
+    """
+    read = read_overrides(overrides, [algorithm])
+    _require_fixed(over, fixed)
+    smooth = positive(one_number("--smoothness", smoothness), "--smoothness")
+    grid = _numbers("--step-sizes", step_sizes, spacing)
+    text = "bernoulli:p" if over == "p" else fixed["law"] or DEFAULT_LAW
+    rows = [
+        _row(algorithm, over, value, smooth, read, fixed, text)
+        for value in _values(over, values)
+    ]
+    return Asked(algorithm, over, grid, tuple(rows), text)
+
+
+def _require_fixed(over: str, fixed: Mapping[str, Any]) -> None:
+    """Check that what differs is not fixed, and that the rest is."""
+    given = {**fixed, "inclusion": fixed["law"], "strong_convexity": fixed["mu"]}
+    if given[VARIED[over]] is not None:
+        raise InputError(
+            f"{FIXED[over]} must be left out with --over {over}, which goes over it; "
+            "got both; leave one out."
+        )
+    if over != "kappa" and fixed["mu"] is None:
+        raise InputError(
+            f"--mu must be given with --over {over}; got none; add --mu NUMBER."
+        )
+
+
+def _numbers(flag: str, text: str, spacing: Spacing) -> tuple[Fraction, ...]:
+    """Read V1,V2,... or LOW:HIGH:COUNT."""
+    if ":" not in text:
+        return tuple(numbers_of(flag, text))
+    parts = text.split(":")
+    if len(parts) != 3:
+        raise FormatError(
+            f"{flag} must be V1,V2,... or LOW:HIGH:COUNT; got {text!r}; write it like "
+            "that."
+        )
+    low, high = (one_number(flag, part) for part in parts[:2])
+    return spaced(low, high, count(parts[2], f"the COUNT of {flag}"), spacing)
+
+
+def _values(over: str, text: str) -> tuple[Fraction, ...]:
+    found = _numbers("--values", text, "log" if over in GEOMETRIC else "linear")
+    if over not in WHOLE:
+        return found
+    if ":" in text:  # a range of whole numbers holds each once
+        found = tuple(sorted({Fraction(round(value)) for value in found}))
+    for value in found:
+        whole(int(value) if value.denominator == 1 else value, over)
+    return found
+
+
+def _row(
+    name: str,
+    over: str,
+    value: Fraction,
+    smooth: Scalar,
+    overrides: tuple[Override, ...],
+    fixed: Mapping[str, Any],
+    text: str,
+) -> Row:
+    steps = int(value) if over == "tau" else fixed["local_steps"] or 1
+    size = int(value) if over == "n" else fixed["n_clients"]
+    law = f"bernoulli:{value}" if over == "p" else text
+    written = read_law(law)
+    alone = written.alone if (written.alone or 0) > 1 else None
+    clients = size or written.clients or alone
+    if clients is None:
+        raise InputError(
+            f"the number of clients must be known; {text!r} does not say it; add "
+            "--n-clients."
+        )
+    built = build_law(written, law, clients)
+    mu = (
+        smooth / positive(value, "kappa")
+        if over == "kappa"
+        else positive(one_number("--mu", fixed["mu"]), "--mu")
+    )
+    chosen = build(name, Fraction(1), steps, overrides, built)
+    return Row(value, chosen.algorithm, built, mu, smooth)

@@ -1,0 +1,202 @@
+"""`flverify region`: which step sizes are certified, printed, and possible at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from flverify._core.errors import InputError
+from flverify.certify.region import OVER, SPACINGS, Region, region
+from flverify.commands._region_rows import DEFAULT_LAW, Asked, read_region
+from flverify.report import console
+from flverify.report.envelope import envelope
+from flverify.report.files import require_writable, write_whole
+from flverify.report.region_figure import render
+from flverify.report.regions import as_csv, record, remarks, show
+from flverify.report.style import FORMATS
+
+_HELP = """Certify rates on a grid of step sizes and of another parameter.
+
+\b
+flverify region focus --over p --values 1/10:1:10 --n-clients 2 \\
+    --mu 1/10 --smoothness 1 --step-sizes 1/1000:1:40 --out region.csv \\
+    --figure region.pdf
+
+--over is tau (local steps, at most 8), p (every client takes part with probability p,
+independently), n (number of clients) or kappa (L/mu, with L fixed).
+
+At every point the table has the best certified rate, to 1e-5, and the largest one
+found over scalar quadratics, which no certified rate is below. For every value it has
+the largest step size that the algorithm's theorem prints, the largest with a
+certificate, to 1e-4, and the smallest at which some quadratic does not contract. A
+rate is one whose exact certificate the independent checker accepted; where none was
+found, nothing is said about the method.
+
+Finished rows are kept in OUT.rows until the region is whole; after an interruption
+--resume takes them up. The result does not depend on the number of workers. Numbers
+are fractions or decimal text, read exactly.
+"""
+
+
+@click.command(name="region", help=_HELP)
+@click.argument("algorithm")
+@click.option(
+    "--over",
+    type=click.Choice(tuple(OVER)),
+    required=True,
+    help="The parameter that differs from row to row.",
+)
+@click.option(
+    "--values",
+    metavar="V1,V2,...|LOW:HIGH:COUNT",
+    required=True,
+    help="Its values; a range of n or kappa is spaced geometrically, others evenly.",
+)
+@click.option(
+    "--step-sizes",
+    metavar="S1,S2,...|LOW:HIGH:COUNT",
+    required=True,
+    help="Step sizes; a range is rounded to 6 digits where it is geometric.",
+)
+@click.option(
+    "--spacing",
+    type=click.Choice(SPACINGS),
+    default=SPACINGS[0],
+    show_default=True,
+    help="Spacing of a range of step sizes.",
+)
+@click.option("--n-clients", type=click.IntRange(min=1), help="Number of clients N.")
+@click.option(
+    "--participation",
+    "--law",
+    "law",
+    metavar="LAW",
+    help=f"Participation law, {DEFAULT_LAW} by default; see `flverify certify --help`.",
+)
+@click.option(
+    "--mu",
+    "--strong-convexity",
+    "mu",
+    metavar="NUMBER",
+    help="Strong convexity of every f_i, above 0 and below the smoothness.",
+)
+@click.option(
+    "--smoothness", metavar="NUMBER", required=True, help="Smoothness L of every f_i."
+)
+@click.option(
+    "--local-steps",
+    type=click.IntRange(min=1),
+    help="Gradient evaluations per client and round, 1 by default.",
+)
+@click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Another setting of the algorithm; may be repeated.",
+)
+@click.option(
+    "--out",
+    metavar="FILE.csv",
+    type=click.Path(path_type=Path),
+    help="Write the table as comma-separated values.",
+)
+@click.option(
+    "--figure",
+    metavar="FILE.pdf|png|svg",
+    type=click.Path(path_type=Path),
+    help="Draw the region.",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Processes that find rows at the same time.",
+)
+@click.option("--resume", is_flag=True, help="Take up the rows in OUT.rows.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object instead.")
+def command(
+    *,
+    out: Path | None,
+    figure: Path | None,
+    workers: int,
+    resume: bool,
+    as_json: bool,
+    **given: Any,
+) -> None:
+    """Ask, certify, write, print."""
+    asked = read_region(**given)
+    kind = _format(figure)
+    for path in (out, figure):
+        if path is not None:
+            require_writable(path)
+    store = _store(out, resume)
+    with console.progress("region", len(asked.rows)) as begin:
+        found = region(
+            asked.over,
+            asked.step_sizes,
+            asked.rows,
+            workers=workers,
+            store=store,
+            resume=resume,
+            begin=begin,
+        )
+    if out is not None:
+        write_whole(out, as_csv(found))
+    if figure is not None:
+        render(found, asked.law, figure, kind)
+    if store is not None:
+        store.unlink(missing_ok=True)
+    files = [path for path in (out, figure) if path is not None]
+    if as_json:
+        click.echo(_json(asked, found, files))
+    else:
+        _show(asked, found, files)
+
+
+def _format(figure: Path | None) -> str:
+    kind = "" if figure is None else figure.suffix.removeprefix(".").lower()
+    if figure is not None and kind not in FORMATS:
+        raise InputError(
+            f"--figure must end in .{', .'.join(FORMATS)}; got {str(figure)!r}; "
+            "rename it."
+        )
+    return kind
+
+
+def _store(out: Path | None, resume: bool) -> Path | None:
+    """Return the file that keeps finished rows."""
+    if out is None:
+        if resume:
+            raise InputError(
+                "--resume must come with --out, beside which the rows are kept; got "
+                "none; name the same file as before."
+            )
+        return None
+    return out.with_name(f"{out.name}.rows")
+
+
+def _show(asked: Asked, found: Region, files: list[Path]) -> None:
+    steps = found.step_sizes
+    words = [(name.replace("_", " "), str(v)) for name, v in asked.setting().items()]
+    span = ("step sizes", f"{len(steps)} from {steps[0]} to {steps[-1]}")
+    console.fields([("algorithm", asked.name), *words, span])
+    console.line()
+    show(found)
+    console.remarks([*remarks(found), *(f"wrote {path}" for path in files)])
+
+
+def _json(asked: Asked, found: Region, files: list[Path]) -> str:
+    return envelope(
+        "region",
+        algorithm=asked.name,
+        over=found.over,
+        setting=asked.setting(),
+        step_sizes=found.step_sizes,
+        rows=record(found),
+        notes=remarks(found),
+        files=files,
+    )

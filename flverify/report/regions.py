@@ -1,0 +1,200 @@
+"""Regions of step sizes as comma-separated values, as a table and for JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from flverify.certify.certificate import NAMES
+from flverify.certify.classes import classes
+from flverify.certify.region import Cell, Region, Row, RowFound
+from flverify.report import console
+from flverify.report.certificates import law
+
+HEADINGS = (
+    "algorithm",
+    "local_steps",
+    "n_clients",
+    "law",
+    "strong_convexity",
+    "smoothness",
+    "over",
+    "value",
+    "step_size",
+    "status",
+    "kind",
+    "certified_rate",
+    "level",
+    "quadratic_rate",
+    "printed_cap",
+    "certified_boundary",
+    "stability_boundary",
+)
+LONGEST = 24  # characters of a rational that is written as a decimal number
+SHORT = 6  # digits of a table
+MOST = 16  # rows that a table shows
+
+
+def exact(value: Fraction | None) -> str:
+    """Text of a rational, read back as the same: a decimal number where that is short.
+
+    Examples
+    --------
+    >>> exact(Fraction(459057, 500000)), exact(Fraction(1, 3)), exact(None)
+    ('0.918114', '1/3', '')
+    """
+    if value is None:
+        return ""
+    rest = value.denominator
+    for prime in (2, 5):
+        while rest % prime == 0:
+            rest //= prime
+    digits = len(str(value.numerator)) + len(str(value.denominator))
+    if rest != 1 or digits > 2 * LONGEST:
+        return str(value)
+    # a denominator of b bits needs b digits at most
+    places = value.denominator.bit_length()
+    whole = int(value * 10**places)
+    text = f"{Decimal(whole).scaleb(-places):f}"
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    return text if len(text) <= LONGEST else str(value)
+
+
+def as_csv(region: Region) -> str:
+    """Return a region as comma-separated values, a line per step size and value.
+
+    Empty are rates and boundaries that were not found, and caps without a theorem.
+    """
+    page = io.StringIO()
+    writer = csv.writer(page, lineterminator="\n")
+    writer.writerow(HEADINGS)
+    for row, found in zip(region.rows, region.found, strict=True):
+        setting = [*_setting(row), region.over, exact(row.value)]
+        ends = (found.printed_cap, found.certified_boundary, found.stability_boundary)
+        for cell in found.cells:
+            own = _own(found, cell)
+            writer.writerow([*setting, *own, *(exact(end) for end in ends)])
+    return page.getvalue()
+
+
+def _setting(row: Row) -> list[str]:
+    return [
+        NAMES[type(row.algorithm).__name__],
+        str(row.algorithm.local_steps),
+        str(row.law.n_clients),
+        law(classes(row.law).description),
+        exact(row.strong_convexity),
+        exact(row.smoothness),
+    ]
+
+
+def _own(found: RowFound, cell: Cell) -> list[str]:
+    return [
+        exact(cell.step_size),
+        cell.status,
+        kind(found),
+        exact(cell.rate),
+        cell.level,
+        exact(cell.quadratic_rate),
+    ]
+
+
+def kind(found: RowFound) -> str:
+    """Say whether rates lead to the minimiser or to a neighbourhood of it."""
+    return "contraction" if found.contraction else "rate"
+
+
+def record(region: Region) -> list[dict[str, Any]]:
+    """Return the rows for a JSON report."""
+    return [
+        {
+            "value": found.value,
+            "kind": kind(found),
+            "printed_cap": found.printed_cap,
+            "certified_boundary": found.certified_boundary,
+            "stability_boundary": found.stability_boundary,
+            **({"remark": found.remark} if found.remark else {}),
+            "cells": [
+                {
+                    "step_size": cell.step_size,
+                    "status": cell.status,
+                    "certified_rate": cell.rate,
+                    "level": cell.level,
+                    "quadratic_rate": cell.quadratic_rate,
+                }
+                for cell in found.cells
+            ],
+        }
+        for found in region.found
+    ]
+
+
+def show(region: Region) -> None:
+    """Print caps and boundaries row by row, with the best rate of each."""
+    headings = (
+        region.over,
+        "printed cap",
+        "certified below",
+        "unstable from",
+        "best rate",
+        "at step size",
+        "certified",
+    )
+    chosen = _some(region.found)
+    console.table(headings, [_line(found) for found in chosen], keep=len(headings))
+    if len(chosen) < len(region.found):
+        console.line(f"{len(chosen)} of {len(region.found)} rows are shown.")
+
+
+def _some(rows: Sequence[RowFound]) -> list[RowFound]:
+    last = len(rows) - 1
+    places = {round(k * last / (MOST - 1)) for k in range(MOST)}
+    return [rows[k] for k in sorted(places)]
+
+
+def _line(found: RowFound) -> list[str]:
+    proved = [cell for cell in found.cells if cell.rate is not None]
+    best = min(proved, key=lambda cell: cell.rate or 1, default=None)
+    return [
+        short(found.value),
+        short(found.printed_cap),
+        short(found.certified_boundary),
+        short(found.stability_boundary),
+        "none" if best is None else exact(best.rate),
+        "" if best is None else short(best.step_size),
+        f"{len(proved)} of {len(found.cells)}",
+    ]
+
+
+def short(value: Fraction | None) -> str:
+    """Text of a rational in few digits, for readers.
+
+    Examples
+    --------
+    >>> short(Fraction(1, 180)), short(Fraction(3, 5)), short(None)
+    ('0.00555556', '0.6', 'none')
+    """
+    return "none" if value is None else f"{float(value):.{SHORT}g}"
+
+
+def remarks(region: Region) -> list[str]:
+    """Return what is to be said of some rows, and of what the table means."""
+    out = [
+        "a rate is one whose certificate the checker accepted; that none was found "
+        "says nothing about the method."
+    ]
+    if any(found.contraction for found in region.found):
+        out.append(
+            "this method moves away from the minimiser: rates are those of the "
+            "contraction to a neighbourhood."
+        )
+    out += [
+        f"{region.over} = {short(found.value)}: {found.remark}"
+        for found in region.found
+        if found.remark
+    ]
+    return out

@@ -1,0 +1,321 @@
+"""Lemma 3 of the FOCUS paper, Appendix D.3: the steps (85) to (88).
+
+(85) sums tau - 1 copies of (84) but keeps tau - 1 where (tau - 1)^2 stands. For convex
+f_i, as in Lemma 3, local gradients do not grow and (85) and (86) hold all the same; for
+f_i that are only smooth they fail under (86)'s own step sizes and many local moves,
+and hold under caps on eta L (tau - 1), as Lemmas 3 and 4 have them. (87) holds for both
+q_i, with room: a row is either apart from w or has moved.
+
+Conventions: w = xbar_{r tau+1}, S = 1^T grad f(x_{(r+1) tau}); q_i = E[I_i/|S|] with
+0/0 = 0. At tau = 1 the sums are empty and both sides of (85) and (86) vanish.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import partial
+from types import SimpleNamespace
+from typing import Any
+
+import sympy
+
+from flverify._core.sources import Source
+from flverify.claims import cohorts, judge, laws
+from flverify.claims.claim import Free, claim
+from flverify.claims.focus_lemma3 import (
+    EVERY,
+    L,
+    State,
+    T,
+    V,
+    closed_moves,
+    eta,
+    gradients_of_rows,
+    movers,
+    moves_do_not_grow,
+    n,
+    rational,
+    stale,
+    sum_of_vectors,
+    summed_84,
+)
+from flverify.claims.verdict import Finding
+
+NAMES = "every tau, dimension and L-smooth f_i"
+
+
+# (85), (86) ----------------------------------------------------------------------
+
+SMOOTH = "(i) f_i smooth, all that (84) uses"
+CONVEX = "(ii) f_i strongly convex and eta L (tau-1) <= 1/3, as in Lemma 3"
+LEMMA4 = "(iii) f_i smooth and eta L (tau-1) <= 1/8, as in Lemma 4"
+
+
+@claim(
+    "focus.lemma3.step85",
+    source=Source("focus", "eq. (85)"),
+    statement=r"\big(1-2\eta^2L^2(\tau-1)\big)\sum_{k=r\tau+2}^{(r+1)\tau}\|y_{k,i}\|^2"
+    r"\le2(\tau-1)L^2\|x_{r\tau+1,i}-x_{r\tau,i}\|^2",
+    proposition="(85) holds for every i in S_r and tau >= 2: for L-smooth f_i, by "
+    "summing (84); or for the f_i and step sizes of Lemma 3.",
+    constants={"power": 1, "bound": "2", "lost": "2"},
+    twin={"bound": "1/2"},
+    no_control="(84) uses smoothness alone while Lemma 3 assumes more; the twin, a "
+    "quarter of the bound, fails under every reading",
+    free=Free("bound", "1/2", "4", weaker="larger", reading=CONVEX),
+)
+def summed(c: SimpleNamespace) -> Finding:
+    """Judge it with what (84) uses, and with all that Lemma 3 assumes."""
+    mended = SimpleNamespace(**{**vars(c), "power": 2})
+    smooth = partial(movers, (2, 5, 10, 17), ("1/6", "1/8", "1/2", "1/30"))
+    return judge.readings(
+        {
+            SMOOTH: judge.proof_or_search(
+                summed_84(_bound_85(c), n >= 1),
+                judge.instances(_sums_85(c, smooth()), "<=", "h = -1..1, tau <= 17"),
+            ),
+            CONVEX: judge.proof_or_search(
+                judge.all_of(
+                    {
+                        **_convex(eta * L * n <= sympy.Rational(1, 3)),
+                        "sum": judge.implied([sympy.Le(T, n * V)], _bound_85(c), NAMES),
+                    }
+                ),
+                judge.instances(
+                    _sums_85(c, _capped("1/3", "1 1/2 1/10")), "<=", "h = 1/10..1"
+                ),
+            ),
+        }
+    ).corrected(
+        r"\big(1-2\eta^2L^2(\tau-1)^2\big)\sum_k\|y_{k,i}\|^2\le2(\tau-1)L^2\|x_{r"
+        r"\tau+1,i}-x_{r\tau,i}\|^2",
+        judge.proof_or_search(
+            summed_84(_bound_85(mended), n >= 1),
+            judge.instances(_sums_85(mended, smooth()), "<=", "h = -1..1, tau <= 17"),
+        ),
+    )
+
+
+def _bound_85(c: SimpleNamespace) -> Any:
+    factor = 1 - rational(c.lost) * (eta * L) ** 2 * n**c.power
+    return factor * T <= rational(c.bound) * n * V
+
+
+def _convex(capped: Any) -> dict[str, Finding]:
+    """List what gives sum |y_k|^2 <= (tau - 1) L^2 |pulled|^2 for convex f_i."""
+    return {
+        "eta L <= 2": judge.implied([capped, n >= 1], eta * L <= 2, NAMES),
+        "moves do not grow": moves_do_not_grow(),
+    }
+
+
+def _capped(cap: str, curvatures: str) -> Iterator[tuple[State, int]]:
+    """List clients with the largest step of a cap on eta L (tau - 1)."""
+    for tau in (2, 3, 10, 40):
+        yield from movers((tau,), (str(Fraction(cap) / (tau - 1)),), curvatures)
+
+
+def _sums_85(
+    c: SimpleNamespace, movers: Iterator[tuple[State, int]]
+) -> Iterator[judge.Case]:
+    for one, moves in movers:
+        factor = 1 - Fraction(c.lost) * one.step**2 * moves**c.power
+        right = Fraction(c.bound) * moves
+        left, again = (factor * sum(v**2 for v in y) for y in _both(one))
+        yield judge.Case(one.where(), left, right, cohorts.sides(again, right))
+
+
+def _both(one: State) -> tuple[list[Fraction], list[Fraction]]:
+    return one.moves(0), closed_moves(one)
+
+
+@claim(
+    "focus.lemma3.step86",
+    source=Source("focus", "eq. (86)"),
+    statement=r"\eta\le\frac1{2L\sqrt{\tau-1}}:\quad\sum_{k=r\tau+2}^{(r+1)\tau}"
+    r"\|y_{k,i}\|^2\le4(\tau-1)L^2\|x_{r\tau+1,i}-x_{r\tau,i}\|^2=4(\tau-1)L^2\|"
+    r"\bar x_{r\tau+1}-x_{r\tau,i}\|^2",
+    proposition="(86) holds for every i in S_r and tau >= 2: for L-smooth f_i under "
+    "its own condition, for the f_i of Lemma 3, or under the step sizes of Lemma 4.",
+    constants={"power": 1, "bound": "4", "cap": "1/2"},
+    twin={"bound": "1/2"},
+    no_control="the print takes (86) over to f_i that are not convex; the twin, an "
+    "eighth of the bound, fails under every reading",
+    free=Free("bound", "1/2", "4", weaker="larger", reading=CONVEX),
+)
+def moves_bounded(c: SimpleNamespace) -> Finding:
+    """Judge it under its own condition, and under those of Lemmas 3 and 4."""
+    bound = rational(c.bound) * n * V >= T
+    own = (eta * L) ** 2 * n**c.power <= rational(c.cap) ** 2
+    mended = (eta * L * n) ** 2 <= rational(c.cap) ** 2
+    in_lemma4 = eta * L * n <= sympy.Rational(1, 8)
+    found = {
+        SMOOTH: judge.proof_or_search(
+            summed_84(bound, own), _searched_86(c, _own(c, c.power), OWN)
+        ),
+        CONVEX: judge.proof_or_search(
+            judge.all_of(
+                {
+                    **_convex(own),
+                    "sum": judge.implied([sympy.Le(T, n * V)], bound, NAMES),
+                    "Lemma 3's cap": judge.implied(
+                        [3 * eta * L * n <= 1, n >= 1], own, NAMES
+                    ),
+                }
+            ),
+            _searched_86(c, _capped("1/3", "1 1/2 1/10"), "h = 1/10..1, tau <= 40"),
+        ),
+        LEMMA4: judge.proof_or_search(
+            summed_84(bound, in_lemma4),
+            _searched_86(c, _capped("1/8", "1 1/2 -1"), "h = -1..1, tau <= 40"),
+        ),
+    }
+    return judge.readings(found).corrected(
+        r"\eta\le\frac1{2L(\tau-1)}\text{ implies (86) for }L\text{-smooth }f_i",
+        judge.proof_or_search(
+            summed_84(bound, mended), _searched_86(c, _own(c, 2), OWN)
+        ),
+    )
+
+
+OWN = "h = -1..1, tau = 2, 5, 10, 17, the largest steps"
+
+
+def _own(c: SimpleNamespace, power: int) -> Iterator[tuple[State, int]]:
+    """List clients with (eta L)^2 (tau-1)^power at most cap^2; tau - 1 is a square."""
+    for root in (1, 2, 3, 4):
+        step = Fraction(c.cap) / root**power
+        yield from movers((root**2 + 1,), (str(step),))
+
+
+def _searched_86(
+    c: SimpleNamespace, movers: Iterator[tuple[State, int]], where: str
+) -> Finding:
+    cases = []
+    for one, moves in movers:
+        right = Fraction(c.bound) * moves
+        left, again = (sum(v**2 for v in y) for y in _both(one))
+        recheck = cohorts.sides(again, right)
+        cases.append(judge.Case(one.where(), left, right, recheck))
+    return judge.instances(cases, "<=", where)
+
+
+# (87), (88) ----------------------------------------------------------------------
+
+DEFINED, CHANCE = "q_i = E[I_i/|S|]", "q_i = p_i"
+
+
+@claim(
+    "focus.lemma3.step87",
+    source=Source("focus", "eq. (87)"),
+    statement=r"\mathbb{E}\|\mathbb{1}^{\mathsf T}\nabla\boldsymbol{f}(\mathbb{1}"
+    r"\bar x_{r\tau+1})-S\|^2\le2L^2N\|\mathbb{1}\bar x_{r\tau+1}-\boldsymbol{x}_{r"
+    r"\tau}\|_{(I-Q)}^2+8\eta^2(\tau-1)^2L^4N\|\mathbb{1}\bar x_{r\tau+1}-\boldsymbol{x"
+    r"}_{r\tau}\|_Q^2",
+    proposition="(87) holds for L-smooth, convex f_i, every law of Assumption 1 and "
+    "eta L (tau-1) <= 1/3.",
+    constants={"far": "2", "moved": "8", "cap": "1/3"},
+    twin={"far": "1/2"},
+    free=(
+        Free("far", "1/2", "4", weaker="larger"),
+        Free("moved", "1/8", "16", weaker="larger"),
+        Free("cap", "1/4", "1", weaker="smaller"),
+    ),
+)
+def stale_gradients(c: SimpleNamespace) -> Finding:
+    """Prove it client by client, with p_i >= q_i; evaluate it on quadratics."""
+    p, q, gap = sympy.symbols("p q gap", nonnegative=True)
+    s = sympy.Symbol("s", nonnegative=True)  # eta L (tau - 1)
+    right = rational(c.far) * (1 - q) + rational(c.moved) * s**2 * q
+    bound = (1 - p) * gap + 4 * s**2 * p * gap <= right * gap
+    held = [p <= 1, s <= rational(c.cap)]
+    given = {DEFINED: q <= p, CHANCE: sympy.Eq(q, p)}  # E[I_i/|S|] <= E I_i
+    return judge.readings(
+        {
+            name: judge.proof_or_search(
+                judge.all_of(
+                    {
+                        "(83), line 1": gradients_of_rows("1"),
+                        "per client": judge.implied([*held, relation], bound, EVERY),
+                        "a sum": sum_of_vectors("1"),
+                        **_convex(eta * L * n <= rational(c.cap)),
+                    }
+                ),
+                judge.instances(_stale_cases(c, name), "<=", LAWS),
+            )
+            for name, relation in given.items()
+        }
+    )
+
+
+LAWS = "N, tau = 1, 1; 1, 2; 2, 1; 2, 5; 3, 2; every case of Assumption 1; two states"
+
+
+def _stale_cases(c: SimpleNamespace, name: str) -> Iterator[judge.Case]:
+    for one in _states(c.cap):
+        q = one.setting.averaging() if name == DEFINED else one.setting.inclusion()
+        moved = Fraction(c.moved) * (one.step * (one.local_steps - 1)) ** 2
+        scale = one.smoothness**2 * one.total
+        weights = [Fraction(c.far) * (1 - v) + moved * one.smoothness**2 * v for v in q]
+        right = scale * one.spread(weights)
+        again = partial(_replayed, one, right)
+        yield judge.Case(one.where(), one.mean(stale), right, again)
+
+
+def _replayed(one: State, right: Fraction) -> tuple[Fraction, Fraction]:
+    return one.played(stale), right
+
+
+def _states(cap: str) -> Iterator[State]:
+    """List states under every law: one row apart from the server, and all of them."""
+    for size, tau in ((1, 1), (1, 2), (2, 1), (2, 5), (3, 2)):
+        h = tuple(map(Fraction, (2, 1, 3)[:size]))
+        step = Fraction(cap) / max(h) / max(tau - 1, 1)
+        for setting in (*laws.never_empty(size), *laws.sometimes_empty(size)):
+            for rows in ((1,) * size, (1, *(-1,) * (size - 1))):
+                z = tuple(map(Fraction, rows))
+                yield State(h, setting, tau, step, Fraction(0), z)
+
+
+@claim(
+    "focus.lemma3.step88a",
+    source=Source("focus", "eq. (88), line 1"),
+    statement=r"\le\big(2L^2N+8\eta^2(\tau-1)^2L^4N\big)\|\mathbb{1}\bar x_{r\tau+1}-"
+    r"\boldsymbol{x}_{r\tau}\|^2",
+    proposition="With weights q_i between 0 and 1, the right side of (87) is at most "
+    "(2 + 8 eta^2 (tau-1)^2 L^2) L^2 N times the consensus error.",
+    constants={"far": "2", "moved": "8"},
+    twin={"far": "1"},
+    free=(
+        Free("far", "1", "4", weaker="larger"),
+        Free("moved", "1/8", "16", weaker="larger"),
+    ),
+)
+def loosened(c: SimpleNamespace) -> Finding:
+    """Compare the terms of one client."""
+    q, gap, s = sympy.symbols("q gap s", nonnegative=True)
+    left = 2 * (1 - q) * gap + 8 * s**2 * q * gap
+    right = rational(c.far) * gap + rational(c.moved) * s**2 * gap
+    return judge.implied([q <= 1], left <= right, EVERY)
+
+
+@claim(
+    "focus.lemma3.step88b",
+    source=Source("focus", "eq. (88), line 2"),
+    statement=r"\eta\le\frac1{3(\tau-1)L}:\quad\le3L^2N\|\mathbb{1}\bar x_{r\tau+1}-"
+    r"\boldsymbol{x}_{r\tau}\|^2",
+    proposition="2 + 8 (eta L (tau-1))^2 <= 3 if eta L (tau-1) <= 1/3.",
+    constants={"cap": "1/3", "bound": "3"},
+    twin={"bound": "5/2"},
+    free=(
+        Free("cap", "1/4", "1", weaker="smaller"),
+        Free("bound", "2", "4", weaker="larger"),
+    ),
+)
+def three(c: SimpleNamespace) -> Finding:
+    """Compare the factors of L^2 N."""
+    s = sympy.Symbol("s", nonnegative=True)
+    return judge.implied(
+        [s <= rational(c.cap)], 2 + 8 * s**2 <= rational(c.bound), EVERY
+    )

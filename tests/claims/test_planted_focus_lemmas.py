@@ -1,0 +1,230 @@
+"""A wrong constant planted in each step of Lemmas 3 and 4 of FOCUS changes its verdict.
+
+The rounds that the steps are evaluated on, and the counterexamples of the lemmas, are
+computed again here by hand.
+"""
+
+from fractions import Fraction
+from functools import cache
+
+import pytest
+import sympy
+
+from flverify.claims import focus_lemma3, focus_lemma4
+from flverify.claims.registry import load_file, proofs_folder
+from flverify.claims.verdict import Verdict
+
+F = Fraction
+REFUTED, PROVED, SUPPORTED = Verdict.REFUTED, Verdict.PROVED, Verdict.SUPPORTED
+FILES = [
+    "focus_lemma3_descent",
+    "focus_lemma3_steps80_82",
+    "focus_lemma3_steps83_84",
+    "focus_lemma3_steps85_88",
+    "focus_lemma4_consensus",
+    "focus_lemma4_steps90_91",
+    "focus_lemma4_steps92_93",
+]
+
+
+@cache
+def claims():
+    found = {}
+    for name in FILES:
+        for value in vars(load_file(proofs_folder() / f"{name}.py")).values():
+            if hasattr(value, "judged_by"):
+                found[value.id.removeprefix("focus.")] = value
+    return found
+
+
+def verdicts(finding):
+    return [reading.verdict for reading in finding.readings.values()]
+
+
+def test_every_step_of_both_lemmas_has_its_claim():
+    names = sorted(claims())
+    assert len([name for name in names if name.startswith("lemma3")]) == 18
+    assert len([name for name in names if name.startswith("lemma4")]) == 13
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("lemma3.step80a", {"cross": "3"}),
+        ("lemma3.step80a", {"collected": 2}),
+        ("lemma3.step80b", {"difference": "199/100"}),
+        ("lemma3.step80b", {"mean": "199/100"}),
+        ("lemma3.step80c", {"factor": "399/100"}),
+        ("lemma3.step81a", {"difference": "1"}),
+        ("lemma3.step81b", {"convexity": "51/100"}),
+        ("lemma3.step81b", {"distance": "99/100"}),
+        ("lemma3.step81c", {"contraction": "51/100"}),
+        ("lemma3.step81c", {"eps": "1/4"}),
+        ("lemma3.step82", {"gap": "1"}),
+        ("lemma3.step82", {"noise": "1"}),
+        ("lemma3.step83a", {"factor": "99/100"}),
+        ("lemma3.step83b", {"first": 3}),
+        ("lemma3.step83c-d", {"far": "199/100"}),
+        ("lemma3.step83c-d", {"count": "99/100"}),
+        ("lemma3.step84a-e", {"near": "199/100"}),
+        ("lemma3.step84a-e", {"count": "99/100"}),
+        ("lemma3.step84a-e", {"most": "1/2"}),
+        ("lemma3.step87", {"far": "99/100"}),
+        ("lemma3.step88a", {"moved": "799/100"}),
+        ("lemma3.step88b", {"bound": "288/100"}),
+        ("lemma3.step88b", {"cap": "2/5"}),
+        ("lemma4.rho", {"half": "1"}),
+        ("lemma4.step90a", {"moves": 2}),
+        ("lemma4.step90a", {"first": 3}),
+        ("lemma4.step92b", {"factor": "199/100"}),
+        ("lemma4.step94a-b", {"first": "1/3"}),
+        ("lemma4.step94a-b", {"rows": "8"}),
+        ("lemma4.step94a-b", {"slope_2": "799/100"}),
+        ("lemma4.step96a", {"share": "34/100"}),
+    ],
+)
+def test_a_wrong_constant_is_refuted(name, wrong):
+    claim = claims()[name]
+    assert claim.check().verdict == PROVED
+    assert claim.check(**wrong).verdict == REFUTED
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "mended"),
+    [
+        ("lemma4.step95", {"moves": "1/100"}, {"moves": "1/128"}),
+        ("lemma4.step95", {"left": "37/100"}, {"left": "3/8"}),
+        ("lemma4.step96b", {"bound": "1066/100"}, {"bound": "32/3"}),
+    ],
+)
+def test_the_sharp_constant_of_a_step_that_fails(name, wrong, mended):
+    claim = claims()[name]
+    assert claim.check().verdict == REFUTED
+    assert claim.check(**wrong).verdict == REFUTED
+    assert claim.check(**mended).verdict == PROVED
+
+
+READINGS = {
+    "lemma3.final": [REFUTED, PROVED],
+    "lemma3.step85": [REFUTED, PROVED],
+    "lemma3.step86": [REFUTED, PROVED, PROVED],
+    "lemma3.step87": [PROVED, PROVED],
+    "lemma4.step90b": [PROVED, REFUTED],
+    "lemma4.step91": [REFUTED, REFUTED, PROVED],
+    "lemma4.step92a": [REFUTED, PROVED],
+    "lemma4.step93a": [REFUTED, PROVED],
+    "lemma4.step93b-c": [REFUTED, REFUTED, REFUTED, PROVED],
+}
+
+
+@pytest.mark.parametrize("name", READINGS)
+def test_what_decides_a_step_with_readings(name):
+    claim = claims()[name]
+    finding, twin = claim.check(), claim.control()
+    assert verdicts(finding) == READINGS[name]
+    assert verdicts(twin) == [REFUTED] * len(READINGS[name])
+    if finding.correction:
+        assert finding.correction.finding.verdict == PROVED
+
+
+def test_one_power_of_tau_decides_85_and_86():
+    for name in ("lemma3.step85", "lemma3.step86"):
+        mended = claims()[name].check(power=2)
+        assert set(verdicts(mended)) == {PROVED}
+
+
+def test_lemma_3_needs_a_cap_at_one_local_step():
+    claim = claims()["lemma3"]
+    finding = claim.check()
+    assert verdicts(finding) == [REFUTED, PROVED]
+    assert finding.correction.finding.verdict == PROVED
+    # f_1 = x^2/2, f_2 = x^2/2 - x, one of them per round; w = 0, x* = 1/2, rows -2, 2
+    eta, star = F(100), F(1, 2)
+    ends = [-eta * (0 + 1), -eta * (-2 - 1)]  # with client 1, with client 2
+    left = sum((end - star) ** 2 for end in ends) / 2
+    gap = -(star**2 - star) / 2
+    right = (1 - eta) * star**2 - 4 * eta * (1 - 4 * eta) * gap + 16 * eta * (4 + 4)
+    assert left > right
+    found = finding.readings[next(iter(finding.readings))].evidence
+    assert (F(found["left"]), F(found["right"])) == (left, right)
+    assert set(verdicts(claim.check(contraction="1"))) == {REFUTED}
+
+
+@cache
+def lemma4():
+    return claims()["lemma4"].check()
+
+
+def test_lemma_4_fails_for_every_q_and_holds_repaired():
+    claim = claims()["lemma4"]
+    assert verdicts(lemma4()) == [REFUTED] * 4
+    assert lemma4().correction.finding.verdict == PROVED
+    assert verdicts(claim.control()) == [PROVED, PROVED, PROVED, SUPPORTED]
+
+
+def test_the_counterexample_to_lemma_4_by_hand():
+    # f_i = x^2/2, nine clients, one of them per round, rows at 10 and server at 8
+    size, eta, w, z = 9, F(1, 648), F(8), F(10)
+    q = F(1, size)
+    assert (8 * eta) ** 2 * size == q**3  # the first cap; no second one at tau = 1
+    new = w - eta * ((size - 1) * z + w)
+    left = (size - 1) * (new - z) ** 2 + (new - w) ** 2
+    right = (1 - q / 3) * size * (w - z) ** 2 + 16 * eta**2 * size**2 / (3 * q) * new**2
+    assert left > right
+    found = lemma4().readings["q_i = E[I_i/|S|]; (i) E|grad F|^2"].evidence
+    assert (F(found["left"]), F(found["right"])) == (left, right)
+
+
+def test_full_participation_fails_lemma_4_for_chances():
+    # f_i = x^2/2, six clients, all rows at the server's 1: no consensus error before
+    size, eta = 6, F(1, 20)
+    assert (8 * eta) ** 2 * size < 1
+    new = 1 - eta * size
+    assert size * (new - 1) ** 2 > F(16, 3) * eta**2 * size**2 * new**2
+
+
+# The rounds
+
+
+def test_both_computations_of_a_round_agree():
+    for name in (focus_lemma4.DEFINED, focus_lemma4.CASE_3A):
+
+        def listed(size, name=name):
+            return focus_lemma4.laws_for(name, size)
+
+        for one in focus_lemma4.states(listed, (1, 3)):
+            for cohort in one.setting.law.support():
+                assert one.after(cohort) == one.loop(cohort)
+
+
+def test_local_moves_follow_the_recursion():
+    for one, moves in focus_lemma3.movers((1, 2, 6), ("1/3", "1/7")):
+        y = one.moves(0)
+        assert y == focus_lemma3.closed_moves(one)
+        assert len(y) == moves
+        # x_{(r+1) tau} = x_{r tau+1} - eta times the sum
+        (row,) = one.after(frozenset({0})).rows
+        assert row == one.server - one.step * sum(y)
+
+
+def test_formal_rounds_are_those_of_the_plain_loop():
+    # at rational points the formal gradients are h_i (x - b_i)
+    for one in focus_lemma3.traced():
+        run, names = one.run, sympy.symbols("x0 z1:4")
+        size = run.n_clients
+        point = dict(zip(names, map(sympy.Integer, (3, 1, -2, 4)), strict=True))
+        point[run.step_size] = sympy.Rational(1, 7)
+        ends = [sympy.sympify(v).subs(point) for v in one.x[one.last + 1]]
+        assert ends[0] == _server_by_hand(run, point, names[: size + 1])
+
+
+def _server_by_hand(run, point, names):
+    eta = point[run.step_size]
+    x, *rows = (point[name] for name in names)
+    w = x - eta * sum(run.gradient(i, z) for i, z in enumerate(rows))
+    for i in run.cohorts[0]:
+        stored, here = run.gradient(i, rows[i]), w
+        for _ in range(run.local_steps - 1):
+            here -= eta * (run.gradient(i, here) - stored)
+        rows[i] = here
+    return w - eta * sum(run.gradient(i, z) for i, z in enumerate(rows))

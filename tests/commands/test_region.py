@@ -1,0 +1,321 @@
+"""`flverify region`: files, interruptions, and one sentence for every bad input."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from matplotlib.figure import Figure
+
+from flverify._core.exact import parse_number
+from flverify.algorithms import Focus
+from flverify.certify import _region_workers
+from flverify.certify._region_row import find_row
+from flverify.certify.region import Cell, Region, Row, RowFound
+from flverify.participation import Bernoulli
+from flverify.report.region_figure import draw
+
+ENDS = ("--mu", "1/10", "--smoothness", "1")
+GRID = ("--step-sizes", "1/10,1/2,2")
+DESCENT = ("region", "gradient_descent", "--over", "kappa", "--smoothness", "1", *GRID)
+FAST = (*DESCENT, "--n-clients", "2", "--values", "2,4,8")
+FOCUS = ("region", "focus", *ENDS, *GRID)
+HALVES = (*FOCUS, "--over", "p", "--values", "1/2,1", "--n-clients", "2")
+
+
+def test_the_table_and_the_json_hold_the_same_exact_numbers(run, tmp_path):
+    path = tmp_path / "region.csv"
+    shown = run(*HALVES, "--out", path, "--json").json
+    lines = list(csv.DictReader(path.read_text().splitlines()))
+    assert len(lines) == 2 * 3
+    cells = [(row, cell) for row in shown["rows"] for cell in row["cells"]]
+    for line, (row, cell) in zip(lines, cells, strict=True):
+        assert line["algorithm"] == "focus"
+        assert line["law"] in {
+            "independent clients: 2 with probability 1/2",
+            "full participation of 2 clients",
+        }
+        assert line["status"] == cell["status"]
+        for name, holder in (
+            ("value", row),
+            ("certified_boundary", row),
+            ("stability_boundary", row),
+            ("step_size", cell),
+            ("quadratic_rate", cell),
+        ):
+            assert parse_number(line[name]) == Fraction(holder[name])
+        rate = cell["certified_rate"]
+        assert line["certified_rate"] == (
+            "" if rate is None else line["certified_rate"]
+        )
+        assert rate is None or parse_number(line["certified_rate"]) == Fraction(rate)
+        assert (line["status"] == "certified") == (rate is not None)
+    assert [row["stability_boundary"] for row in shown["rows"]] == ["3/5", "1"]
+    assert shown["files"] == [str(path)]
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    ("options", "values", "clients", "steps"),
+    [
+        (("tau", "--values", "1:3:3", "--n-clients", 2), [1, 2, 3], [2] * 3, [1, 2, 3]),
+        (("n", "--values", "1:9:3"), [1, 3, 9], [1, 3, 9], [1] * 3),
+        (("p", "--values", "1/2:1:2", "--n-clients", 2), ["1/2", 1], [2] * 2, [1] * 2),
+    ],
+    ids=["tau", "n", "p"],
+)
+def test_the_other_parameter_is_the_one_named(
+    run, tmp_path, options, values, clients, steps
+):
+    path = tmp_path / "region.csv"
+    given = ("region", "focus", *ENDS, "--step-sizes", "1/100", "--over", *options)
+    run(*given, "--out", path)
+    lines = list(csv.DictReader(path.read_text().splitlines()))
+    assert [Fraction(line["value"]) for line in lines] == [Fraction(v) for v in values]
+    assert [int(line["n_clients"]) for line in lines] == clients
+    assert [int(line["local_steps"]) for line in lines] == steps
+    assert all(line["status"] == "certified" for line in lines)
+
+
+def test_kappa_moves_mu_with_smoothness_fixed(run, tmp_path):
+    path = tmp_path / "region.csv"
+    run(*FAST, "--out", path)
+    lines = list(csv.DictReader(path.read_text().splitlines()))[::3]
+    assert [line["strong_convexity"] for line in lines] == ["0.5", "0.25", "0.125"]
+    assert {line["smoothness"] for line in lines} == {"1"}
+
+
+def test_the_report_says_what_was_asked_and_found(run):
+    text = " ".join(run(*HALVES).stdout.split())
+    assert "bernoulli:p" in text
+    assert "unstable from" in text
+    assert "says nothing about the method" in text
+    assert "contraction" in run("region", "fedavg", *HALVES[2:]).stdout
+
+
+@pytest.mark.parametrize("kind", ["png", "pdf", "svg"])
+def test_the_figure_repeats_and_needs_no_table(run, tmp_path, kind):
+    paths = [tmp_path / f"{name}.{kind}" for name in ("one", "two")]
+    for path in paths:
+        assert run(*FAST, "--figure", path).code == 0
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+    assert len(paths[0].read_bytes()) > 4000
+    assert sorted(tmp_path.iterdir()) == paths
+
+
+def cell(step, status, rate=None):
+    return Cell(Fraction(step), status, rate and Fraction(rate), "", Fraction(1, 2))
+
+
+def drawn(over="p"):
+    """A region of two rows made by hand, drawn."""
+    rows = tuple(
+        Row(Fraction(v), Focus(1), Bernoulli([p] * 2), Fraction(1, 10), Fraction(1))
+        for v, p in ((1, "1/2"), (2, 1))
+    )
+    first = (cell("1/10", "certified", "9/10"), cell(1, "unstable"))
+    second = (cell("1/10", "certified", "1/2"), cell(1, "not certified"))
+    ends = Fraction(1, 20), Fraction(1, 2), Fraction(3, 4)
+    found = (
+        RowFound(Fraction(1), first, *ends, contraction=False),
+        RowFound(Fraction(2), second, None, *ends[1:], contraction=False),
+    )
+    figure = Figure()
+    steps = (Fraction(1, 10), Fraction(1))
+    draw(figure, Region(over, steps, rows, found), "some law")
+    return figure
+
+
+def test_the_figure_shows_rates_in_colour_and_ends_as_lines():
+    figure = drawn()
+    axes, bar = figure.axes
+    lines = {line.get_color(): line.get_xydata().tolist() for line in axes.lines}
+    assert lines["#000000"] == [[0.75, 1], [0.75, 2]]
+    assert lines["#E69F00"] == [[0.5, 1], [0.5, 2]]
+    cap = lines["#D55E00"]
+    assert cap[0] == [0.05, 1]
+    assert math.isnan(cap[1][0])
+    kinds, rates = (mesh.get_array() for mesh in axes.collections)
+    assert rates.mask.tolist() == [[False, True], [False, True]]
+    assert rates[:, 0].tolist() == pytest.approx([1, math.log10(2)])
+    assert kinds[:, 1].tolist() == [1, 0]
+    assert axes.get_xlim()[0] < 0.05
+    assert "best certified rate" in bar.get_ylabel()
+    assert bar.get_yticklabels()[-1].get_text() == "0.9"
+
+
+def test_the_figure_is_labelled_with_words_and_symbols():
+    figure = drawn()
+    texts = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert texts == [
+        "stability on quadratics",
+        "certified boundary",
+        "printed cap",
+        "no certificate found",
+        "a quadratic is unstable",
+    ]
+    axes = figure.axes[0]
+    assert axes.get_xlabel() == r"step size $\eta$"
+    assert axes.get_ylabel() == "inclusion probability $p$"
+    title = figure.get_suptitle()
+    for word in ("FOCUS", r"$\tau$ = 1", "$N$ = 2", "some law", r"$\kappa$ = 10"):
+        assert word in title
+    assert "tau" not in drawn("tau").get_suptitle()
+
+
+def test_a_row_of_whole_numbers_is_a_band():
+    axes = drawn("n").axes[0]
+    line = axes.lines[0].get_xydata()
+    middle = math.sqrt(2)
+    assert line[:, 1] == pytest.approx([2**-0.5, middle, middle, 2 * 2**0.5])
+
+
+def test_an_interrupted_run_leaves_rows_and_no_table(run, tmp_path, monkeypatch):
+    left = [2]
+
+    def interrupted(row, step_sizes, stopped=None):
+        left[0] -= 1
+        if left[0] < 0:
+            raise KeyboardInterrupt
+        return find_row(row, step_sizes)
+
+    path, rows = tmp_path / "region.csv", tmp_path / "region.csv.rows"
+    picture = tmp_path / "region.png"
+    files = ("--out", path, "--figure", picture)
+    with monkeypatch.context() as patch:
+        patch.setattr(_region_workers, "find_row", interrupted)
+        ran = run(*FAST, *files)
+    assert (ran.code, ran.stdout) == (130, "")
+    assert ran.stderr == "error: interrupted.\n"
+    assert list(tmp_path.iterdir()) == [rows]
+    assert run(*FAST, *files).code == 2  # it is not written over
+    assert run(*FAST, *files, "--resume").code == 0
+    assert sorted(tmp_path.iterdir()) == [path, picture]
+    whole = tmp_path / "whole.csv"
+    run(*FAST, "--out", whole, "--workers", 2)
+    assert path.read_bytes() == whole.read_bytes()
+
+
+def test_a_killed_run_taken_up_is_the_uninterrupted_one(run, tmp_path):
+    path, whole = tmp_path / "region.csv", tmp_path / "whole.csv"
+    rows = tmp_path / "region.csv.rows"
+    slow = (*DESCENT, "--n-clients", "2", "--values", "2:300:8")
+    script = "import sys; from flverify.cli import main; main(sys.argv[1:])"
+    with subprocess.Popen(
+        [sys.executable, "-c", script, *slow, "--out", str(path)],
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        stdout=subprocess.DEVNULL,
+    ) as process:
+        while process.poll() is None and not _done(rows):
+            time.sleep(0.005)
+        process.send_signal(signal.SIGKILL)
+    assert run(*slow, "--out", path, "--resume").code == 0
+    assert run(*slow, "--out", whole).code == 0
+    assert path.read_bytes() == whole.read_bytes()
+    assert not rows.exists()
+
+
+def _done(rows: Path) -> int:
+    return rows.read_text().count('"done"') if rows.exists() else 0
+
+
+def test_rows_of_another_setting_are_refused_and_kept(fails, tmp_path, run):
+    path, rows = tmp_path / "region.csv", tmp_path / "region.csv.rows"
+    other = (*FAST[:-1], "2,5", "--out", path, "--resume")
+    rows.write_text(json.dumps({"format": "flverify/region-rows"}) + "\n")
+    before = rows.read_text()
+    assert "taken up with the setting" in fails(*other)
+    assert rows.read_text() == before
+    rows.write_text("no json\n")
+    assert "as it was written" in fails(*other)
+    assert list(tmp_path.iterdir()) == [rows]
+    rows.write_text('{"half')
+    assert run(*other).code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["region"], "Missing argument"),
+        (["region", "foo", *FAST[2:]], "an algorithm must be one of"),
+        (["region", "agnostic_fedavg", *FAST[2:]], "must be for one of"),
+        ([*FAST, "--over", "x"], "is not one of"),
+        ([*FAST, "--mu", "1/2"], "--mu must be left out"),
+        ([*HALVES, "--law", "full"], "--participation must be left out"),
+        (
+            [*FOCUS, "--over", "n", "--values", "2", "--n-clients", 2],
+            "--n-clients must",
+        ),
+        ([*FOCUS, "--over", "tau", "--values", "2", "--local-steps", 2], "--local-st"),
+        ([*FOCUS, "--over", "tau", "--values", "1"], "number of clients must be known"),
+        ([*HALVES[:6], *HALVES[6:], "--values", "0,1"], "positive rationals"),
+        ([*HALVES, "--values", "1/2,3/2"], "must lie in [0, 1]"),
+        ([*FOCUS, "--over", "tau", "--n-clients", 2, "--values", "9"], "at most 8"),
+        ([*FOCUS, "--over", "tau", "--n-clients", 2, "--values", "3/2"], "an integer"),
+        ([*FOCUS, "--over", "n", "--values", "2,2"], "increasing order"),
+        ([*DESCENT, "--n-clients", 2, "--values", "1,2"], "below smoothness"),
+        (
+            [
+                "region",
+                "gradient_descent",
+                *FOCUS[2:],
+                "--over",
+                "tau",
+                "--values",
+                "2",
+                "--n-clients",
+                2,
+            ],
+            "local_steps of gradient descent",
+        ),
+        (
+            [
+                "region",
+                "focus",
+                *GRID,
+                "--smoothness",
+                "1",
+                "--over",
+                "p",
+                "--values",
+                "1/2",
+                "--n-clients",
+                2,
+            ],
+            "--mu must be given",
+        ),
+        ([*HALVES, "--law", "successive:1:1,2"], "--participation must be left out"),
+        ([*FAST, "--law", "successive:1:1,2"], "full, bernoulli, uniform"),
+        ([*DESCENT, "--n-clients", 2, "--values", "0,2"], "kappa must be positive"),
+        ([*FAST, "--step-sizes", "1:2"], "LOW:HIGH:COUNT"),
+        ([*FAST, "--step-sizes", "2:1:3"], "to a larger one"),
+        ([*FAST, "--step-sizes", "1:2:1"], "at least 2"),
+        ([*FAST, "--step-sizes", "1:2:x"], "a number must be"),
+        ([*FAST, "--step-sizes", "0,1"], "positive rationals"),
+        ([*FAST, "--step-sizes", "nan"], "--step-sizes: a number"),
+        ([*FAST, "--spacing", "cubic"], "is not one of"),
+        ([*FAST, "--workers", 0], "not in the range"),
+        ([*FAST, "--resume"], "--resume must come with --out"),
+        ([*FAST, "--figure", "region.bmp"], "--figure must end in"),
+        ([*FAST, "--figure", "missing/region.pdf"], "folder"),
+        ([*FAST, "--out", "missing/region.csv"], "folder"),
+        ([*FAST, "--out", "."], "must name a file"),
+        ([*FAST, "--set", "foo=1"], "--set must name a setting"),
+    ],
+)
+def test_bad_input_gets_one_sentence_and_leaves_no_file(
+    fails, tmp_path, monkeypatch, arguments, says
+):
+    monkeypatch.chdir(tmp_path)
+    out = () if "--out" in arguments or "--resume" in arguments else ("--out", "x.csv")
+    assert says in fails(*arguments, *(out if len(arguments) > 1 else ()))
+    assert list(tmp_path.iterdir()) == []
