@@ -1,0 +1,303 @@
+"""Lemma 5 of the FOCUS paper, Appendix E.1: the steps (126) to (128), the last step.
+
+They bound the gradients between the server's model and the rows that it collects from,
+now with noise; (127) and the display before it are in sgfocus_lemma5_moves.py. (128)
+sums (127) over the participants and keeps one sigma^2 for all of them: independent
+samples leave room for that, samples in common do not. The last step needs eta <= 1/mu,
+which its list implies for tau >= 2 only.
+
+Conventions: w = xbar_{r tau+1}, z_i = x_{r tau,i}, D = |w - z_i|^2, n = tau - 1; E is
+over the samples on both sides. Stored samples have the variance of Assumption 6 when
+they are drawn. 1/(tau-1) at tau = 1: (i) no cap, or (ii) tau >= 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import product
+from types import SimpleNamespace
+from typing import Any
+
+import sympy
+
+from flverify._core.sources import Source
+from flverify.claims import judge
+from flverify.claims.claim import Free, claim
+from flverify.claims.focus_families import CONVEX
+from flverify.claims.focus_lemma3 import (
+    EVERY,
+    L,
+    eta,
+    gradients_of_rows,
+    n,
+    rational,
+    sum_of_vectors,
+)
+from flverify.claims.focus_search import number
+from flverify.claims.sg_focus_moments import Curves
+from flverify.claims.sg_focus_search import (
+    Q_READINGS,
+    NoisyInstance,
+    Sides,
+    by_samples,
+    chosen,
+    one_sample,
+    population,
+    remembered,
+    searched,
+)
+from flverify.claims.verdict import Finding
+from flverify.reference import focus
+
+CAPS = {"mu/((tau-1)^2 L^2 N)": "1/128", "1/(sqrt(2) (tau-1) L)": "1/2"}
+NAMES = "every tau >= 2, dimension and L-smooth f_i"
+a, b, c_, d = sympy.symbols("a b c d", real=True)
+T, D, V, S2 = sympy.symbols("T D V sigma2", nonnegative=True)  # V = L^2 D
+
+
+@claim(
+    "sgfocus.lemma5.step126",
+    source=Source("focus", "eq. (126)"),
+    statement=r"\mathbb{E}\|\mathbb{1}^{\mathsf T}\nabla\boldsymbol{f}(\mathbb{1}\bar "
+    r"x_{r\tau+1})-\mathbb{1}^{\mathsf T}\nabla\boldsymbol{f}(\boldsymbol{x}_{(r+1)"
+    r"\tau})\|^2\le L^2N\,\mathbb{E}\|\mathbb{1}\bar x_{r\tau+1}-\boldsymbol{x}_{(r+1)"
+    r"\tau}\|_F^2=L^2N\,\mathbb{E}\Big\|\mathbb{1}\bar x_{r\tau+1}-\boldsymbol{x}_{r"
+    r"\tau+1}+\eta\sum_kD_k\boldsymbol{y}_k\Big\|_F^2\le2L^2N\|\mathbb{1}\bar x_{r"
+    r"\tau+1}-\boldsymbol{x}_{r\tau+1}\|^2+2(\tau-1)\eta^2L^2N\,\mathbb{E}\sum_{k=r"
+    r"\tau+2}^{(r+1)\tau}\|D_k\boldsymbol{y}_k\|_F^2",
+    proposition="For L-smooth f_i and the local moves of Algorithm 2 each line of "
+    "(126) is at most the next, for all samples.",
+    constants={"rows": "1", "far": "2", "moved": "2", "count": "1", "sign": 1},
+    twin={"count": "9/10"},
+    free=(
+        Free("rows", "1/2", "2", weaker="larger"),
+        Free("far", "1", "4", weaker="larger"),
+        Free("moved", "1", "4", weaker="larger"),
+        Free("count", "1/2", "2", weaker="larger"),
+    ),
+)
+def drift(c: SimpleNamespace) -> Finding:
+    """Use A2 and Jensen; play the local moves on formal stochastic gradients."""
+    split = (a + b) ** 2 <= rational(c.far) * a**2 + rational(c.moved) * b**2
+    formal = "N = 1, 2, tau = 1..4, every value of every stochastic gradient"
+    return judge.all_of(
+        {
+            "line 1": gradients_of_rows(c.rows),
+            "line 2": judge.identity(_unrolled(c.sign), formal),
+            "line 3": judge.implied([], split, EVERY),
+            "line 4": sum_of_vectors(c.count),
+        }
+    )
+
+
+def _unrolled(sign: int) -> Iterator[judge.Pair]:
+    """x_{(r+1) tau,i} is the last point of a gradient; y_k the sum of changes."""
+    for size, tau in product((1, 2), (1, 2, 3, 4)):
+        points: dict[int, list[Any]] = {i: [] for i in range(size)}
+        values: dict[int, list[Any]] = {i: [] for i in range(size)}
+
+        def gradient(
+            i: int,
+            x: Any,
+            points: dict[int, list[Any]] = points,
+            values: dict[int, list[Any]] = values,
+        ) -> list[Any]:
+            points[i].append(x[0])
+            values[i].append(sympy.Symbol(f"g_{i}(call {len(points[i])})"))
+            return [values[i][-1]]
+
+        stored = [[sympy.Symbol(f"g_{i}(stored)")] for i in range(size)]
+        state = {
+            "model": [sympy.Symbol("w")],
+            "tracker": [sum(g for (g,) in stored)],
+            "stored": stored,
+        }
+        focus.play(
+            state, gradient, size, {*range(size)}, step_size=eta, local_steps=tau
+        )
+        for i in range(size):
+            moves = [v - stored[i][0] for v in values[i][:-1]]  # y_k, by (76)
+            right = sympy.Symbol("w") - sign * eta * sum(moves)
+            label = f"N = {size}, tau = {tau}, client {i}"
+            yield label, sympy.expand(points[i][-1]), sympy.expand(right)
+
+
+@claim(
+    "sgfocus.lemma5.step127a",
+    source=Source("focus", "first display of eq. (127)"),
+    statement=r"\mathbb{E}\|y_{k,i}\|^2\le4\,\mathbb{E}\|\cdot\|^2\text{ (four terms)}"
+    r"\le4L^2\|x_{k-1,i}-x_{r\tau+1,i}\|^2+4L^2\|x_{r\tau+1,i}-x_{r\tau,i}\|^2+8"
+    r"\sigma^2\le4\eta^2L^2(k-r\tau-2)\sum_{k'=r\tau+2}^k\|y_{k',i}\|^2+\dots\le4"
+    r"\eta^2L^2(\tau-1)\sum_{k'=r\tau+2}^{(r+1)\tau}\|y_{k',i}\|^2+4L^2\|x_{r\tau+1,i}"
+    r"-x_{r\tau,i}\|^2+8\sigma^2",
+    proposition="For i in S_r, k = r tau+2, ..., (r+1) tau, L-smooth f_i and samples "
+    "of any joint law with (122), each line is at most the next, in expectation.",
+    constants={"terms": "4", "noise": "8", "count": "1"},
+    twin={"terms": "3"},
+    free=(
+        Free("terms", "3", "6", weaker="larger", given={"noise": "12"}),
+        Free("noise", "6", "12", weaker="larger"),
+        Free("count", "1/2", "2", weaker="larger"),
+    ),
+)
+def chain(c: SimpleNamespace) -> Finding:
+    """Prove the lines apart: a and d are noises, b and c_ differences of gradients."""
+    m, fewer, more = sympy.symbols("M fewer more", nonnegative=True)
+    fresh, old, far, near = sympy.symbols("fresh old far near", nonnegative=True)
+    four = rational(c.terms)
+    jensen = (a + b + c_ + d) ** 2 <= four * (a**2 + b**2 + c_**2 + d**2)
+    held = [fresh <= S2, old <= S2, far <= L**2 * T, near <= V]
+    line3 = four * (L**2 * T + V) + rational(c.noise) * S2
+    moved = [a**2 <= m * fewer, fewer <= more]
+    last = m * fewer <= n * rational(c.count) * more
+    return judge.all_of(
+        {
+            "line 2": judge.implied([], jensen, EVERY),
+            "A2 and A6": judge.implied(
+                held, four * (fresh + far + near + old) <= line3, EVERY
+            ),
+            "sum of moves": sum_of_vectors(c.count),
+            "one more": judge.implied(moved, a**2 <= m * more, NAMES),
+            "largest k": judge.implied(
+                [m <= n - 1, fewer <= more, n >= 1], last, NAMES
+            ),
+        }
+    )
+
+
+# (128) and the last step ---------------------------------------------------------
+
+
+@claim(
+    "sgfocus.lemma5.step128",
+    source=Source("focus", "eq. (128)"),
+    statement=r"\mathbb{E}\|\mathbb{1}^{\mathsf T}\nabla\boldsymbol{f}(\mathbb{1}\bar "
+    r"x_{r\tau+1})-\mathbb{1}^{\mathsf T}\nabla\boldsymbol{f}(\boldsymbol{x}_{(r+1)"
+    r"\tau})\|^2\le\big(2L^2N+16\eta^2(\tau-1)^2L^4N\big)\|\mathbb{1}\bar x_{r\tau+1}-"
+    r"\boldsymbol{x}_{r\tau}\|^2+32\eta^2(\tau-1)^2L^2N\sigma^2",
+    proposition="(128) holds in expectation in every round of every run with convex "
+    "L-smooth f_i under the step sizes of Lemma 5.",
+    constants={"caps": CAPS, "far": "2", "moved": "16", "noise": "32", "clients": 0},
+    twin={"noise": "1/4", "far": "1/4", "moved": "0"},
+    no_control="Assumption 6 does not fix the joint law of the samples; the twin, a "
+    "fraction of the bound, fails under every reading",
+)
+def plugged(c: SimpleNamespace) -> Finding:
+    """Search runs; plug (127) into (126) for every number of participants."""
+    mended = SimpleNamespace(**{**vars(c), "clients": 1})
+    return judge.readings(_found_128(c)).corrected(
+        r"\text{(128) with }32\eta^2(\tau-1)^2L^2N^2\sigma^2\text{: one }\sigma^2"
+        r"\text{ for each participant, whatever the joint law}",
+        judge.all_of(
+            {"plugged": _plugged(mended), **_found_128(mended)},
+        ),
+    )
+
+
+@remembered
+def _found_128(c: SimpleNamespace) -> dict[str, Finding]:
+    def sides(one: NoisyInstance, found: Curves) -> Sides:
+        own, moves = one.clients, one.clients.local_steps - 1
+        e2, many = (one.step * moves) ** 2, own.total
+        L2, B = own.smoothness**2, found.behind[:-1]
+        spread = Fraction(c.far) * L2 + Fraction(c.moved) * e2 * L2**2
+        added = Fraction(c.noise) * e2 * L2 * many ** (1 + c.clients) * own.variance
+        return Sides(0, found.drift, number(spread * many, B) * B + number(added, B))
+
+    steps = chosen(c.caps, Q_READINGS[0], population(CONVEX, largest=5))
+    return by_samples(
+        lambda: judge.instances(searched(steps, sides, 20), "<=", SEARCHED),
+        lambda: judge.instances(
+            one_sample(c.caps, Q_READINGS[0], sides, 1), "<=", "one sample for all"
+        ),
+    )
+
+
+SEARCHED = "N = 1, 2, 5; kappa = 1, 5, 30; tau = 1, 2, 20; loud and quiet noise"
+
+
+def _plugged(c: SimpleNamespace) -> Finding:
+    """Compare what (126) and (127) give for |S| participants with (128)."""
+    N, S = sympy.symbols("N S", positive=True)
+    x = sympy.Symbol("x", nonnegative=True)  # eta^2 (tau-1)^2 L^2 N sigma^2
+    noise = 2 * 16 * S * x <= rational(c.noise) * N**c.clients * x
+    moved = (2 * n * eta**2 * L**2 * N * 8 * n * L**2, 16 * eta**2 * n**2 * L**4 * N)
+    return judge.all_of(
+        {
+            "rows": judge.identity([("factor", *moved)], EVERY),
+            "noise": judge.implied([S <= N, N >= 1], noise, "every |S| <= N"),
+        }
+    )
+
+
+TAU_1 = "1/(tau-1) at tau = 1: (i) the condition is void"
+TAU_2 = "1/(tau-1) at tau = 1: (ii) tau >= 2 is required"
+
+
+@claim(
+    "sgfocus.lemma5.final",
+    source=Source("focus", "display after eq. (128)"),
+    statement=r"2\eta\Big(\frac1\mu+\eta\Big)\big(2L^2N+16\eta^2(\tau-1)^2L^4N\big)\le"
+    r"\frac{16\eta L^2N}\mu,\quad\eta^2\sigma^2+2\eta\Big(\frac1\mu+\eta\Big)32\eta^2("
+    r"\tau-1)^2L^2N\sigma^2\le2\eta^2\sigma^2,\quad\min\Big\{\frac1\mu,\frac\mu{128("
+    r"\tau-1)^2L^2N},\frac1{2\sqrt2(\tau-1)L}\Big\}=\min\Big\{\frac\mu{128("
+    r"\tau-1)^2L^2N},\frac1{2\sqrt2(\tau-1)L}\Big\}",
+    proposition="Both inequalities, and the equality of the two minima, hold for every "
+    "L >= mu > 0, N >= 1, tau and every eta inside the shorter list.",
+    constants={"consensus": "16", "noise": "2", "first": "128", "least_moves": 0},
+    twin={"consensus": "4", "noise": "1"},
+    no_control="the print does not say what 1/(tau-1) is at tau = 1; the twin, a "
+    "quarter of the bound, fails under both readings",
+    free=(
+        Free("consensus", "4", "20", weaker="larger", reading=TAU_2),
+        Free("noise", "1", "3", weaker="larger", reading=TAU_2),
+    ),
+)
+def last_step(c: SimpleNamespace) -> Finding:
+    """Divide by scales: p = eta mu, k = L/mu, t = eta mu k^2 N (tau-1)^2."""
+    return judge.readings({TAU_1: _last(c, 0), TAU_2: _last(c, 1)}).corrected(
+        r"\text{both inequalities under the longer list, with }\eta\le1/\mu",
+        _last(c, 0, longer=True),
+    )
+
+
+def _last(c: SimpleNamespace, least: int, *, longer: bool = False) -> Finding:
+    """Judge tau >= 2, and tau = 1 if `least` is 0: there t = 0 and no cap is left."""
+    parts = dict(_from_two(c))
+    if not least:
+        p = sympy.Symbol("p", positive=True)
+        short = [p <= 1] if longer else []
+        zero = sympy.Integer(0)
+        alone = _both(c, short, p, zero, zero)
+        alone["the minima"] = judge.implied(short, p <= 1, SCALES)
+        parts |= {f"tau = 1, {name}": found for name, found in alone.items()}
+    return judge.all_of(parts)
+
+
+@remembered
+def _from_two(c: SimpleNamespace) -> dict[str, Finding]:
+    p, t, k = sympy.symbols("p t kappa", positive=True)
+    N, x = sympy.symbols("N x", integer=True, positive=True)  # x = tau - 1
+    caps = [rational(c.first) * t <= 1, t >= p * N, 8 * p * t <= N, N >= 1]
+    scale = judge.implied([k >= 1], p * k**2 * N * x**2 >= p * N, "every kappa, N, tau")
+    return {
+        "t >= eta mu N": scale,
+        "eta mu <= 1 is implied": judge.implied(caps, p <= 1, SCALES),
+        **_both(c, caps, p, t, p * t / N),
+    }
+
+
+SCALES = "every eta mu, L/mu, N, tau"
+
+
+def _both(
+    c: SimpleNamespace, held: list[Any], p: Any, t: Any, square: Any
+) -> dict[str, Finding]:
+    """Both inequalities, square = (eta L (tau-1))^2 = eta mu t/N."""
+    first = (1 + p) * (4 + 32 * square) <= rational(c.consensus)
+    second = 1 + 64 * (1 + p) * t <= rational(c.noise)
+    return {
+        "consensus": judge.implied(held, first, SCALES),
+        "noise": judge.implied(held, second, SCALES),
+    }

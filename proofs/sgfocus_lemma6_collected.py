@@ -1,0 +1,221 @@
+"""Lemma 6 of the FOCUS paper, Appendix E.2: (132), (133) and what collects them.
+
+(132) repeats (93), although (127) has twice its factor and a noise: where all models
+are equal the clients still move. The display before (133) carries an L^2 before sigma^2
+that changes its unit; (133) follows from that display's first line. Dividing by
+1 - q^2/4 turns 12 into at most 16; the lemma has 8.
+
+Conventions as in sgfocus_lemma6.py; n = tau - 1.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import partial
+from types import SimpleNamespace
+from typing import Any
+
+import sympy
+
+from flverify._core.sources import Source
+from flverify.claims import judge
+from flverify.claims.claim import Free, claim
+from flverify.claims.focus_families import GENERAL
+from flverify.claims.focus_lemma3 import rational
+from flverify.claims.focus_search import number
+from flverify.claims.sg_focus_moments import Curves
+from flverify.claims.sg_focus_search import (
+    Q_READINGS,
+    NoisyInstance,
+    Sides,
+    chosen,
+    one_sample,
+    population,
+    remembered,
+    searched,
+)
+from flverify.claims.verdict import Finding
+
+CAPS = {"q^(3/2)/(L sqrt(6 N))": "1/4", "q^(3/2)/(sqrt(2) L (tau-1))": "1/8"}
+UNIT = "every q_min in (0, 1]"
+NUMBERS = "every N, tau, L, eta and q_min in (0, 1]"
+q = sympy.Symbol("q", positive=True)
+B, OLD, G, S2 = sympy.symbols("B B_old G sigma2", nonnegative=True)
+
+ROUNDS = {
+    "(i) round r - 1 on the left, r on the right": 1,
+    "(ii) the same round on both sides": 0,
+}
+BOTH = tuple(ROUNDS)
+
+
+@claim(
+    "sgfocus.lemma6.step132",
+    source=Source("focus", "eq. (132)"),
+    statement=r"\mathbb{E}\Big\|\sum_{k=(r-1)\tau+2}^{r\tau}D_k\boldsymbol{y}_k\Big"
+    r"\|^2\le(\tau-1)\mathbb{E}\sum_{k=r\tau+2}^{(r+1)\tau}\|D_k\boldsymbol{y}_k\|^2"
+    r"\le4(\tau-1)^2L^2\sum_{i=1}^Nq_i\|\bar x_{r\tau+1}-x_{r\tau,i}\|^2\le4("
+    r"\tau-1)^2L^2\|\mathbb{1}\bar x_{r\tau+1}-\boldsymbol{x}_{r\tau}\|^2",
+    proposition="The first of the four is at most the last in expectation, in every "
+    "round of every run with L-smooth f_i under Assumption 6 and the caps of Lemma 6.",
+    constants={"caps": CAPS, "bound": "4", "noise": "0", "rounds": BOTH},
+    twin={"bound": "8", "noise": "16", "rounds": BOTH[1:]},
+)
+def moves(c: SimpleNamespace) -> Finding:
+    """Search runs, with independent samples and with one sample for all."""
+    mended = SimpleNamespace(
+        **{**vars(c), "bound": "8", "noise": "16", "rounds": BOTH[1:]}
+    )
+    return judge.readings(_moves(c)).corrected(
+        r"\mathbb{E}\Big\|\sum_{k=r\tau+2}^{(r+1)\tau}D_k\boldsymbol{y}_k\Big\|^2\le8("
+        r"\tau-1)^2L^2\|\mathbb{1}\bar x_{r\tau+1}-\boldsymbol{x}_{r\tau}\|^2+16("
+        r"\tau-1)^2N\sigma^2",
+        judge.readings(_moves(mended)),
+    )
+
+
+@remembered
+def _moves(c: SimpleNamespace) -> dict[str, Finding]:
+    found = {}
+    for name in c.rounds:
+        sides = partial(_sides132, c, ROUNDS[name])
+        listed = chosen(c.caps, Q_READINGS[0], population(GENERAL, largest=5))
+        parts = {
+            "independent samples": judge.instances(
+                searched(listed, sides, 20),
+                "<=",
+                "N = 1, 2, 5; curvatures 1, 30, 0, -1/2; tau = 1, 2, 20",
+            )
+        }
+        if parts["independent samples"].passes():
+            shared = one_sample(c.caps, Q_READINGS[0], sides, 2)
+            parts["one sample"] = judge.instances(shared, "<=", "one sample for all")
+        found[name] = judge.all_of(parts)
+    return found
+
+
+def _sides132(
+    c: SimpleNamespace, later: int, one: NoisyInstance, found: Curves
+) -> Sides:
+    own, n = one.clients, one.clients.local_steps - 1
+    factor = Fraction(c.bound) * n**2 * own.smoothness**2
+    added = Fraction(c.noise) * n**2 * own.total * own.variance
+    apart = found.behind[later:][: len(found.moved)]
+    right = number(factor, apart) * apart + number(added, apart)
+    return Sides(0, found.moved, right)
+
+
+# Collected -----------------------------------------------------------------------
+
+
+@claim(
+    "sgfocus.lemma6.step132b",
+    source=Source("focus", "displays before eq. (133)"),
+    statement=r"B_r\le\Big(1-\frac q2\Big)B_{r-1}+\frac{6\eta^2NL^2(2-q)}qB_r+\frac{6"
+    r"\eta^2N^2(2-q)}q\|\nabla F\|^2+\frac{6\eta^2N(2-q)}q\sigma^2+\frac{8\eta^2("
+    r"\tau-1)^2L^2(2-q)}qB_r\le\Big(1-\frac q2\Big)B_{r-1}+\frac{12\eta^2NL^2}qB_r+"
+    r"\frac{12\eta^2N^2}q\|\nabla F\|^2+\frac{12\eta^2NL^2}q\sigma^2+\frac{16\eta^2("
+    r"\tau-1)^2L^2}qB_r",
+    proposition="(130)-(132), taken as given, and rho = (1-q)/(1-q/2) turn (129) into "
+    "line 1, and line 1 is at most line 2, for all positive L and q in (0, 1].",
+    constants={"noise": "12", "unit": "N L^2"},
+    twin={"unit": "N"},
+)
+def substituted(c: SimpleNamespace) -> Finding:
+    """Substitute rho; then use 2 - q <= 2."""
+    return _substituted(c).corrected(
+        r"\text{line 2 with }\frac{12\eta^2N}q\sigma^2",
+        _substituted(SimpleNamespace(**{**vars(c), "unit": "N"})),
+    )
+
+
+@remembered
+def _substituted(c: SimpleNamespace) -> Finding:
+    eta, L, N = sympy.symbols("eta L N", positive=True)
+    n = sympy.Symbol("n", nonnegative=True)
+    rho = (1 - q) / (1 - q / 2)
+    ybar = 3 * N * S2 + 3 * N * L**2 * B + 3 * N**2 * G
+    moved = 4 * n**2 * L**2 * B
+    line0 = (1 - q) * OLD / rho + 2 * eta**2 / (1 - rho) * (ybar + moved)
+    two = eta**2 * (2 - q) / q
+    line1 = (1 - q / 2) * OLD + two * (2 * ybar + 2 * moved)
+    terms = (1 - q / 2) * OLD + 6 * N * L**2 * two * B + 6 * N**2 * two * G
+    terms += 6 * N * two * S2 + 8 * n**2 * L**2 * two * B
+    unit = {"N L^2": N * L**2, "N": N}[c.unit]
+    noise = 6 * N * (2 - q) * S2 <= rational(c.noise) * unit * S2
+    rest = (2 - q) * B <= 2 * B
+    return judge.all_of(
+        {
+            "rho": judge.identity([("line 1", line0, line1)], f"{NUMBERS}, q < 1"),
+            "line 1": judge.identity([("terms", line1, terms)], NUMBERS),
+            "B and G in line 2": judge.implied([q <= 1], rest, UNIT),
+            "noise in line 2": judge.implied([q <= 1], noise, NUMBERS),
+        }
+    )
+
+
+@claim(
+    "sgfocus.lemma6.step133",
+    source=Source("focus", "eq. (133)"),
+    statement=r"\eta\le\min\Big\{\frac{q^{3/2}}{4L\sqrt{6N}},\frac{q^{3/2}}{8\sqrt2L("
+    r"\tau-1)}\Big\}:\quad\Big(1-\frac{q^2}4\Big)B_r\le\Big(1-\frac q2\Big)B_{r-1}+"
+    r"\frac{12\eta^2N^2}q\|\nabla F(\bar x_{r\tau+1})\|^2+\frac{12\eta^2N}q\sigma^2",
+    proposition="Numbers that satisfy the first display before (133) and the caps "
+    "satisfy (133).",
+    constants={
+        "lost": "1/4",
+        "gradient": "12",
+        "noise": "12",
+        "rows": "96",
+        "moves": "128",
+    },
+    twin={"lost": "1/8"},
+    free=(
+        Free("lost", "1/8", "1/2", weaker="larger"),
+        Free("gradient", "6", "20", weaker="larger"),
+        Free("noise", "6", "20", weaker="larger"),
+        Free("rows", "60", "200", weaker="larger"),
+        Free("moves", "60", "200", weaker="larger"),
+    ),
+)
+def moved_left(c: SimpleNamespace) -> Finding:
+    """Compare coefficients, times q; a = (eta L)^2 N and b = (eta L (tau-1))^2."""
+    a, b = sympy.symbols("a b", nonnegative=True)
+    held = [rational(c.rows) * a <= q**3, rational(c.moves) * b <= q**3, q <= 1]
+    lost = (2 - q) * (6 * a + 8 * b) <= rational(c.lost) * q**3
+    parts = {"B_r": judge.implied(held, lost, NUMBERS)}
+    for name, bound in (("|grad F|^2", c.gradient), ("sigma^2", c.noise)):
+        kept = 6 * (2 - q) <= rational(bound)
+        parts[name] = judge.implied([q <= 1], kept, UNIT)
+    return judge.all_of(parts)
+
+
+@claim(
+    "sgfocus.lemma6.final",
+    source=Source("focus", "last display of Lemma 6"),
+    statement=r"\text{simplifying (133) further: }\frac{1-q/2}{1-q^2/4}\le1-\frac q3,"
+    r"\quad\frac{12}{1-q^2/4}\le8",
+    proposition="Both inequalities between the coefficients hold for every q in (0, "
+    "1].",
+    constants={"contraction": "1/3", "gradient": "8", "divided": "12"},
+    twin={"gradient": "16"},
+)
+def divided(c: SimpleNamespace) -> Finding:
+    """Multiply by 1 - q^2/4, which is positive."""
+    return _divided(c).corrected(
+        r"\frac{12}{1-q^2/4}\le16",
+        _divided(SimpleNamespace(**{**vars(c), "gradient": "16"})),
+    )
+
+
+@remembered
+def _divided(c: SimpleNamespace) -> Finding:
+    rest: Any = 1 - q**2 / 4
+    kept = 1 - q / 2 <= (1 - rational(c.contraction) * q) * rest
+    slope = rational(c.divided) <= rational(c.gradient) * rest
+    return judge.all_of(
+        {
+            "B_{r-1}": judge.implied([q <= 1], kept, UNIT),
+            "gradient and noise": judge.implied([q <= 1], slope, UNIT),
+        }
+    )

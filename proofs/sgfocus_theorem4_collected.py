@@ -1,0 +1,176 @@
+"""Theorem 4 of the FOCUS paper, Appendix E.4: (135), (136) and the last display.
+
+An N is lost in the display after (135), whose second noise term has another unit than
+(128) gives, and a cap 3 q/(32 N) is kept from Lemma 4 where Lemma 6 needs q/(16 N). The
+rest of the chain is in order.
+
+Conventions as in sgfocus_theorem4.py: G = |grad F(w_r)|^2, E = |N grad F(w_r) - S|^2,
+A_r = E F(w_r) - F*, B_r = E||1 w_r - x_{r tau}||^2, n = tau - 1.
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import sympy
+
+from flverify._core.sources import Source
+from flverify.claims import judge
+from flverify.claims.claim import Free, claim
+from flverify.claims.focus_lemma3 import rational
+from flverify.claims.sg_focus_search import remembered
+from flverify.claims.verdict import Finding
+
+eta, L, beta, q = sympy.symbols("eta L beta q", positive=True)
+N = sympy.Symbol("N", integer=True, positive=True)
+E, G, S2 = sympy.symbols("E G sigma2", nonnegative=True)
+n = sympy.Symbol("n", nonnegative=True)
+F, F_next, least = sympy.symbols("F F_next F_least", real=True)
+EVERY = "every eta, L, beta > 0, N >= 1, tau >= 1, q_min in (0, 1]"
+
+# (135), (136) --------------------------------------------------------------------
+
+
+@claim(
+    "sgfocus.thm4.step135",
+    source=Source("focus", "eq. (135)"),
+    statement=r"F(\bar x_{(r+1)\tau+1})-F^\star\le(1-\eta\beta N)\big(F(\bar x_{r"
+    r"\tau+1})-F^\star\big)+\frac\eta N\|Ng-S\|^2-\frac{\eta N}2\|g\|^2+\frac{"
+    r"\eta^2LN}2\sigma^2",
+    proposition="(135) follows from the last line before it by subtracting F*.",
+    constants={"contraction": "1", "distance": "1", "gradient": "1/2", "noise": "1/2"},
+    twin={"contraction": "2"},
+    free=(
+        Free("contraction", "1/2", "2", weaker="smaller"),
+        Free("distance", "1/2", "2", weaker="larger"),
+        Free("gradient", "1/4", "1", weaker="smaller"),
+        Free("noise", "1/4", "1", weaker="larger"),
+    ),
+)
+def subtracted(c: SimpleNamespace) -> Finding:
+    """Rewrite F(w_r) as A + F*."""
+    noise = eta**2 * L * N * S2
+    line4 = F + eta / N * E + eta * beta * N * (least - F) - eta * N / 2 * G + noise / 2
+    right = (1 - rational(c.contraction) * eta * beta * N) * (F - least)
+    right += rational(c.distance) * eta / N * E - rational(c.gradient) * eta * N * G
+    right += rational(c.noise) * noise
+    return judge.implied([F_next <= line4, least <= F], F_next - least <= right, EVERY)
+
+
+@claim(
+    "sgfocus.thm4.step136",
+    source=Source("focus", "display after eq. (135)"),
+    statement=r"F(\bar x_{(r+1)\tau+1})-F^\star\le(1-\eta\beta N)\big(F(\bar x_{r"
+    r"\tau+1})-F^\star\big)+4\eta L^2\|\mathbb{1}\bar x_{r\tau+1}-\boldsymbol{x}_{r"
+    r"\tau}\|^2-\frac{\eta N}2\|g\|^2+\Big(\frac L2+32(\tau-1)^2L^2N\Big)\eta^2"
+    r"\sigma^2",
+    proposition="(128) put into (135), both as printed, gives the display at the step "
+    "sizes of Theorem 4.",
+    constants={"consensus": "4", "first": "L/2", "second": "32 n^2 L^2 N"},
+    twin={"first": "L N/2", "second": "32 n^2 L^2 eta"},
+)
+def plugged(c: SimpleNamespace) -> Finding:
+    """Compare the coefficients of B_r and of sigma^2."""
+    mended = SimpleNamespace(
+        **{**vars(c), "first": "L N/2", "second": "32 n^2 L^2 eta"}
+    )
+    return _plugged(c).corrected(
+        r"\text{the display with }\Big(\frac{LN}2+32(\tau-1)^2L^2\eta\Big)\eta^2"
+        r"\sigma^2",
+        _plugged(mended),
+    )
+
+
+@remembered
+def _plugged(c: SimpleNamespace) -> Finding:
+    words = {
+        "L/2": L / 2,
+        "L N/2": L * N / 2,
+        "32 n^2 L^2 N": 32 * n**2 * L**2 * N,
+        "32 n^2 L^2 eta": 32 * n**2 * L**2 * eta,
+    }
+    caps = [128 * (eta * L * n) ** 2 <= q**3, q <= 1, N >= 1]
+    spread = (2 * L**2 * N + 16 * eta**2 * n**2 * L**4 * N) / N
+    noise = L * N / 2 + eta / N * 32 * n**2 * L**2 * N
+    return judge.all_of(
+        {
+            "B_r": judge.implied(caps, spread <= rational(c.consensus) * L**2, EVERY),
+            "sigma^2": judge.implied(
+                caps, noise * S2 <= (words[c.first] + words[c.second]) * S2, EVERY
+            ),
+        }
+    )
+
+
+@claim(
+    "sgfocus.thm4.stepA",
+    source=Source("focus", "eq. (136), first inequality"),
+    statement=r"\eta\le\min\Big\{\frac{3q}{32N},\frac q{3\beta N(4-q)},\frac q{16L^2}"
+    r"\Big\}:\quad A_{r+1}+(1-4\eta L^2)B_r\le(1-\eta\beta N)A_r+\Big(1-\frac q3"
+    r"\Big)B_{r-1}+\Big(\frac{LN}2+32(\tau-1)^2L^2N+\frac{8N}q\Big)\eta^2\sigma^2",
+    proposition="The inequality follows from the display after (135) and Lemma 6, both "
+    "as printed, at the step sizes printed with it: the gradient terms cancel.",
+    constants={"cap": "3/32", "noise": "8"},
+    twin={"cap": "1/16"},
+)
+def added(c: SimpleNamespace) -> Finding:
+    """Compare the coefficients of G and of eta^2 sigma^2 in the sum."""
+    return _added(c).corrected(
+        r"\eta\le\frac q{16N}\text{ instead of }\frac{3q}{32N}",
+        _added(SimpleNamespace(**{**vars(c), "cap": "1/16"})),
+    )
+
+
+@remembered
+def _added(c: SimpleNamespace) -> Finding:
+    caps = [eta * N <= rational(c.cap) * q, q <= 1]
+    caps += [3 * eta * beta * N * (4 - q) <= q, 16 * eta * L**2 <= q, beta <= L]
+    slopes = 8 * eta**2 * N**2 / q * G <= eta * N / 2 * G
+    M = sympy.Symbol("M", nonnegative=True)  # 32 n^2 L^2 N
+    noise = L / 2 + M + 8 * N / q <= L * N / 2 + M + rational(c.noise) * N / q
+    return judge.all_of(
+        {
+            "gradients": judge.implied(caps, slopes, EVERY),
+            "noise": judge.implied([], noise, EVERY),
+        }
+    )
+
+
+@claim(
+    "sgfocus.thm4.stepB",
+    source=Source("focus", "eq. (136), second inequality"),
+    statement=r"(1-\eta\beta N)A_r+\Big(1-\frac q3\Big)B_{r-1}\le(1-\eta\beta N)"
+    r"\big(A_r+(1-4\eta L^2)B_{r-1}\big)",
+    proposition="The inequality between the coefficients of B_{r-1} holds at the step "
+    "sizes printed with (136).",
+    constants={"cap": "1/3", "flat": "1/16", "consensus": "4"},
+    twin={"flat": "1/8"},
+    free=(
+        Free("cap", "1/6", "2/3", weaker="smaller"),
+        Free("flat", "1/32", "1/8", weaker="smaller"),
+        Free("consensus", "2", "8", weaker="smaller"),
+    ),
+)
+def absorbed(c: SimpleNamespace) -> Finding:
+    """Take x = eta beta N and y = eta L^2 at most their caps."""
+    x, y = sympy.symbols("x y", positive=True)
+    held = [x * (4 - q) <= rational(c.cap) * q, y <= rational(c.flat) * q, q <= 1]
+    kept = 1 - q / 3 <= (1 - x) * (1 - rational(c.consensus) * y)
+    return judge.implied(held, kept, EVERY)
+
+
+@claim(
+    "sgfocus.thm4.unroll",
+    source=Source("focus", "Appendix E.4, last display"),
+    statement=r"\Big(\frac{LN}2+32(\tau-1)^2L^2N+\frac{8N}q\Big)\frac{\eta^2}{\eta"
+    r"\beta N}=\Big(\frac L2+32(\tau-1)^2L^2+\frac8q\Big)\frac\eta\beta",
+    proposition="The geometric sum of the noise is as printed, for all parameters.",
+    constants={"first": "1/2", "second": "32", "third": "8"},
+    twin={"third": "4"},
+)
+def unrolled(c: SimpleNamespace) -> Finding:
+    """Divide by eta beta N."""
+    left = (L * N / 2 + 32 * n**2 * L**2 * N + 8 * N / q) * eta**2 / (eta * beta * N)
+    right = rational(c.first) * L + rational(c.second) * n**2 * L**2
+    right += rational(c.third) / q
+    return judge.identity([("factor of sigma^2", left, right * eta / beta)], EVERY)

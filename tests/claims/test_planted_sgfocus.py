@@ -1,0 +1,196 @@
+"""SG-FOCUS: three ways to its moments agree; wrong constants change the verdicts."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from flverify._core.errors import DomainError, UnknownNameError
+from flverify.algorithms import Focus
+from flverify.claims.registry import load_file, proofs_folder
+from flverify.claims.sg_focus_moments import FIELDS, NoisyClients, curves
+from flverify.claims.sg_focus_recheck import listed, once, shared, signs, symmetric
+from flverify.claims.sg_focus_search import (
+    SAMPLES,
+    by_samples,
+    chosen,
+    inside,
+    largest_step,
+)
+from flverify.claims.verdict import Verdict
+from flverify.engines.noise import noisy_moments
+from flverify.participation import Bernoulli, Full, UniformCohort
+from flverify.problems import Quadratics
+
+F = Fraction
+QUARTER = F(1, 4)
+REFUTED, PROVED, SUPPORTED = Verdict.REFUTED, Verdict.PROVED, Verdict.SUPPORTED
+OPEN = Verdict.INCONCLUSIVE
+
+
+def clients(h, law, tau, variance=QUARTER):
+    return NoisyClients(tuple(map(F, h)), law, tau, variance=variance)
+
+
+RUNS = {
+    "one": (clients([1], Full(1), 2), (F(1), (F(2),)), 2),
+    "rare": (clients([2], Bernoulli(["1/2"]), 3), (F(1), (F(0),)), 2),
+    "two": (clients([1, 3], UniformCohort(2, 1), 2), (F(1), (F(0), F(2))), 3),
+    "bent": (clients([2, -1], Bernoulli(["1/2", 1]), 1), (F(0), (F(0),) * 2), 3),
+}
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_recursion_agrees_with_every_sign_of_every_noise(name):
+    run, start, rounds = RUNS[name]
+    exact = curves(run, F(1, 7), [start], rounds, exact=True)
+    rough = curves(run, F(1, 7), [start], rounds)
+    played = listed(run, F(1, 7), start, rounds)
+    for field in FIELDS:
+        values = getattr(played, field)
+        assert (getattr(exact, field)[0] == values).all(), field
+        np.testing.assert_allclose(getattr(rough, field)[0], values.astype(float))
+
+
+@pytest.mark.parametrize(
+    "law", [UniformCohort(4, 1), UniformCohort(3, 2), Bernoulli(["1/3"] * 3), Full(1)]
+)
+def test_nine_numbers_agree_with_the_recursion(law):
+    run = clients([2] * law.n_clients, law, 3)
+    start = (F(1), (F(3),) * law.n_clients)
+    exact = curves(run, F(1, 7), [start], 4, exact=True)
+    few = symmetric(run, F(1, 7), start, 4)
+    for field in FIELDS:
+        assert (getattr(exact, field)[0] == getattr(few, field)).all(), field
+
+
+def test_the_noise_engine_agrees_with_the_recursion():
+    run = clients([1, 3], UniformCohort(2, 1), 2)
+    problem = Quadratics([[[1]], [[3]]], [[0], [0]])
+    found = noisy_moments(problem, Focus("1/7", 2), run.law, "1/4")
+    at = (F(0), (F(0), F(0)))
+    expected = curves(run, F(1, 7), [at], 5, exact=True).server[0]
+    assert (found.mean_square_error([0], 5) == expected).all()
+
+
+def test_one_sample_for_all_is_not_independent_samples():
+    run, start = clients([1, 3], Full(2), 3), (F(1), (F(2), F(0)))
+    one, other = shared(run, F(1, 7), start, 4), once(run, F(1, 7), start, 4)
+    for field in FIELDS:
+        assert (getattr(one, field) == getattr(other, field)).all(), field
+    free = curves(run, F(1, 7), [start], 4, exact=True)
+    assert one.server[4] > free.server[0][4]
+
+
+def test_a_variance_without_a_rational_root_is_not_played():
+    with pytest.raises(DomainError, match="root"):
+        signs(F(1, 2))
+
+
+def test_steps_lie_below_every_cap():
+    caps = {"q^(3/2)/(sqrt(2) L (tau-1))": "1/8", "mu/((tau-1)^2 L^2 N)": "1/128"}
+    run = clients([1, 5], Full(2), 3)
+    step = largest_step(caps, run, F(1, 2))
+    assert inside(caps, run, F(1, 2), step)
+    assert not inside(caps, run, F(1, 2), step * F(1001, 1000))
+    assert step == F(1, 128) / 4 / 25 / 2
+    (_, longest, _), (_, shorter, _) = chosen(
+        caps, "q_i = p_i", [run], "", ("1", "1/8")
+    )
+    assert shorter * 8 == longest
+    with pytest.raises(UnknownNameError):
+        largest_step({"1/N": "1"}, run, F(1))
+
+
+def test_what_refutes_independent_samples_refutes_their_open_law():
+    def never():
+        raise AssertionError
+
+    refuted = loaded("sgfocus_theorem3").absorbed.check()
+    found = by_samples(lambda: refuted, never)
+    assert found[SAMPLES[1]] is found[SAMPLES[0]]
+
+
+def loaded(name):
+    return load_file(proofs_folder() / f"{name}.py")
+
+
+PLANTED = [
+    ("sgfocus_algorithm", "algorithm_2", {"message": 2}, OPEN, REFUTED),
+    ("sgfocus_algorithm", "assumption_6", {"variance": 2}, PROVED, REFUTED),
+    ("sgfocus_algorithm", "assumption_6", {"mean": 1}, PROVED, REFUTED),
+    ("sgfocus_lemma5", "expansion", {"collected": 2}, PROVED, REFUTED),
+    ("sgfocus_lemma5", "gradient_by_gap", {"factor": "39/10"}, PROVED, REFUTED),
+    ("sgfocus_lemma5", "cross_term", {"difference": "1"}, PROVED, REFUTED),
+    ("sgfocus_lemma5", "collected", {"noise": "2"}, PROVED, REFUTED),
+    ("sgfocus_lemma5_drift", "drift", {"sign": -1}, PROVED, REFUTED),
+    ("sgfocus_lemma5_drift", "drift", {"rows": "99/100"}, PROVED, REFUTED),
+    ("sgfocus_lemma5_drift", "chain", {"noise": "7"}, PROVED, REFUTED),
+    ("sgfocus_lemma6_collected", "moved_left", {"rows": "90"}, PROVED, REFUTED),
+    ("sgfocus_lemma6_collected", "moved_left", {"noise": "11"}, PROVED, REFUTED),
+    ("sgfocus_lemma6_collected", "divided", {"gradient": "15"}, REFUTED, REFUTED),
+    ("sgfocus_theorem3", "consensus", {"noise": "7"}, PROVED, REFUTED),
+    ("sgfocus_theorem3", "dropped", {"cap": "3"}, PROVED, REFUTED),
+    ("sgfocus_theorem3", "absorbed", {"cap": "1/3"}, REFUTED, PROVED),
+    ("sgfocus_theorem3", "unrolled", {"floor": "39/10"}, REFUTED, REFUTED),
+    ("sgfocus_theorem4", "substituted", {"noise": "2/5"}, PROVED, REFUTED),
+    ("sgfocus_theorem4_collected", "subtracted", {"noise": "2/5"}, PROVED, REFUTED),
+    ("sgfocus_theorem4_collected", "absorbed", {"cap": "1/2"}, PROVED, REFUTED),
+    ("sgfocus_theorem4_collected", "unrolled", {"first": "1"}, PROVED, REFUTED),
+    ("sgfocus_theorem4_collected", "added", {"cap": "1/15"}, REFUTED, REFUTED),
+    ("sgfocus_theorem5_steps", "cross_term", {"gradient": "3/5"}, PROVED, REFUTED),
+    ("sgfocus_theorem5_steps", "substituted", {"less": "1"}, PROVED, REFUTED),
+    ("sgfocus_theorem5_steps", "plugged", {"moved": "16"}, REFUTED, REFUTED),
+]
+
+
+@pytest.mark.parametrize(
+    ("file", "claim", "wrong", "printed", "planted"),
+    PLANTED,
+    ids=[f"{file}-{claim}-{next(iter(wrong))}" for file, claim, wrong, *_ in PLANTED],
+)
+def test_a_planted_constant_changes_the_verdict(file, claim, wrong, printed, planted):
+    found = getattr(loaded(file), claim)
+    assert found.check().verdict == printed
+    assert found.check(**wrong).verdict == planted
+
+
+def verdicts(finding):
+    return [reading.verdict for reading in finding.readings.values()]
+
+
+def test_stale_noise_and_many_noises_break_lemma_5_each():
+    lemma = loaded("sgfocus_lemma5").lemma5
+    independent = {"samples": SAMPLES[:1]}
+    assert lemma.check(**independent).verdict == REFUTED
+    assert lemma.check(**independent, laws="full").verdict == REFUTED  # 2 < N
+    assert lemma.check(**independent, noise="2 N").verdict == REFUTED  # stale noise
+    mended = lemma.check(**independent, noise="2 N", laws="full")
+    assert mended.verdict == SUPPORTED
+
+
+def test_the_unbiased_step_needs_fresh_noise():
+    step = loaded("sgfocus_lemma5").unbiased
+    assert verdicts(step.check()) == [REFUTED, REFUTED]
+    fresh = {"laws": "full", "samples": SAMPLES[:1]}
+    assert step.check(**fresh).verdict == SUPPORTED
+    assert step.check(**fresh, stored=2).verdict == SUPPORTED  # nothing is stale
+    assert step.check(laws="full").verdict == OPEN  # one sample for all stays
+
+
+def test_the_local_moves_need_a_cap_on_all_of_them():
+    moves = loaded("sgfocus_lemma5_moves")
+    assert verdicts(moves.moves_bounded.check()) == [REFUTED, PROVED, PROVED]
+    assert verdicts(moves.moves_bounded.check(power=2)) == [PROVED] * 3
+    assert verdicts(moves.summed.check(power=2)) == [PROVED] * 3
+
+
+def test_step_132_needs_the_noise_of_127():
+    moves = loaded("sgfocus_lemma6_collected").moves
+    mended = {
+        "bound": "8",
+        "noise": "16",
+        "rounds": tuple(moves.constants["rounds"])[1:],
+    }
+    assert moves.check(**mended).verdict == SUPPORTED
+    assert moves.check(**{**mended, "noise": "1"}).verdict == REFUTED
