@@ -1,0 +1,126 @@
+"""Algorithm 1 beside (67)-(69) from rows where grad f_i is what line 2 stores.
+
+`stores` and `tracks` are as in `flverify.claims.focus_trackers`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+from flverify.claims import judge
+from flverify.claims.focus_box import Box, box_round, box_states, closed_form
+from flverify.claims.focus_lemma3 import traced
+from flverify.claims.focus_placings import Placing, step
+from flverify.claims.focus_recursions import Stack
+from flverify.claims.focus_runs import (
+    CURVATURES,
+    FORMAL,
+    MINIMISERS,
+    Run,
+    column,
+    formal_rounds,
+    rational_runs,
+    tidied,
+)
+from flverify.claims.verdict import Finding
+
+SEARCHED = "scalar quadratics, two rounds of any cohorts"
+
+
+def followed(factor: int, stores: int, tracks: int) -> Finding:
+    """Judge that the box, pushing `factor` times its messages, follows (67)-(69)."""
+    cases = (
+        judge.Case(
+            {**run.where(r), "g_i": _stored(run, stores), "y_0": _sum(run, tracks)},
+            *_both(run, stores, tracks, factor)[r],
+            partial(_both_again, run, stores, tracks, factor, r),
+        )
+        for run in sorted(rational_runs(), key=lambda run: run.local_steps)
+        for r in (1, 2)
+    )
+    search = judge.instances(cases, "==", SEARCHED)
+    pairs = (p for one in traced() for p in _round_pairs(one, factor))
+    start = (
+        (f"{run}: y_0 is the sum of g_i", _sum(run, tracks), sum(_stored(run, stores)))
+        for run in formal_rounds()
+    )
+    proof = {
+        "start": judge.identity(start, FORMAL),
+        "round": judge.identity(pairs, FORMAL),
+    }
+    return judge.proof_or_search(judge.all_of(proof), search)
+
+
+def _stored(run: Run, stores: int) -> list[Any]:
+    return [stores * run.gradient(i, run.start) for i in range(run.n_clients)]
+
+
+def _sum(run: Run, tracks: int) -> Any:
+    return tidied(sum(_stored(run, tracks)))
+
+
+def _both(run: Run, stores: int, tracks: int, factor: int) -> list[tuple[Any, Any]]:
+    """x_r of the box and xbar_{r tau+1} of (67)-(69), r = 0, 1, 2."""
+    g = _stored(run, stores)
+    box = Box(run.start, _sum(run, tracks), tuple(g), (run.start,) * run.n_clients)
+    models_of_box = [state.x for state in _doubled(run, box, factor)]
+    rows = [MINIMISERS[i] + g[i] / CURVATURES[i] for i in range(run.n_clients)]
+    placing = Placing("switched", 0, 0, 0, 0, 1, "all")
+    pulled = [run.start if i in run.cohorts[0] else z for i, z in enumerate(rows)]
+    now = Stack(
+        column([run.start, *pulled]),
+        column([sum(g), *([0] * run.n_clients)]),
+        column([run.start, *rows]),
+    )
+    servers = [run.start]
+    for k in range(1, run.rounds * run.local_steps + 1):
+        now = step(run, placing, k, now)
+        if k % run.local_steps == 0:
+            servers.append(now.x[0])
+    return list(zip(models_of_box, servers, strict=True))
+
+
+def _doubled(run: Run, start: Box, factor: int) -> list[Box]:
+    """Return the states of the box when line 12 adds the messages `factor` times."""
+    if factor == 1:
+        return box_states(run, start)
+    states = [start]
+    for cohort in run.cohorts[:-1]:
+        after, traces = box_round(run, cohort, states[-1])
+        extra = (factor - 1) * sum(trace[-1] for trace in traces.values())
+        x, y = after.x - run.step_size * extra, after.y + extra
+        states.append(Box(x, y, after.stored, after.points))
+    return states
+
+
+def _both_again(
+    run: Run, stores: int, tracks: int, factor: int, r: int
+) -> tuple[Any, Any]:
+    """Take both from the closed form of local steps."""
+    g = _stored(run, stores)
+    recursion = closed_form(run, g, tracker=sum(g))[0][r]
+    x, y = run.start, Fraction(_sum(run, tracks))
+    for cohort in run.cohorts[:r]:
+        for i in cohort:
+            h, rest = CURVATURES[i], MINIMISERS[i] + g[i] / CURVATURES[i]
+            kept = (1 - run.step_size * h) ** (run.local_steps - 1)
+            fresh = h * (rest + kept * (x - rest) - MINIMISERS[i])
+            y, g[i] = y + factor * (fresh - g[i]), fresh
+        x = x - run.step_size * y
+    return x, recursion
+
+
+def _round_pairs(one: Any, factor: int) -> Iterator[judge.Pair]:
+    """Compare rounds of (67)-(69) and of the box, from rows whose gradients it has."""
+    run, last = one.run, one.last
+    g = tuple(one.gradients(0))
+    start = Box(one.server(1), one.y[1][0], g, tuple(one.x[0][1:]))
+    after = _doubled(run, start, factor)[1]
+    yield f"{run}: sum of g_i", one.y[1][0], tidied(sum(g))
+    yield f"{run}: server", one.server(last + 1), tidied(after.x)
+    yield f"{run}: tracker", one.y[last + 1][0], tidied(after.y)
+    yield f"{run}: rows", list(one.x[last][1:]), list(after.points)
+    yield f"{run}: stored", list(one.gradients(last)), list(after.stored)

@@ -1,0 +1,134 @@
+"""A wrong constant planted in claims about FOCUS's text and appendices is noticed."""
+
+import pytest
+
+from flverify.claims.registry import load_file, proofs_folder
+from flverify.claims.verdict import Verdict
+
+REFUTED, PROVED, SUPPORTED = Verdict.REFUTED, Verdict.PROVED, Verdict.SUPPORTED
+CERTIFIED, OPEN = Verdict.CERTIFIED, Verdict.INCONCLUSIVE
+
+
+@pytest.fixture(scope="module")
+def proofs():
+    files = {}
+
+    def loaded(name):
+        if name not in files:
+            files[name] = load_file(proofs_folder() / f"{name}.py")
+        return files[name]
+
+    return loaded
+
+
+def verdicts(finding):
+    return [reading.verdict for reading in finding.readings.values()]
+
+
+PROVED_CLAIMS = [
+    ("focus_recursions", "dead_step", {"dead": 2}),
+    ("focus_recursions", "dead_step", {"stored_before_last": 2}),
+    ("focus_observations", "server_selects", {"entry": -1}),
+    ("focus_observations", "clients_emptied", {"collects": "cohort"}),
+    ("focus_observations", "telescoped", {"reference": 1}),
+    ("focus_observations", "masked_difference", {"reference": 1}),
+    ("focus_problem", "problem", {"factor": 3}),
+    ("focus_problem", "constrained", {"missing": 2}),
+    ("focus_problem", "constrained", {"f_0": 1}),
+    ("focus_problem", "at_consensus", {"factor": 0}),
+    ("focus_problem", "sum_of_rows", {"f_0": -1}),
+    ("focus_assumptions", "strongly_convex", {"half": "3/4"}),
+    ("focus_assumptions", "polyak_lojasiewicz", {"factor": "101/50"}),
+    ("focus_decentralised", "fixed_points", {"linked": 0}),
+    ("fedavg_lemmas", "descent", {"drift": "1/10", "bias": "1/10"}),
+]
+
+
+@pytest.mark.parametrize(("file", "name", "wrong"), PROVED_CLAIMS)
+def test_a_wrong_constant_refutes_what_is_proved(proofs, file, name, wrong):
+    claim = getattr(proofs(file), name)
+    assert claim.check().verdict == PROVED
+    assert claim.check(**wrong).verdict == REFUTED
+
+
+REFUTED_CLAIMS = [
+    ("focus_observations", "client_moves", PROVED),
+    ("focus_observations", "rows_move", PROVED),
+    ("focus_problem", "fedavg", SUPPORTED),
+    ("focus_tables", "round_index", SUPPORTED),
+    ("fedavg_appendix", "mismatch", SUPPORTED),
+    ("fedavg_appendix", "pull_and_average", PROVED),
+    ("fedavg_lemmas", "summed", SUPPORTED),
+]
+
+
+@pytest.mark.parametrize(("file", "name", "mended"), REFUTED_CLAIMS)
+def test_what_is_refuted_passes_once_mended(proofs, file, name, mended):
+    claim = getattr(proofs(file), name)
+    found = claim.check()
+    assert found.verdict == REFUTED
+    assert claim.control().verdict == mended
+    assert found.correction.finding.verdict == mended
+
+
+READ = [
+    ("focus_recursions", "first_table", [REFUTED, REFUTED, PROVED, REFUTED, PROVED]),
+    ("focus_recursions", "second_table", [PROVED, REFUTED]),
+    ("focus_recursions", "collecting_all", [REFUTED, REFUTED, PROVED]),
+    (
+        "focus_recursions",
+        "box_and_rows",
+        [PROVED, REFUTED, REFUTED, PROVED, REFUTED],
+    ),
+    ("focus_observations", "server_rows", [REFUTED, PROVED]),
+    (
+        "focus_observations",
+        "pulled_distance",
+        [REFUTED, REFUTED, PROVED, REFUTED],
+    ),
+    ("focus_observations", "distance_left", [REFUTED, REFUTED, PROVED]),
+    ("focus_observations", "tracking", [PROVED, PROVED, REFUTED]),
+    (
+        "focus_observations",
+        "sum_of_latest",
+        [PROVED, REFUTED, REFUTED, REFUTED, PROVED],
+    ),
+    ("focus_problem", "limiting_point", [SUPPORTED, REFUTED]),
+    ("focus_assumptions", "smooth", [REFUTED, CERTIFIED, CERTIFIED]),
+    ("focus_assumptions", "bounded_heterogeneity", [SUPPORTED, REFUTED]),
+    ("focus_decentralised", "descent_on_a_graph", [REFUTED, REFUTED, PROVED, PROVED]),
+    ("fedavg_appendix", "everybody_works", [PROVED, REFUTED, PROVED, REFUTED]),
+    ("fedavg_appendix", "expansion", [PROVED, REFUTED]),
+    ("fedavg_lemmas", "disagreement", [PROVED, REFUTED, REFUTED]),
+]
+
+
+@pytest.mark.parametrize(("file", "name", "expected"), READ)
+def test_readings_differ_and_none_survives_the_twin(proofs, file, name, expected):
+    claim = getattr(proofs(file), name)
+    assert verdicts(claim.check()) == expected
+    assert set(verdicts(claim.control())) == {REFUTED}
+
+
+def test_the_lemma_of_descent_needs_its_constants_up_to_a_percent(proofs):
+    claim = proofs("fedavg_lemmas").descent
+    for wrong in ({"drift": "99/20"}, {"bias": "99/20"}, {"cap": "101/300"}):
+        assert claim.check(**wrong).verdict in (OPEN, REFUTED)
+
+
+def test_the_disagreement_holds_up_to_its_cap_and_no_further(proofs):
+    claim = proofs("fedavg_lemmas").disagreement
+    assert verdicts(claim.check(cap="13/50"))[0] == OPEN  # the proof stops at 1/4
+    assert verdicts(claim.check(bound="1/10"))[0] == REFUTED
+
+
+def test_the_row_of_focus_is_judged_apart_from_other_papers(proofs):
+    claim = proofs("focus_tables").rates
+    assert claim.check().evidence["part"] == "other rows"
+    assert claim.check(rounds="1/2").evidence["part"] == "halved"
+
+
+def test_the_square_of_a_distance_of_order_eta_is_of_order_eta_squared(proofs):
+    claim = proofs("focus_decentralised").descent_on_a_graph
+    squared = [REFUTED, REFUTED, REFUTED, PROVED]
+    assert verdicts(claim.check(order=2)) == squared
