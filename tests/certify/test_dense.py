@@ -17,7 +17,7 @@ import pytest
 from flint import fmpq, fmpq_mat
 
 from flverify.algorithms import Focus, ProxSkip, Scaffold
-from flverify.certify.check import blocks, cancellations, load
+from flverify.certify.check import Rejected, blocks, cancellations, load
 from flverify.certify.rates import certify
 from flverify.participation import AllOrNothing, Bernoulli, UniformCohort
 from tests.certify import dense
@@ -60,8 +60,12 @@ def test_it_accepts_what_holds(name):
 
 
 def shuffled(name, seed):
+    return randomised(certificate(name), f"{name}{seed}")
+
+
+def randomised(certificate, seed):
     """The certificate with random numbers for V, multipliers, weights and values."""
-    draw, c = Random(f"{name}{seed}"), copy.deepcopy(certificate(name))
+    draw, c = Random(seed), copy.deepcopy(certificate)
 
     def some(low):
         return str(Fraction(draw.randint(low, 20), draw.randint(1, 9)))
@@ -91,9 +95,12 @@ def sizes(c):
 @CASES
 @pytest.mark.parametrize("seed", range(3))
 def test_signatures_are_those_of_the_blocks(name, seed):
-    # by Sylvester's law whatever coordinates either side chose
     c = shuffled(name, seed)
-    found = blocks(c)
+    require_signatures(c, blocks(c))
+
+
+def require_signatures(c, found):
+    """By Sylvester's law they agree whatever coordinates either side chose."""
     for stage, condition in dense.conditions(c).items():
         wanted = np.array(_signs(found[f"{stage}/mean"]))
         for r, n in enumerate(sizes(c)):
@@ -170,6 +177,85 @@ def test_another_law_has_another_form():
     other["law"]["classes"][0]["inclusion"] = "50001/100000"
     ours, theirs = dense.Judge(c).decrease(), dense.Judge(other).decrease()
     assert ours.matrix() != theirs.matrix()
+
+
+# ------------------------------------------------------------- any tables at all
+
+LOOPS = {
+    "focus": ({"step_size": "1/5", "local_steps": 2}, ["tracker"], ["stored"]),
+    "scaffold": ({"step_size": "1/5", "local_steps": 2}, ["control"], ["controls"]),
+    "proxskip": ({"step_size": "1/3", "probability": "1/5"}, [], ["models", "shifts"]),
+}
+
+
+def tables(name, draw):
+    """A certificate of zeros with random tables, most of them near the right ones."""
+    c = copy.deepcopy(certificate("scaffold_lifted"))  # for its texts and keys
+    settings, trackers, clients = LOOPS[name]
+    servers, n, numbers = ["model", *trackers], 3, ["-1", "0", "1/3", "1", "2", "3"]
+    right = {"models": ["1", "0"], "model": ["1", "0"], "tracker": ["0", "0"]}
+    right |= {"control": ["0", "0"]}
+    rest = {s: right.get(s, ["0", "1"]) for s in [*servers, *clients]}
+    relations = {
+        "focus": [("tracker", "stored", "3"), ("stored", "tracker", "1/3")],
+        "scaffold": [("control", "controls", "1"), ("controls", "control", "1")],
+        "proxskip": [("model", "models", "1"), ("shifts", "model", "0")],
+    }[name]
+    gone = {slot: {other: v} for slot, other, v in relations if draw.random() < 0.5}
+    calls = draw.choice([1, 2])
+    chosen = [draw.randrange(calls) for _ in range(draw.choice([1, 2]))]
+    weights = draw.choice([["1"], ["1/2", "1/2"], ["2", "-1"], ["0", "1"]])
+    lifted = [clients[-1]] if draw.random() < 0.5 else []
+    memories = [{"slot": s, "calls": chosen, "weights": weights} for s in lifted]
+    if draw.random() < 0.5:
+        rest[draw.choice(list(rest))] = [draw.choice(numbers), draw.choice(numbers)]
+    if draw.random() < 0.3:
+        slot, other = draw.sample(list(rest), 2)
+        gone[slot] = {other: draw.choice(numbers)} if draw.random() < 0.8 else {}
+    ghosts = len(chosen) if lifted else 0
+    own = len(clients) - len(lifted) + 2 * ghosts
+    mean = len([s for s in servers if s not in gone])
+    mean += own - len([s for s in clients if s in gone])
+    c |= {
+        "kind": draw.choice(["rate", "neighbourhood"]),
+        "algorithm": {"name": name, "source": "", "settings": settings},
+        "law": {"kind": "all_or_nothing", "n_clients": n, "probability": "1/5"},
+        "equilibrium": rest,
+        "eliminated": gone,
+        "calls": calls,
+        "memories": memories,
+        "values": [],
+        "ghost_values": [["0"] * ghosts],
+        "V": {"mean": zeros(mean), "classes": [zeros(own)]},
+    }
+    c["neighbourhood"] = {"weight": "1", "constant": "1"}
+    for part in ("decrease", "positivity", "start"):
+        c[part] |= {key: [] for key in c[part] if isinstance(c[part][key], list)}
+    names = ["star", *(f"ghost:{j}" for j in range(ghosts))]
+    asked = [f"call:{k}" for k in range(calls)]
+    c["decrease"]["multipliers"] = [[0, b, a, "1"] for a in asked for b in names]
+    if c["kind"] == "rate":
+        c["neighbourhood"] = None
+    return c
+
+
+def zeros(size):
+    return [["0"] * size for _ in range(size)]
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_tables_that_the_checker_lets_through_are_true(name):
+    draw, through = Random(f"tables {name}"), set()
+    for k in range(400):
+        c = randomised(tables(name, draw), f"tables {k}")
+        try:
+            found = blocks(c)
+        except Rejected:
+            continue
+        require_signatures(c, found)
+        told = [c[key] for key in ("kind", "equilibrium", "eliminated", "memories")]
+        through.add(repr(told))
+    assert len(through) >= 6
 
 
 # -------------------------------------------------------------- definiteness

@@ -421,10 +421,10 @@ def everywhere(value, path=()):
 
 
 def judged(certificate):
-    """Whether the checker rejects, and within a second or two."""
+    """Whether the checker rejects, and soon."""
     began = perf_counter()
     says = accepted(certificate)
-    assert perf_counter() - began < 5
+    assert perf_counter() - began < 10
     return not says
 
 
@@ -513,7 +513,7 @@ def test_garbage_in_a_file_is_rejected(tmp_path, old, new):
     began = perf_counter()
     assert written(tmp_path / "c.json", text)
     assert not written(tmp_path / "c.json", text.replace(old, new, 1))
-    assert perf_counter() - began < 5
+    assert perf_counter() - began < 10
 
 
 @pytest.mark.parametrize("length", [1, 10, 100, 1000, -1])

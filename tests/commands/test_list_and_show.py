@@ -63,7 +63,7 @@ def test_show_says_everything(run, shipped):
         "control (mended twin) one = 1/2",
         "control SUPPORTED (one number)",
         "reproduce flverify audit",
-        "mine.py, line",
+        "mine.py",
     ):
         assert part in words
     readings = " ".join(run("show", "other.reading").stdout.split())

@@ -1,4 +1,4 @@
-"""One test per claim and one per control: verdicts are those of the ledger."""
+"""Verdicts are those of the ledger and controls behave: a sample, or all of them."""
 
 from __future__ import annotations
 
@@ -13,50 +13,24 @@ from flverify.claims import ledger
 from flverify.claims.audit import audit
 from flverify.claims.registry import proofs_folder, shipped_claims
 from flverify.report.summary import renewed
+from tests.proofs.sampling import SHARE, drawn, stratified
 
 CLAIMS = shipped_claims()
 LEDGER = ledger.read(proofs_folder() / "ledger.toml")
 FILES = sorted(proofs_folder().glob("*.py"))
 
-# parts of the theory that the audit covers: every id below has to have a claim
-COVERED = [
-    "focus.toy.assign_avg",
-    "focus.def.stochastic",
-    "focus.eq4.R",
-    "focus.eq4.A",
-    "focus.def.C",
-    "focus.def.W4",
-    "focus.fig1.matrices",
-    "focus.assump1",
-    "focus.assump1.empty",
-    "focus.case1",
-    "focus.case2",
-    "focus.case3",
-    "focus.case3a",
-    "focus.eq5.Rbar",
-    "focus.eq5.Abar",
-    "focus.eq5.Cbar",
-    "focus.eq6_7.fedavg_one_index",
-    "focus.eq8.singleline",
-    "focus.eq13_14.matrixform",
-    "focus.alg1",
-    "focus.eq15_22.conversion",
-    "focus.thm1.sc",
-    "focus.thm1.pl",
-    "focus.thm1.nc",
-    "focus.thm2",
-    "focus.eq3.drift_li",
-    "focus.cor1",
-    "focus.cor2",
-    "focus.cor3",
-    "focus.fig4.claims",
-    "agnostic.eq2",
-    "agnostic.lemma1",
-    "agnostic.eq3",
-    "agnostic.eq4",
-    "agnostic.fixedpoint",
-    "agnostic.eq10",
-]
+# every id of the theory: each has to have a claim
+COVERED = Path(__file__).with_name("ids.txt").read_text(encoding="utf-8").split()
+
+
+def strata(key):
+    """File and verdict of a claim; the verdict is the one it is expected to have."""
+    verdict = LEDGER[key]["verdict"] if key in LEDGER else "not in the ledger"
+    return CLAIMS[key].path.stem, str(verdict)
+
+
+# what the default tests judge; all claims are judged by `-m slow` and by the audit
+SAMPLE = stratified((key, *strata(key)) for key in CLAIMS)
 
 
 @cache
@@ -65,17 +39,38 @@ def judged(key):
     return one
 
 
-@pytest.mark.parametrize("key", CLAIMS)
+@pytest.mark.parametrize("key", SAMPLE)
 def test_verdict_is_the_ledger_s(key):
     assert ledger.differences([judged(key)], LEDGER) == []
 
 
-@pytest.mark.parametrize("key", CLAIMS)
+@pytest.mark.parametrize("key", SAMPLE)
 def test_control_behaves(key):
     assert judged(key).control_fault() == ""
 
 
-def test_every_covered_statement_has_its_claim():
+@pytest.mark.slow
+@pytest.mark.parametrize("key", CLAIMS)
+def test_every_verdict_is_the_ledger_s_and_every_control_behaves(key):
+    assert ledger.differences([judged(key)], LEDGER) == []
+    assert judged(key).control_fault() == ""
+
+
+def test_the_sample_has_every_file_and_every_verdict():
+    assert {one.path.stem for one in CLAIMS.values()} == {strata(k)[0] for k in SAMPLE}
+    assert {strata(k)[1] for k in CLAIMS} == {strata(k)[1] for k in SAMPLE}
+
+
+def test_the_sample_depends_on_nothing_but_the_ids_and_their_strata():
+    rows = [(key, *strata(key)) for key in CLAIMS]
+    assert stratified(reversed(rows)) == stratified(rows) == SAMPLE
+    one = (min(CLAIMS), "a stratum of its own")
+    assert set(drawn(CLAIMS, SHARE)) <= set(SAMPLE)
+    assert one[0] in stratified([*rows, one])
+
+
+def test_every_statement_of_the_theory_has_its_claim():
+    assert len(set(COVERED)) == len(COVERED) == 240
     assert [key for key in COVERED if key not in CLAIMS] == []
 
 
@@ -105,9 +100,40 @@ def test_no_verdict_is_typed(path):
     assert [t for t in typed if pattern.search(t)] == []
 
 
+def imported_proofs(text):
+    """Files of proofs/ that a file imports, as `proofs.x`, `x`, or relatively."""
+    stems, found = {Path(p).stem for p in FILES}, set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = f"proofs.{node.module or ''}" if node.level else str(node.module)
+            names = [base, *(f"{base}.{alias.name}" for alias in node.names)]
+        else:
+            continue
+        first = {name.split(".")[0] for name in names}
+        found |= first & {"proofs", *stems, *(f"flverify_proofs_{s}" for s in stems)}
+    return found
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_proofs_files_do_not_import_one_another(path):
-    stems = {Path(p).stem for p in FILES}
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    imported = {n.module for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}
-    assert not stems & {str(name).rpartition(".")[2] for name in imported}
+    assert imported_proofs(path.read_text(encoding="utf-8")) == set()
+
+
+@pytest.mark.parametrize(
+    ("line", "noticed"),
+    [
+        ("from proofs.{stem} import x", True),
+        ("from proofs import {stem}", True),
+        ("import proofs.{stem}", True),
+        ("import {stem} as x", True),
+        ("from {stem} import x", True),
+        ("from . import {stem}", True),
+        ("from flverify.claims import {stem}", False),
+        ("from flverify.claims.{stem} import x", False),
+    ],
+)
+def test_an_import_of_a_proofs_file_would_be_noticed(line, noticed):
+    # a module of the package may have the name of a file of proofs
+    assert bool(imported_proofs(line.format(stem=FILES[0].stem))) is noticed

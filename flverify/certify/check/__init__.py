@@ -227,6 +227,8 @@ def check(certificate: Mapping[str, Any]) -> Summary:
         pivots = _judge(_find(c))
     except RecursionError as error:
         raise Rejected("the certificate must not be nested so deeply") from error
+    except ValueError as error:  # an integer too long to be written in a reason
+        raise Rejected(f"the certificate holds what cannot be read: {error}") from error
     return Summary(
         kind=c.kind,
         n_clients=c.case.law.n_clients,
@@ -260,9 +262,17 @@ def cancellations(certificate: Mapping[str, Any]) -> dict[str, Fraction]:
 def load(path: str | Path) -> dict[str, Any]:
     """Return the JSON object in a file; raise Rejected if it cannot be read as one."""
     try:
-        found = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
+        text = Path(path).read_text(encoding="utf-8")
+        found = json.loads(text, object_pairs_hook=_once)
+    except (OSError, TypeError, ValueError, RecursionError) as error:
         raise Rejected(f"{path} must be a readable JSON file: {error}") from error
     if not isinstance(found, dict):
         raise Rejected(f"{path} must hold a JSON object")
     return found
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse an object that names a key twice: readers disagree on which one counts."""
+    if len({key for key, _ in pairs}) < len(pairs):
+        raise ValueError("a key stands twice in an object")
+    return dict(pairs)

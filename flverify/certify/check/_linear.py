@@ -38,7 +38,7 @@ def tidy(value: Number) -> Number:
     return value.numerator if value.denominator == 1 else value
 
 
-def number(text: object, what: str, longest: int = 4000) -> Number:
+def number(text: object, what: str, longest: int = 1000) -> Number:
     """Return the number written as text "a" or "a/b"."""
     if type(text) is not str or len(text) > longest or not _EXACT.fullmatch(text):
         raise Rejected(
