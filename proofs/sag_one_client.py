@@ -3,8 +3,9 @@
 A Lyapunov function with closed numbers shrinks in every round, for every number of
 clients: V of flverify/claims/sag_lyapunov.py, with gamma = eta N and p the
 probability that a client takes part. With one uniform client per round FOCUS is SAG,
-whose published rate (schmidt2017) is 1 - min{mu/(16 L), 1/(8 N)} at gamma = 1/(16 L). Here it is
-1 - min{mu/(4 L), 1/(5 N)} at gamma = 1/(4 L) if every f_i is mu-strongly convex; under
+whose published rate (schmidt2017) is 1 - min{mu/(16 L), 1/(8 N)} at
+gamma = 1/(16 L). Here it is 1 - min{mu/(4 L), 1/(5 N)} at gamma = 1/(4 L)
+if every f_i is mu-strongly convex; under
 that paper's assumption, that F is, 1 - min{mu/(16 L), 1/(5 N)} at gamma = 1/(8 L).
 
 The certificates were found from the numbers of a semidefinite programme and are proved

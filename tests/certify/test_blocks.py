@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from flverify.algorithms import Focus, FedAvg, GradientDescent, ProxSkip, Scaffold
+from flverify.algorithms import FedAvg, Focus, GradientDescent, ProxSkip, Scaffold
 from flverify.certify import check
 from flverify.certify.ansatz import Ansatz, Level
 from flverify.certify.certificate import Proof, write

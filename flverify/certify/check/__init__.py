@@ -218,7 +218,7 @@ def check(certificate: Mapping[str, Any]) -> Summary:
     >>> check({})  # doctest: +IGNORE_EXCEPTION_DETAIL
     Traceback (most recent call last):
     ...
-    flverify.certify.check._linear.Rejected: a certificate must have the keys of the format
+    flverify.certify.check._linear.Rejected: a certificate must have the keys
     """
     try:
         c = read(certificate)

@@ -13,6 +13,16 @@ from fractions import Fraction
 from typing import Any
 
 from flverify._core.errors import InputError
+from flverify.certify._vectors import (
+    Inequality,
+    Symbol,
+    Vector,
+    average,
+    inner,
+    number,
+    square,
+    vector,
+)
 from flverify.certify.gram._certificate import Certificate, assembled
 from flverify.certify.gram._check import fault, verify
 from flverify.certify.gram._faces import multipliers
@@ -33,16 +43,6 @@ from flverify.certify.gram._functions import (
 )
 from flverify.certify.gram._models import Model, by_chance, by_forms
 from flverify.certify.gram._task import hints, task_of
-from flverify.certify._vectors import (
-    Inequality,
-    Symbol,
-    Vector,
-    average,
-    inner,
-    number,
-    square,
-    vector,
-)
 
 __all__ = [
     "Certificate",

@@ -11,10 +11,7 @@ import numpy as np
 
 from flverify._core.exact import Array
 from flverify._core.rationals import entries, matrix, to_fraction
-from flverify.certify.gram import _check
 from flverify.certify._definite import squares
-from flverify.certify.gram._functions import Function, Hypothesis, Level, Slope
-from flverify.certify.gram._task import GramTask, row_of
 from flverify.certify._vectors import (
     ZERO,
     Expression,
@@ -26,6 +23,9 @@ from flverify.certify._vectors import (
     square,
     vector,
 )
+from flverify.certify.gram import _check
+from flverify.certify.gram._functions import Function, Hypothesis, Level, Slope
+from flverify.certify.gram._task import GramTask, row_of
 
 
 @dataclass(frozen=True)

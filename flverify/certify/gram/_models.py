@@ -20,6 +20,7 @@ import numpy as np
 from flverify._core.exact import Array
 from flverify._core.rationals import from_flint
 from flverify.certify import _definite
+from flverify.certify._vectors import Expression, Inequality, Symbol, Vector
 from flverify.certify.gram._functions import (
     Function,
     Hypothesis,
@@ -27,7 +28,6 @@ from flverify.certify.gram._functions import (
     Slope,
     points,
 )
-from flverify.certify._vectors import Expression, Inequality, Symbol, Vector
 
 Point: TypeAlias = tuple[Fraction, ...]
 

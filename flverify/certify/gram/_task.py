@@ -13,15 +13,15 @@ import numpy as np
 from flverify._core.exact import Array
 from flverify._core.rationals import row_basis
 from flverify.certify._definite import as_float, congruent, kernel
-from flverify.certify.gram._faces import Task
-from flverify.certify.gram._functions import Hypothesis
-from flverify.certify.gram._models import Tight
 from flverify.certify._vectors import (
     Expression,
     Inequality,
     Symbol,
     Vector,
 )
+from flverify.certify.gram._faces import Task
+from flverify.certify.gram._functions import Hypothesis
+from flverify.certify.gram._models import Tight
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,14 @@ from flverify._core.exact import Array
 from flverify._core.rationals import from_flint, to_fraction
 from flverify.algorithms._algorithm import Algorithm, Server
 from flverify.certify import _definite
+from flverify.certify._vectors import (
+    Inequality,
+    Vector,
+    average,
+    inner,
+    joined,
+    square,
+)
 from flverify.certify.quadratic_form._evaluate import evaluate
 from flverify.certify.quadratic_form._matrices import Matrices
 from flverify.certify.quadratic_form._rounds import read_round
@@ -34,14 +42,6 @@ from flverify.certify.quadratic_form._words import (
     point_of,
     server,
     value,
-)
-from flverify.certify._vectors import (
-    Inequality,
-    Vector,
-    average,
-    inner,
-    joined,
-    square,
 )
 from flverify.engines.conserved import conserved, vanishes_at_start
 from flverify.engines.lower import Layout

@@ -16,6 +16,7 @@ import numpy as np
 from flverify._core.exact import Array
 from flverify._core.rationals import from_flint, solve, to_flint
 from flverify.algorithms._algorithm import Algorithm
+from flverify.certify._vectors import Expression, Symbol, Vector, vector
 from flverify.certify.quadratic_form._rounds import listed
 from flverify.certify.quadratic_form._words import (
     Fixed,
@@ -24,7 +25,6 @@ from flverify.certify.quadratic_form._words import (
     Minimiser,
     Slot,
 )
-from flverify.certify._vectors import Expression, Symbol, Vector, vector
 from flverify.engines.enumerate import LinearOracle, ListedCohort, Rows
 
 State = Mapping[str, Any]  # slot -> (d,) at the server, (N, d) at the clients

@@ -17,6 +17,7 @@ from flverify._core.checks import whole
 from flverify._core.errors import DomainError, InputError, ShapeError
 from flverify._core.exact import Array, Scalar
 from flverify._core.rationals import entries, matrix, solve, to_flint
+from flverify.certify._vectors import Expression, Symbol, Vector, vector
 from flverify.certify.quadratic_form._rounds import Round
 from flverify.certify.quadratic_form._words import (
     Fixed,
@@ -29,7 +30,6 @@ from flverify.certify.quadratic_form._words import (
     function_name,
     is_random,
 )
-from flverify.certify._vectors import Expression, Symbol, Vector, vector
 
 
 class Matrices:

@@ -1,0 +1,76 @@
+"""`flverify report`: pages on disk, what is said of them, and bad input."""
+
+from __future__ import annotations
+
+import pytest
+
+FORMATS = ("html", "md", "tex")
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_pages_are_written_whole(run, claims, tmp_path, kind):
+    out = tmp_path / "pages"
+    ran = run("report", claims, "--format", kind, "--out", out)
+    assert ran.code == 0
+    assert ran.stderr == ""
+    assert "3 claims: 1 PROVED, 1 REFUTED, 1 INCONCLUSIVE" in ran.stdout
+    assert sorted(path.name for path in out.iterdir()) == [
+        f"flverify.{kind}",
+        f"index.{kind}",
+    ]
+    page = (out / f"flverify.{kind}").read_text(encoding="utf-8")
+    for words in ("demo.sum", "one is less than one", "counterexample", "Errata"):
+        assert words in page
+    assert f"flverify.{kind}" in (out / f"index.{kind}").read_text(encoding="utf-8")
+
+
+def test_pages_are_the_same_from_kept_findings(run, claims, tmp_path, monkeypatch):
+    monkeypatch.setenv("FLVERIFY_CACHE", str(tmp_path / "kept"))
+    texts = []
+    for many, extra in enumerate([("--fresh",), (), ("--workers", 2)]):
+        out = tmp_path / str(many)
+        assert run("report", claims, "--out", out, *extra).code == 0
+        texts.append((out / "flverify.html").read_bytes())
+    assert texts[0] == texts[1] == texts[2]
+
+
+def test_json_names_files_and_counts(run, claims, tmp_path):
+    ran = run("report", claims, "--out", tmp_path / "pages", "--json")
+    assert ran.json["format"] == "flverify/report"
+    assert ran.json["counts"]["REFUTED"] == 1
+    assert ran.json["files"][-1].endswith("index.html")
+    assert ran.json["shown_as_source"] == []
+
+
+def test_statements_that_are_no_mathematics_are_named(run, claims, tmp_path):
+    claims.write_text(claims.read_text().replace('"1<1"', '"1 % 2"'))
+    ran = run("report", claims, "--out", tmp_path / "pages")
+    assert "shown as LaTeX source: demo.less" in ran.stdout
+
+
+def test_a_page_says_how_to_judge_a_claim_again(run, claims, tmp_path):
+    assert run("report", claims, "--format", "md", "--out", tmp_path / "p").code == 0
+    page = (tmp_path / "p" / "flverify.md").read_text(encoding="utf-8")
+    assert f"flverify show demo.sum --file {claims}" in page
+    assert f"flverify audit {claims}" in page
+    assert run("show", "demo.sum", "--file", claims).code == 0
+
+
+def test_bad_input(fails, claims, write, tmp_path):
+    out = tmp_path / "pages"
+    assert "must match a claim" in fails("report", "no.such.id", "--out", out)
+    assert "is not one of" in fails("report", claims, "--format", "pdf", "--out", out)
+    assert "must be valid Python" in fails("report", write("b.py", "def"), "--out", out)
+    assert "folder" in fails("report", claims, "--out", out / "deep")
+    assert "is a file; name a folder" in fails("report", claims, "--out", claims)
+    assert not out.exists()
+    (out / "index.html").mkdir(parents=True)
+    assert "must name a file" in fails("report", claims, "--out", out)
+    assert [path.name for path in out.iterdir()] == ["index.html"]
+
+
+def test_a_check_that_raises_leaves_nothing(fails, claims, tmp_path):
+    claims.write_text(claims.read_text().replace("1 + 1, c.two", "1 + 1, c.three"))
+    out = tmp_path / "pages"
+    assert "check of demo.sum" in fails("report", claims, "--out", out)
+    assert not out.exists()

@@ -1,0 +1,385 @@
+"""Pages: what they say, in which order, and that no text can change a document."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from flverify._core.sources import Source
+from flverify.claims.audit import Audited
+from flverify.claims.claim import Claim
+from flverify.claims.registry import shipped_claims
+from flverify.claims.verdict import Correction, Finding, Verdict
+from flverify.report.pages import html, latex, markdown
+from flverify.report.pages.exhibits import exhibit
+from flverify.report.pages.latex_text import escaped, formula
+from flverify.report.pages.mathematics import mathml, understood
+from flverify.report.pages.model import papers
+from flverify.report.pages.trees import Step
+
+HOSTILE = (
+    "<script>alert(1)</script> &lt; &amp; \"q\" 'a' </details> <!-- ]]> $x$ %c #h _u_ "
+    "*b* **c** [l](http://x) ![i](j) | ` `` ``` ~~s~~ ^^ {} }{ \\ \\\\ "
+    "\\input{/etc/passwd} \\end{document} \\csname 1. -- é 数 @me"
+)
+FORMATS = [html, markdown, latex]
+NAMES = ["html", "md", "tex"]
+
+
+def made(key, verdict="PROVED", *, item="Section 9", paper="focus", **changed):
+    """Make an audited claim without judging anything."""
+    claim = Claim(
+        key,
+        Source(paper, item),
+        changed.pop("statement", "x=1"),
+        changed.pop("proposition", "p"),
+        judged_by=exhibit,  # never called
+        no_control="none needed here",
+        path=Path("proofs/file.py"),
+    )
+    changed.setdefault("scope", "s")
+    changed.setdefault("reason", "why")
+    return Audited(claim, Finding(Verdict(verdict), **changed), None, 0.0)
+
+
+def hostile():
+    evidence = {
+        "counterexample": {HOSTILE: HOSTILE},
+        "left": HOSTILE,
+        "relation": "<",
+        "right": HOSTILE,
+        "part": HOSTILE,
+        "parts": {HOSTILE: f"REFUTED: {HOSTILE}"},
+        HOSTILE: [HOSTILE],
+    }
+    inner = Finding(Verdict.REFUTED, HOSTILE, HOSTILE, evidence)
+    one = made(
+        f"demo.{HOSTILE}",
+        "REFUTED",
+        item=f"Lemma {HOSTILE}",
+        statement=HOSTILE,
+        proposition=HOSTILE,
+        scope=HOSTILE,
+        reason=HOSTILE,
+        evidence=evidence,
+        readings={HOSTILE: inner},
+        correction=Correction(HOSTILE, inner),
+    )
+    claim = replace(one.claim, no_control="", constants={"c": 1}, twin={"c": HOSTILE})
+    step = made(f"{claim.id}.step1", "REFUTED", reason=HOSTILE, item=HOSTILE)
+    return [replace(one, claim=claim, control=inner), step]
+
+
+def written(module, audited):
+    found = papers(audited)
+    return [*(module.page(paper) for paper in found), module.index(found)]
+
+
+# hostile text ------------------------------------------------------------------------
+
+
+class Read(HTMLParser):
+    """Tags, attributes and text of a page; void and open elements are counted."""
+
+    VOID = frozenset({"meta", "wbr"})
+
+    def __init__(self):
+        super().__init__(convert_charrefs=True)
+        self.open, self.tags, self.text, self.links = [], set(), [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        assert not any(name.startswith("on") for name, _ in attrs)
+        self.links += [v for name, v in attrs if name in ("href", "src")]
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+    def handle_comment(self, data):
+        raise AssertionError(data)
+
+
+ALLOWED = set(
+    re.findall(
+        r"\w+",
+        """html head meta title style body h1 h2 h3 h4 p b i a ul li nav section article
+    div span code dl dt dd table thead tbody tr th td details summary wbr math mrow mi
+    mn mo mfrac msup msub msubsup msqrt mover munder munderover mtext mspace mstyle
+    mtable mtr mtd mroot mpadded""",
+    )
+)
+
+
+def read(page):
+    reader = Read()
+    reader.feed(page)
+    reader.close()
+    assert reader.open == []
+    assert reader.tags <= ALLOWED
+    return reader
+
+
+def squeezed(text):
+    return " ".join(text.split())
+
+
+def test_hostile_text_is_only_text_in_html():
+    page, index = written(html, hostile())
+    reader = read(page)
+    assert squeezed("".join(reader.text)).count(squeezed(HOSTILE)) >= 15
+    assert all(link.startswith("#") for link in reader.links)
+    read(index)
+
+
+@pytest.mark.parametrize("name", ["_e"])
+def test_a_page_without_escapes_would_be_noticed(monkeypatch, name):
+    monkeypatch.setattr(html, name, lambda text: text)
+    with pytest.raises(AssertionError):
+        read(written(html, hostile())[0])
+
+
+def test_hostile_text_is_only_text_in_markdown():
+    parser = pytest.importorskip("markdown_it").MarkdownIt("commonmark", {"html": True})
+    page = written(markdown, hostile())[0]
+    reader = Read()
+    reader.feed(parser.enable("table").enable("strikethrough").render(page))
+    assert squeezed("".join(reader.text)).count(squeezed(HOSTILE)) >= 12
+    known = ALLOWED | {"em", "strong", "pre"}
+    assert reader.tags <= known
+    assert all(link.startswith("#") for link in reader.links)
+
+
+def test_hostile_text_is_only_text_in_latex():
+    page, index = written(latex, hostile())
+    for text in (page, index):
+        body = text.partition("\\begin{document}")[2]
+        assert body.count("\\end{document}") == 1
+        assert "\\input" not in body
+        bare = re.sub(r"\\[\\{}$&#%_a-zA-Z]", "", body)
+        assert bare.count("{") == bare.count("}")
+        assert not re.search(r"[%#~^`\"<>|]", bare)
+
+
+PDFLATEX = shutil.which("pdflatex")
+
+
+@pytest.mark.skipif(PDFLATEX is None, reason="needs pdflatex")
+def test_latex_compiles(tmp_path):
+    shown = [*hostile(), made("focus.b", statement=r"\mathbb{1}\le\text{a }\frac12")]
+    (tmp_path / "page.tex").write_text(written(latex, shown)[0], encoding="utf-8")
+    ran = subprocess.run(
+        [PDFLATEX, "-interaction=nonstopmode", "-halt-on-error", "page.tex"],
+        cwd=tmp_path,
+        capture_output=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stdout[-800:]
+
+
+def test_escaped_latex_reads_as_the_text():
+    back = escaped("a_b % {50} \\x -- [y], 数").replace(r"\brk{}", "")
+    assert back == r"a\_b \% \{50\} \textbackslash{}x -{}- {[}y{]}, {[}U+6570{]}"
+
+
+# mathematics -------------------------------------------------------------------------
+
+
+def shown(latex_text):
+    reader = Read()
+    reader.feed(mathml(latex_text))
+    return "".join(reader.text)
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        (r"\mathbb E\|\bar x_r\|_F^2\le\boldsymbol{x}", "𝔼‖x¯r‖F2≤𝒙"),
+        (r"\min\Big\{\tfrac12,\mathsf T\Big\}", "min{12,𝖳}"),
+        (r"\text{if }a<b\text{, as }\mathbb{1}", "if a<b, as 𝟙"),
+        (r"V:=\big\langle x,y\big\rangle", "V:=⟨x,y⟩"),
+    ],
+)
+def test_formulas_are_drawn_with_characters_every_browser_knows(source, text):
+    assert shown(source) == text
+    assert "mathvariant" not in mathml(source).replace('mathvariant="normal"', "")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "",
+        HOSTILE,
+        r"\unknown x",
+        r"\quadA",
+        "{",
+        "}{",
+        r"\left( x",
+        r"\begin{cases} x",
+        r"\end{cases}\begin{cases}",
+        r"\begin{verbatim}x\end{verbatim}",
+        "a & b",
+        "x^",
+        "x_1_2",
+        "100%",
+        "$x$",
+        r"\frac",
+        r"\text",
+    ],
+)
+def test_what_is_not_understood_is_shown_as_it_is(source):
+    assert not understood(source)
+    assert mathml(source) is None
+    page = written(html, [made("focus.a", statement=source)])[0]
+    assert squeezed(source) in squeezed("".join(read(page).text))
+
+
+def test_lines_break_before_relations_and_not_in_short_brackets():
+    pieces = mathml(r"A_{r+1}\le(1-\eta)B-C+f(-x)").split("<wbr>")
+    texts = ["".join(re.findall(r">([^<]+)<", piece)) for piece in pieces]
+    assert texts == ["Ar+1", "≤(1−η)B", "−C", "+f(−x)"]
+    bars = mathml(r"E[\|x-y\|^2|F-G]+(a-|b-c|)=-d").split("<wbr>")
+    assert len(bars) == 3
+
+
+def test_a_formula_in_latex_keeps_everything_but_breaks():
+    source = r"\eta\le\min\Big\{\frac{1}{2},q_\text{a}\Big\}\text{ and }\text{x\ y};\;z"
+    made_up = formula(source)
+    for mark in (r"\allowbreak", "$", r"\displaystyle", " "):
+        made_up = made_up.replace(mark, "")
+    assert made_up == source.replace(r"\text{ and }", "and").replace(" ", "")
+
+
+def test_statements_of_the_papers_are_drawn():
+    found = [key for key, one in shipped_claims().items() if understood(one.statement)]
+    assert len(found) >= 0.98 * len(shipped_claims())
+
+
+# order, errata, trees ----------------------------------------------------------------
+
+
+def test_claims_stand_in_the_order_of_the_paper():
+    items = {
+        "a": "Appendix D.5, text after (101)",
+        "b": "eq. (97)-(99)",
+        "c": "Appendix E.3, closing text",
+        "d": "Theorem 1, eq. (24), and Appendix D.6",
+        "e": "Section 4.1, after eq. (8)",
+        "f": "Section 12, nowhere",
+        "g": "eq. (2a)-(2c)",
+        "h": "Theorem 1, eq. (23), and Appendix D.5",
+    }
+    page = papers([made(f"focus.{key}", item=item) for key, item in items.items()])[0]
+    assert "".join(one.claim.id[-1] for one in page.claims) == "gehdbacf"
+    assert [part.heading for part in page.parts][-1] == "Claims"
+
+
+def test_papers_without_an_outline_keep_their_order():
+    page = papers([made(f"x.{n}", paper="wang2024") for n in (3, 1, 2)])[0]
+    assert [one.claim.id for one in page.claims] == ["x.3", "x.1", "x.2"]
+
+
+def test_errata_name_the_readings_that_fail():
+    failing = Finding(Verdict.REFUTED, "s", "for (ii)")
+    fine = Finding(Verdict.PROVED, "s", "for (i)")
+    open_ = made("focus.a", "INCONCLUSIVE", readings={"(i)": fine, "(ii)": failing})
+    page = papers([open_, made("focus.b"), made("focus.c", "REFUTED")])[0]
+    found = {one.audited.claim.id: dict(one.failures) for one in page.errata}
+    assert found == {"focus.a": {"(ii)": "for (ii)"}, "focus.c": {"": "why"}}
+
+
+def drawn(step, depth=0):
+    mark = "!" if step.failing else ""
+    rest = [line for part in step.below for line in drawn(part, depth + 1)]
+    return [f"{'.' * depth}{step.audited.claim.id}{mark}{'*' * step.again}", *rest]
+
+
+def test_proofs_are_trees_of_lemmas_and_steps():
+    claims = [
+        made("focus.thm1.sc", item="Theorem 1, eq. (23)"),
+        made("focus.thm1.sc.collected", item="Theorem 1, eq. (23)"),
+        made("focus.thm1.sc.step97", "REFUTED", item="eq. (97)"),
+        made("focus.thm1.pl", item="Theorem 1, eq. (24)"),
+        made("focus.lemma4", item="Lemma 4, eq. (89)"),
+        made("focus.lemma4.step95", item="eq. (95)"),
+        made("focus.lemma4.step90", "REFUTED", item="eq. (90)"),
+        made("focus.lemma4.extra", item="Lemma 4; a question"),
+        made("focus.alone", item="eq. (1)"),
+    ]
+    trees = papers(claims)[0].proofs
+    assert [drawn(tree) for tree in trees] == [
+        [
+            "focus.thm1.sc",
+            ".focus.lemma4",
+            "..focus.lemma4.step90!",
+            "..focus.lemma4.step95",
+            ".focus.thm1.sc.step97!",
+            ".focus.thm1.sc.collected",
+        ],
+        ["focus.thm1.pl", ".focus.lemma4*"],
+    ]
+    assert trees[0].tally() == "2 of 5 steps and lemmas refuted"
+    assert Step(claims[0]).below == ()
+
+
+@pytest.mark.parametrize("module", FORMATS, ids=NAMES)
+def test_a_failing_step_stands_out_with_word_and_reason(module):
+    claims = [
+        made("focus.lemma4", item="Lemma 4"),
+        made("focus.lemma4.step90", "REFUTED", item="eq. (90)", reason="it fails here"),
+    ]
+    page = written(module, claims)[0]
+    proof = page[page.index("step by step") :].partition("Appendix D.4")[0]
+    assert "REFUTED" in proof
+    assert "it fails here" in proof
+    assert "1 of 1 steps and lemmas refuted" in proof
+
+
+# evidence ----------------------------------------------------------------------------
+
+LONG = f"{7**400}/{5**300}"
+
+
+@pytest.mark.parametrize("module", FORMATS, ids=NAMES)
+def test_counterexamples_are_shown_in_full(module):
+    evidence = {
+        "counterexample": {"x": LONG, "A": [["1/2", "0"]], "law": {"[1]": "1/3"}},
+        "left": LONG,
+        "relation": "<=",
+        "right": "1/7",
+    }
+    one = made("focus.a", "REFUTED", item="eq. (1)", evidence=evidence)
+    page = written(module, [one])[0].replace(r"\brk{}", "")
+    assert page.count(LONG) >= 2
+    assert "1/2" in page
+    for word in ("flverify show focus.a", "flverify audit focus.a", "proofs/file.py"):
+        assert word in page
+
+
+def test_evidence_is_sorted_and_nothing_is_dropped():
+    found = exhibit({"methods": ["z3", "cvc5"], "a": {"b": {"c": 1}}, "left": "2"})
+    assert found.rest == (("methods", "[z3, cvc5]"), ("a: b: c", "1"), ("left", "2"))
+    assert exhibit({}).empty
+    odd = exhibit({"parts": {"one": "no verdict"}, "counterexample": "text"})
+    assert odd.rest == (("parts: one", "no verdict"), ("counterexample", "text"))
+    named = exhibit({"witness": {"n": 3}, "part": "p", "left": "1/3", "right": "1"})
+    assert (named.kind, named.part, named.instance) == ("witness", "p", (("n", "3"),))
+    assert named.comparison[0] == ("left side", "1/3 (about 0.333333)")
+
+
+@pytest.mark.parametrize("module", FORMATS, ids=NAMES)
+def test_counts_name_every_verdict(module):
+    claims = [made(f"focus.{v}", v, item="eq. (1)") for v in Verdict for _ in "12"]
+    for text in written(module, claims):
+        assert all(verdict in text for verdict in Verdict)
+        assert "10 claims: 2 PROVED, 2 CERTIFIED, 2 SUPPORTED, 2 REFUTED" in text
