@@ -23,6 +23,7 @@ from flverify._core.errors import FlverifyError
 COMMANDS = {
     "audit": "Judge claims and compare the verdicts with the ledger.",
     "list": "List the claims with their source and proposition.",
+    "report": "Write one page per paper for its readers.",
     "show": "Show one claim: statement, finding, control, evidence.",
     "sharpest": "The best value of a free constant for which a claim still passes.",
     "law": "Tables of a participation law.",

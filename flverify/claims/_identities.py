@@ -94,6 +94,7 @@ def _refuting_point(label: str, left: sympy.Expr, right: sympy.Expr) -> Finding:
                 "point": _points.shown(point),
                 "left": str(values[0]),
                 "right": str(values[1]),
+                "sides": [str(left), str(right)],
             }
             reason = f"{label}: {values[0]} is not {values[1]}{_points.at(point)}"
             return Finding(Verdict.REFUTED, "counterexample", reason, evidence)

@@ -88,9 +88,22 @@ def _point(
     kept = all(_at(h, point) is True for h in hypotheses)
     if not kept or _at(conclusion, point) is not False:
         return inconclusive(f"a second substitution does not confirm {shown}")
-    evidence = {"counterexample": shown, "relation": str(conclusion)}
+    evidence = {
+        "counterexample": shown,
+        "relation": str(conclusion),
+        "given": [str(hypothesis) for hypothesis in hypotheses],
+        **_values(conclusion, point),
+    }
     reason = f"{conclusion} fails at {_listed(shown)}"
     return Finding(Verdict.REFUTED, "counterexample", reason, evidence)
+
+
+def _values(relation: Any, point: Mapping[str, Fraction]) -> dict[str, list[str]]:
+    """Return both sides at a point, unless sympy has decided without one."""
+    if not isinstance(relation, sympy.core.relational.Relational):
+        return {}
+    at = {s: sympy.Rational(point[s.name]) for s in relation.free_symbols}
+    return {"values": [str(relation.lhs.subs(at)), str(relation.rhs.subs(at))]}
 
 
 def _at(relation: Any, point: Mapping[str, Fraction]) -> bool | None:

@@ -91,6 +91,11 @@ def _negative_point(label: str, expression: sympy.Expr) -> Finding:
         value = expression.subs(point)
         if value.is_Rational and value < 0:
             reason = f"{label}: {value} is negative{_points.at(point)}"
-            evidence = {"point": _points.shown(point)}
+            evidence = {
+                "point": _points.shown(point),
+                "expression": str(expression),
+                "left": str(value),
+                "right": "0",
+            }
             return Finding(Verdict.REFUTED, "counterexample", reason, evidence)
     return inconclusive(f"{label}: a negative coefficient, but no negative value found")

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import click
 
-from flverify.claims import ledger
+from flverify.claims import counterexamples, ledger
 from flverify.claims.audit import Audited, record
 from flverify.claims.store import Store, default_folder
 from flverify.claims.workers import default_workers, judge_all
@@ -83,11 +83,12 @@ def command(
     parts = _judge(chosen, fresh, workers or default_workers())
     faults = _faults(parts)
     differing: list[str] = []
+    silent: list[str] = []
     if not update_ledger:
         found = zip(chosen, parts, expected, strict=True)
         differing = [text for one in found for text in _differences(*one)]
     elif not faults:
-        _update(chosen, parts, expected)
+        silent = _update(chosen, parts, expected)
     everyone = [one for part in parts for one in part]
     if json_path:
         write_whole(json_path, _json(everyone, faults, differing))
@@ -99,6 +100,8 @@ def command(
         for text in changes(before, everyone):
             console.line(f"changed: {text}")
     _remarks(chosen, faults, differing, update_ledger)
+    if silent:
+        console.line(f"refuted without a script of its own: {', '.join(silent)}")
     ctx.exit(1 if faults or differing else 0)
 
 
@@ -145,13 +148,20 @@ def _update(
     chosen: Sequence[Group],
     parts: Sequence[Sequence[Audited]],
     expected: Sequence[Entries],
-) -> None:
-    """Write the ledgers; claims that were not judged keep their entries."""
+) -> list[str]:
+    """Write the ledgers; claims that were not judged keep their entries.
+
+    Of the claims of the package, the scripts of the refuted ones are written too;
+    returned are those that have none.
+    """
+    silent = []
     for group, part, entries in zip(chosen, parts, expected, strict=True):
         found = {one.claim.id: ledger.entry(one) for one in part}
         ledger.write(group.path, {**entries, **found})
         if not group.own:
             renew_readme(group.path, {**entries, **found})
+            silent += counterexamples.renew(part, group.path)
+    return silent
 
 
 def _json(

@@ -1,0 +1,134 @@
+"""`flverify report`: one page per paper, for its readers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+import click
+
+from flverify._core.errors import InputError
+from flverify.claims.audit import Audited
+from flverify.claims.store import Store, default_folder
+from flverify.claims.workers import default_workers, judge_all
+from flverify.commands._claims import Group, groups, judge
+from flverify.report import console
+from flverify.report.claims import count_line, counts
+from flverify.report.envelope import envelope
+from flverify.report.files import require_writable, write_whole
+from flverify.report.pages import html, latex, markdown
+from flverify.report.pages.mathematics import understood
+from flverify.report.pages.model import Paper, paper_keys, papers
+
+Page = Callable[[Paper], str]
+Index = Callable[[Sequence[Paper]], str]
+
+FORMATS: dict[str, tuple[Page, Index]] = {
+    "html": (html.page, html.index),
+    "md": (markdown.page, markdown.index),
+    "tex": (latex.page, latex.index),
+}
+
+_HELP = """Write one page per paper: counts, errata, proofs as trees, every claim.
+
+TARGET is the beginning of an id, or a FILE.py of your own claims; without a target all
+claims of the package are reported. The pages need neither network nor script; what has
+not changed since it was judged is not judged again.
+"""
+
+
+@click.command(name="report", help=_HELP)
+@click.argument("targets", nargs=-1, metavar="[ID-PREFIX | FILE.py]...")
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(list(FORMATS)),
+    default="html",
+    show_default=True,
+    help="Pages for a browser, in Markdown, or in LaTeX.",
+)
+@click.option(
+    "--out",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path),
+    default=Path("report"),
+    show_default=True,
+    help="Where the pages go; made if it does not exist.",
+)
+@click.option("--fresh", is_flag=True, help="Judge anew what has not changed.")
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 64),
+    help="Processes; by default one per processor. No verdict depends on it.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Say what was written in JSON.")
+def command(
+    targets: tuple[str, ...],
+    kind: str,
+    out: Path,
+    fresh: bool,
+    workers: int | None,
+    as_json: bool,
+) -> None:
+    """Judge, write all pages, say where they are."""
+    chosen = groups(targets)
+    claims = [claim for group in chosen for claim in group.claims.values()]
+    _require_room(out, [f"{key}.{kind}" for key in (*paper_keys(claims), "index")])
+    everyone = _judged(chosen, fresh, workers or default_workers())
+    page, index = FORMATS[kind]
+    found = papers(everyone)
+    texts = {f"{paper.key}.{kind}": page(paper) for paper in found}
+    texts[f"index.{kind}"] = index(found)
+    out.mkdir(exist_ok=True)
+    for name, text in texts.items():
+        write_whole(out / name, text)
+    _say([str(out / name) for name in texts], everyone, as_json)
+
+
+def _say(files: Sequence[str], everyone: Sequence[Audited], as_json: bool) -> None:
+    """Name the files, the counts, and the statements that are no mathematics."""
+    sources = [one.claim.id for one in everyone if not understood(one.claim.statement)]
+    if as_json:
+        found = counts(everyone)
+        click.echo(
+            envelope("report", files=files, counts=found, shown_as_source=sources)
+        )
+        return
+    for file in files:
+        console.line(f"written: {file}")
+    console.line(count_line(everyone))
+    if sources:
+        console.remarks([f"shown as LaTeX source: {', '.join(sources)}"])
+
+
+def _require_room(out: Path, names: Sequence[str]) -> None:
+    """Check, before a long computation, that all pages can be written."""
+    if not out.exists():
+        require_writable(out)
+        return
+    if not out.is_dir():
+        raise InputError(
+            f"the pages must go into a folder; {out} is a file; name a folder."
+        )
+    for name in names:
+        require_writable(out / name)
+
+
+def _judged(chosen: Sequence[Group], fresh: bool, workers: int) -> list[Audited]:
+    kept, everyone = Store(default_folder()), []
+    with console.progress(
+        "report", sum(len(group.claims) for group in chosen)
+    ) as begin:
+        for group in chosen:
+            claims = list(group.claims.values())
+            # what a user's file raises is worded in this process
+            check = partial(judge, group) if group.own else None
+            part: dict[int, Audited] = {}
+            for place, one, _ in judge_all(
+                claims, kept=kept, fresh=fresh, workers=workers, check=check
+            ):
+                begin(one.claim.id)
+                part[place] = one
+            everyone += [part[place] for place in range(len(claims))]
+    return everyone

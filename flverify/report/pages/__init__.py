@@ -1,0 +1,1 @@
+"""Pages for readers of a paper: every claim with its verdict, errata, proof trees."""

@@ -1,0 +1,311 @@
+"""Pages in HTML: one file that needs neither network nor script."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from html import escape
+
+from flverify import __version__
+from flverify.claims.audit import Audited
+from flverify.claims.verdict import Finding, Verdict
+from flverify.report.claims import count_line, counts
+from flverify.report.pages._css import CSS
+from flverify.report.pages.exhibits import Rows, exhibit, shortened
+from flverify.report.pages.mathematics import mathml
+from flverify.report.pages.model import (
+    LINE,
+    MEANINGS,
+    SYMBOLS,
+    Erratum,
+    Paper,
+    commands,
+    file_of,
+    title,
+)
+from flverify.report.pages.trees import Step
+
+SUFFIX = "html"
+
+
+def page(paper: Paper) -> str:
+    """Return the page of a paper.
+
+    Parameters
+    ----------
+    paper : Paper
+    """
+    body = [
+        f"<h1>{_e(title(paper.key))}</h1>",
+        f'<p class="soft">{_e(paper.citation)}</p>',
+        f"<p>{_e(count_line(paper.claims))}.</p>",
+        *_counts(paper.claims),
+        *_contents(paper),
+        *_errata(paper),
+        *_proofs(paper),
+    ]
+    for many, part in enumerate(paper.parts):
+        body.append(f'<section id="part-{many}"><h2>{_e(part.heading)}</h2>')
+        body += [_claim(one) for one in part.claims]
+        body.append("</section>")
+    return _document(title(paper.key), body)
+
+
+def index(papers: Sequence[Paper]) -> str:
+    """Return the page that leads to those of the papers.
+
+    Parameters
+    ----------
+    papers : sequence of Paper
+    """
+    everyone = [one for paper in papers for one in paper.claims]
+    body = [
+        "<h1>What was found, paper by paper</h1>",
+        f"<p>{_e(count_line(everyone))}.</p>",
+        *_counts(everyone),
+    ]
+    for paper in papers:
+        body.append(
+            f'<h2><a href="{_e(paper.key)}.{SUFFIX}">{_e(title(paper.key))}</a></h2>'
+            f'<p class="soft">{_e(paper.citation)}</p>'
+            f"<p>{_e(count_line(paper.claims))}; {len(paper.errata)} entries in the "
+            f"errata.</p>{_bar(paper.claims)}"
+        )
+    return _document("flverify: reports", body)
+
+
+def _document(name: str, body: Sequence[str]) -> str:
+    return "\n".join(
+        [
+            '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>{_e(name)}</title>\n<style>{CSS}</style>\n</head>\n<body>",
+            *body,
+            f'<p class="how">Written by flverify {_e(__version__)}.</p>',
+            "</body>\n</html>\n",
+        ]
+    )
+
+
+def _e(text: str) -> str:
+    return escape(text)
+
+
+def _badge(verdict: Verdict) -> str:
+    return f'<span class="badge {verdict}">{SYMBOLS[verdict]} {verdict}</span>'
+
+
+def _bar(claims: Sequence[Audited]) -> str:
+    shares = (
+        f'<i class="{name}" style="flex:{many}" title="{many} {name}"></i>'
+        for name, many in counts(claims).items()
+        if many
+    )
+    return f'<div class="bar" aria-hidden="true">{"".join(shares)}</div>'
+
+
+def _counts(claims: Sequence[Audited]) -> Iterator[str]:
+    yield _bar(claims)
+    yield '<table class="counts">'
+    for name, many in counts(claims).items():
+        verdict = Verdict(name)
+        yield (
+            f"<tr><td>{_badge(verdict)}</td><td>{many}</td>"
+            f'<td class="soft">{_e(MEANINGS[verdict])}</td></tr>'
+        )
+    yield "</table>"
+
+
+def _contents(paper: Paper) -> Iterator[str]:
+    yield "<nav><ul>"
+    if paper.errata:
+        yield f'<li><a href="#errata">Errata</a> ({len(paper.errata)})</li>'
+    if paper.proofs:
+        yield f'<li><a href="#proofs">Proofs</a> ({len(paper.proofs)})</li>'
+    for many, part in enumerate(paper.parts):
+        link = f'<a href="#part-{many}">{_e(part.heading)}</a>'
+        yield f"<li>{link} ({len(part.claims)})</li>"
+    yield "</ul></nav>"
+
+
+def _mathematics(latex: str) -> str:
+    shown = mathml(latex)
+    inner = f'<code class="latex">{_e(latex)}</code>' if shown is None else shown
+    return f'<div class="statement">{inner}</div>'
+
+
+def _link(one: Audited) -> str:
+    return f'<a href="#{_e(one.claim.id)}">{_e(one.claim.id)}</a>'
+
+
+# errata ------------------------------------------------------------------------------
+
+
+def _errata(paper: Paper) -> Iterator[str]:
+    if not paper.errata:
+        return
+    yield '<section id="errata"><h2>Errata</h2>'
+    yield (
+        '<p class="soft">What was refuted as printed, under every reading or under '
+        "the readings named, and the statement that takes its place where there is "
+        "one.</p>"
+    )
+    for one in paper.errata:
+        yield _erratum(one)
+    yield "</section>"
+
+
+def _erratum(one: Erratum) -> str:
+    verdict = one.audited.finding.verdict
+    fails = "".join(
+        f"<dt>fails</dt><dd>{_reading(name)}{_e(shortened(reason, LINE))}</dd>"
+        for name, reason in one.failures.items()
+    )
+    return (
+        f'<div class="claim is-{verdict}"><div class="head"><h4>{_link(one.audited)}'
+        f"</h4>{_badge(verdict)}"
+        f'<span class="soft">{_e(one.audited.claim.source.item)}</span></div>'
+        f"{_mathematics(one.audited.claim.statement)}<dl>{fails}</dl>"
+        f"{_correction(one.audited.finding, 'instead')}</div>"
+    )
+
+
+def _reading(name: str) -> str:
+    return f"<b>{_e(name)}:</b> " if name else ""
+
+
+# proofs ------------------------------------------------------------------------------
+
+
+def _proofs(paper: Paper) -> Iterator[str]:
+    if not paper.proofs:
+        return
+    yield '<section id="proofs"><h2>Proofs, step by step</h2><ul class="tree">'
+    for tree in paper.proofs:
+        yield _step(tree)
+    yield "</ul></section>"
+
+
+def _step(step: Step) -> str:
+    one = step.audited
+    unsettled = one.finding.verdict in (Verdict.REFUTED, Verdict.INCONCLUSIVE)
+    why = f'<span class="why">{_e(shortened(one.finding.reason, LINE))}</span>'
+    tally = f'<span class="why soft">{_e(step.tally())}</span>' if step.below else ""
+    again = ' <span class="soft">(steps above)</span>' if step.again else ""
+    below = "".join(_step(part) for part in step.below)
+    return (
+        f"<li><div{' class=fails' if step.failing else ''}>"
+        f"{_badge(one.finding.verdict)} {_link(one)} "
+        f'<span class="soft">{_e(one.claim.source.item)}</span>{again}{tally}'
+        f"{why if unsettled else ''}</div>{f'<ul>{below}</ul>' if below else ''}</li>"
+    )
+
+
+# claims ------------------------------------------------------------------------------
+
+
+def _claim(one: Audited) -> str:
+    claim, finding = one.claim, one.finding
+    key = _e(claim.id)
+    return "\n".join(
+        [
+            f'<article class="claim is-{finding.verdict}" id="{key}">',
+            f'<div class="head"><h4><a href="#{key}">{key}</a></h4>',
+            f"{_badge(finding.verdict)}",
+            f'<span class="soft">{_e(claim.source.item)}</span></div>',
+            _mathematics(claim.statement),
+            f"<dl><dt>judged</dt><dd>{_e(claim.proposition)}</dd>",
+            f"<dt>scope</dt><dd>{_e(finding.scope)}</dd>",
+            f"<dt>reason</dt><dd>{_e(finding.reason)}</dd></dl>",
+            _correction(finding, "corrected"),
+            _readings(finding) if finding.readings else _evidence(finding, True),
+            _control(one),
+            _how(one),
+            "</article>",
+        ]
+    )
+
+
+def _correction(finding: Finding, label: str) -> str:
+    fixed = finding.correction
+    if fixed is None:
+        return ""
+    return (
+        f'<div class="fix"><b>{label}</b> {_badge(fixed.finding.verdict)}'
+        f"{_mathematics(fixed.statement)}"
+        f'<p class="soft">{_e(fixed.finding.scope)}</p></div>'
+    )
+
+
+def _readings(finding: Finding) -> str:
+    rows = []
+    first = True
+    for name, found in finding.readings.items():
+        refuted = found.verdict == Verdict.REFUTED
+        rows.append(
+            f"<tr><td>{_e(name)}</td><td>{_badge(found.verdict)}</td>"
+            f"<td>{_e(found.reason)}{_scope(found)}"
+            f"{_evidence(found, refuted and first)}</td></tr>"
+        )
+        first = first and not refuted
+    return (
+        '<table class="readings"><thead><tr><th>reading</th><th>verdict</th><th>reason'
+        f"</th></tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    )
+
+
+def _scope(finding: Finding) -> str:
+    if finding.verdict == Verdict.REFUTED:  # its scope is the counterexample
+        return ""
+    return f'<div class="soft">scope: {_e(finding.scope)}</div>'
+
+
+def _evidence(finding: Finding, opened: bool) -> str:
+    """Show what the verdict rests on; an instance may stand open, in full."""
+    shown = exhibit(finding.evidence)
+    out = []
+    if shown.kind:
+        about = f" to {shown.part}" if shown.part else ""
+        state = " open" if opened else ""
+        out.append(
+            f"<details{state}><summary>{_e(shown.kind + about)}</summary>"
+            f"{_rows(shown.instance + shown.comparison)}</details>"
+        )
+    if shown.parts:
+        listed = "".join(
+            f"<tr><td>{_e(name)}</td><td>{_badge(verdict)}</td><td>{_e(reason)}</td></tr>"
+            for name, verdict, reason in shown.parts
+        )
+        out.append(
+            f"<details><summary>all parts ({len(shown.parts)})</summary>"
+            f'<table class="readings">{listed}</table></details>'
+        )
+    if shown.rest:
+        out.append(f"<details><summary>evidence</summary>{_rows(shown.rest)}</details>")
+    return "".join(out)
+
+
+def _rows(rows: Rows) -> str:
+    body = "".join(
+        f"<tr><td>{_e(name)}</td><td><code>{_e(text)}</code></td></tr>"
+        for name, text in rows
+    )
+    return f'<table class="rows">{body}</table>'
+
+
+def _control(one: Audited) -> str:
+    if one.control is None:
+        return f'<p class="how">control: none; {_e(one.claim.no_control)}</p>'
+    twin = ", ".join(f"{name} = {value}" for name, value in one.claim.twin.items())
+    kind = "broken" if one.finding.passes() else "mended"
+    fault = one.control_fault()
+    said = f" <b>misbehaves: {_e(fault)}</b>" if fault else ""
+    return (
+        f'<details class="how"><summary>control: the {kind} twin is '
+        f"{_badge(one.control.verdict)}{said}</summary>"
+        f"{_rows((('changed', twin), ('reason', one.control.reason)))}</details>"
+    )
+
+
+def _how(one: Audited) -> str:
+    ways = " ".join(f"<code>{_e(way)}</code>" for way in commands(one.claim))
+    return f'<p class="how">judge it again: {ways} in {_e(file_of(one.claim))}</p>'
