@@ -226,7 +226,7 @@ def no_steps(largest: int) -> Iterator[Case]:
     "agnostic.thm4.H",
     source=Source("agnostic", "Theorem 4 with eq. (9); a question, not printed"),
     statement=r"\eta=\frac c{\sqrt{TH}}:\ \frac{D^2}{2\eta HT}+\eta A+\eta BH=\frac1{"
-    r"\sqrt T}\Big(\big(\tfrac{D^2}{2c}+cA\big)H^{-1/2}+cB\,H^{1/2}\Big),\quad"
+    r"\sqrt T}\Big(\big(\tfrac{D^2}{2c}+cA\big)H^{-1/2}+cB\,H^{1/2}\Big),\quad "
     r"A=\sigma^2+1.5G^2,\ B=4\ell G",
     proposition="With eta = c/sqrt(TH) the right side of (9) grows as sqrt(H/T) for "
     "large H; the best eta, D/sqrt(2HT(A + BH)), makes it D sqrt(2(A/H + B)/T), which "

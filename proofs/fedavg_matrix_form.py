@@ -170,7 +170,7 @@ def _stepped(row: int, model: Fraction) -> Fraction:
     source=Source("focus", "Section 4.1 and Appendix B"),
     statement=r"\boldsymbol{x}_k=\mathrm{vstack}[x_{k,0};x_{k,1};\dots;x_{k,N}]\in"
     r"\mathbb{R}^{(N+1)\times d},\quad\nabla\boldsymbol{f}(\boldsymbol{x}_k)="
-    r"\mathrm{vstack}[0;\nabla f_1(x_{k,1});\dots;\nabla f_N(x_{k,N})],\quad"
+    r"\mathrm{vstack}[0;\nabla f_1(x_{k,1});\dots;\nabla f_N(x_{k,N})],\quad "
     r"f_0(x)\equiv 0",
     proposition="The stacked gradient with f_0 = 0 has a zero server row, leaves F of "
     "(1) as it is, sums to N grad F at consensus as (28) says, and leaves the server "

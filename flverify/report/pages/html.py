@@ -262,10 +262,10 @@ def _scope(finding: Finding) -> str:
 def _evidence(finding: Finding, opened: bool) -> str:
     """Show what the verdict rests on; an instance may stand open, in full."""
     shown = exhibit(finding.evidence)
+    state = " open" if opened and shown.kind else ""
     out = []
     if shown.kind:
         about = f" to {shown.part}" if shown.part else ""
-        state = " open" if opened else ""
         out.append(
             f"<details{state}><summary>{_e(shown.kind + about)}</summary>"
             f"{_rows(shown.instance + shown.comparison)}</details>"
@@ -280,7 +280,10 @@ def _evidence(finding: Finding, opened: bool) -> str:
             f'<table class="readings">{listed}</table></details>'
         )
     if shown.rest:
-        out.append(f"<details><summary>evidence</summary>{_rows(shown.rest)}</details>")
+        label = f"more on the {shown.kind}" if shown.kind else "evidence"
+        out.append(
+            f"<details{state}><summary>{label}</summary>{_rows(shown.rest)}</details>"
+        )
     return "".join(out)
 
 

@@ -217,8 +217,12 @@ def _evidence(finding: Finding) -> Iterator[str]:
         )
         yield from _rows("all parts", parts)
     if shown.rest:
-        rest = tuple((name, shortened(text, LONG)) for name, text in shown.rest)
-        yield from _rows("evidence", rest)
+        label = f"more on the {shown.kind}" if shown.kind else "evidence"
+        rest = tuple(
+            (name, text if shown.kind else shortened(text, LONG))
+            for name, text in shown.rest
+        )
+        yield from _rows(label, rest)
 
 
 def _rows(label: str, rows: Rows) -> Iterator[str]:

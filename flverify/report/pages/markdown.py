@@ -216,8 +216,12 @@ def _evidence(finding: Finding) -> Iterator[str]:
         )
         yield _details(f"all parts ({len(rows)})", rows)
     if shown.rest:
-        rest = tuple((name, shortened(text, LONG)) for name, text in shown.rest)
-        yield _details("evidence", rest)
+        label = f"more on the {shown.kind}" if shown.kind else "evidence"
+        rest = tuple(
+            (name, text if shown.kind else shortened(text, LONG))
+            for name, text in shown.rest
+        )
+        yield _details(label, rest)
 
 
 def _details(summary: str, rows: Rows) -> str:
