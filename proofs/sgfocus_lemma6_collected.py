@@ -212,7 +212,9 @@ def divided(c: SimpleNamespace) -> Finding:
 def _divided(c: SimpleNamespace) -> Finding:
     rest: Any = 1 - q**2 / 4
     kept = 1 - q / 2 <= (1 - rational(c.contraction) * q) * rest
-    slope = rational(c.divided) <= rational(c.gradient) * rest
+    # unevaluated: sympy would fold a comparison that never holds into False
+    bound = rational(c.gradient) * rest
+    slope = sympy.Le(rational(c.divided), bound, evaluate=False)
     return judge.all_of(
         {
             "B_{r-1}": judge.implied([q <= 1], kept, UNIT),

@@ -2,5 +2,8 @@
 from fractions import Fraction as F
 q = F("1/2")
 assert q <= F(1)
-assert not (F(8) / (F(1) - q ** 2 / F(4)) <= F(16) / F(3))
-print('8/(1 - q**2/4) <= 16/3', 'fails')
+left = F(8) / (F(1) - q ** 2 / F(4))
+right = F(16) / F(3)
+assert (left, right) == (F("128/15"), F("16/3")), (left, right)
+assert not left <= right
+print(f"{left} <= {right} fails")

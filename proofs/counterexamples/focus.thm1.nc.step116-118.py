@@ -9,5 +9,8 @@ assert eta * (tau - F(1)) <= F(1) / F(2)
 assert N * eta ** 2 <= q ** 3 / F(64)
 assert F(2) * N * eta ** 2 <= q ** 2 / F(256)
 assert N * eta <= F(1) / F(4)
-assert not (eta ** 2 * (tau - F(1)) ** 2 <= q ** 3 / F(64))
-print('eta**2*(tau - 1)**2 <= q**3/64', 'fails')
+left = eta ** 2 * (tau - F(1)) ** 2
+right = q ** 3 / F(64)
+assert (left, right) == (F("25/1024"), F("1/64")), (left, right)
+assert not left <= right
+print(f"{left} <= {right} fails")

@@ -7,5 +7,8 @@ push = F("3/2")
 assert F(2) / F(3) <= kept
 assert kept < F(1)
 assert C_1 <= A_1 * push
-assert not (C_1 / F(2) <= A_1 * push / F(4))
-print('C_1/2 <= A_1*push/4', 'fails')
+left = C_1 / F(2)
+right = A_1 * push / F(4)
+assert (left, right) == (F("1/2"), F("3/8")), (left, right)
+assert not left <= right
+print(f"{left} <= {right} fails")

@@ -12,5 +12,8 @@ assert N * eta <= F(3) * q / F(32)
 assert N * beta * eta <= q / F(12)
 assert L ** 2 * eta <= q / F(16)
 assert L ** 2 * N * eta ** 2 <= q ** 3 / F(64)
-assert not (L ** 2 * eta ** 2 * (tau - F(1)) ** 2 <= q ** 3 / F(64))
-print('L**2*eta**2*(tau - 1)**2 <= q**3/64', 'fails')
+left = L ** 2 * eta ** 2 * (tau - F(1)) ** 2
+right = q ** 3 / F(64)
+assert (left, right) == (F("25/1024"), F("1/64")), (left, right)
+assert not left <= right
+print(f"{left} <= {right} fails")

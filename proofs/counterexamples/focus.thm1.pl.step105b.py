@@ -9,5 +9,8 @@ eta = F("1/10")
 tau = F("2")
 assert L * N * eta <= F(1) / F(4)
 assert L * N * eta * (tau - F(1)) <= F(1) / F(2)
-assert not (E * (L * eta ** 2 + eta / (F(2) * N)) + v_F - G * (-L * N ** 2 * eta ** 2 + N * eta / F(2)) <= E * eta / N + v_F - G * N * eta)
-print('E*(L*eta**2 + eta/(2*N)) + F - G*(-L*N**2*eta**2 + N*eta/2) <= E*eta/N + F - G*N*eta', 'fails')
+left = E * (L * eta ** 2 + eta / (F(2) * N)) + v_F - G * (-L * N ** 2 * eta ** 2 + N * eta / F(2))
+right = E * eta / N + v_F - G * N * eta
+assert (left, right) == (F("-17/200"), F("-7/20")), (left, right)
+assert not left <= right
+print(f"{left} <= {right} fails")

@@ -14,5 +14,8 @@ assert L ** 2 * eta <= q / F(16)
 assert L ** 2 * N * eta ** 2 <= q ** 3 / F(64)
 assert L * N * eta <= F(1) / F(4)
 assert L * N * eta * (tau - F(1)) <= F(1) / F(2)
-assert not (L ** 2 * eta ** 2 * (tau - F(1)) ** 2 <= q ** 3 / F(64))
-print('L**2*eta**2*(tau - 1)**2 <= q**3/64', 'fails')
+left = L ** 2 * eta ** 2 * (tau - F(1)) ** 2
+right = q ** 3 / F(64)
+assert (left, right) == (F("25/1024"), F("1/64")), (left, right)
+assert not left <= right
+print(f"{left} <= {right} fails")

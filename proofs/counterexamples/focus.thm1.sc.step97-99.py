@@ -10,5 +10,8 @@ assert mu <= F(1)
 assert N * eta <= mu / F(9)
 assert eta * (tau - F(1)) <= F(1) / F(3)
 assert N * eta ** 2 <= q ** 3 / F(64)
-assert not (eta ** 2 * (tau - F(1)) ** 2 <= q ** 3 / F(64))
-print('eta**2*(tau - 1)**2 <= q**3/64', 'fails')
+left = eta ** 2 * (tau - F(1)) ** 2
+right = q ** 3 / F(64)
+assert (left, right) == (F("9/256"), F("1/64")), (left, right)
+assert not left <= right
+print(f"{left} <= {right} fails")

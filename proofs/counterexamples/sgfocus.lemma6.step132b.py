@@ -5,5 +5,8 @@ N = F("1")
 q = F("1/2")
 sigma2 = F("1")
 assert q <= F(1)
-assert not (F(6) * N * sigma2 * (F(2) - q) <= F(12) * L ** 2 * N * sigma2)
-print('6*N*sigma2*(2 - q) <= 12*L**2*N*sigma2', 'fails')
+left = F(6) * N * sigma2 * (F(2) - q)
+right = F(12) * L ** 2 * N * sigma2
+assert (left, right) == (F("9"), F("3")), (left, right)
+assert not left <= right
+print(f"{left} <= {right} fails")

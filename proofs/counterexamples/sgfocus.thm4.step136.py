@@ -8,6 +8,8 @@ q = F("1/2")
 sigma2 = F("1")
 assert F(128) * L ** 2 * eta ** 2 * n ** 2 <= q ** 3
 assert q <= F(1)
-assert True
-assert not (sigma2 * (F(32) * L ** 2 * eta * n ** 2 + L * N / F(2)) <= sigma2 * (F(32) * L ** 2 * N * n ** 2 + L / F(2)))
-print('sigma2*(32*L**2*eta*n**2 + L*N/2) <= sigma2*(32*L**2*N*n**2 + L/2)', 'fails')
+left = sigma2 * (F(32) * L ** 2 * eta * n ** 2 + L * N / F(2))
+right = sigma2 * (F(32) * L ** 2 * N * n ** 2 + L / F(2))
+assert (left, right) == (F("33/2500"), F("57/5000")), (left, right)
+assert not left <= right
+print(f"{left} <= {right} fails")

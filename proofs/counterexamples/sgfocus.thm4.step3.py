@@ -6,5 +6,8 @@ L = F("1/10")
 N = F("2")
 eta = F("1")
 assert L * N * eta <= F(1) / F(4)
-assert not (E * (L * eta ** 2 + eta / (F(2) * N)) - G * (-L * N ** 2 * eta ** 2 + N * eta / F(2)) <= E * eta / N - G * N * eta)
-print('E*(L*eta**2 + eta/(2*N)) - G*(-L*N**2*eta**2 + N*eta/2) <= E*eta/N - G*N*eta', 'fails')
+left = E * (L * eta ** 2 + eta / (F(2) * N)) - G * (-L * N ** 2 * eta ** 2 + N * eta / F(2))
+right = E * eta / N - G * N * eta
+assert (left, right) == (F("-1/4"), F("-3/2")), (left, right)
+assert not left <= right
+print(f"{left} <= {right} fails")

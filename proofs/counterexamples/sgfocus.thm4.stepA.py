@@ -11,5 +11,8 @@ assert q <= F(1)
 assert F(3) * N * beta * eta * (F(4) - q) <= q
 assert F(16) * L ** 2 * eta <= q
 assert beta <= L
-assert not (F(8) * G * N ** 2 * eta ** 2 / q <= G * N * eta / F(2))
-print('8*G*N**2*eta**2/q <= G*N*eta/2', 'fails')
+left = F(8) * G * N ** 2 * eta ** 2 / q
+right = G * N * eta / F(2)
+assert (left, right) == (F("64/2601"), F("1/51")), (left, right)
+assert not left <= right
+print(f"{left} <= {right} fails")

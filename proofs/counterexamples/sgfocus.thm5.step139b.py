@@ -10,5 +10,8 @@ assert F(96) * L ** 2 * N * eta ** 2 <= q ** 3
 assert F(4) * L * N * eta <= F(1)
 assert F(4) * L * eta * n <= F(1)
 assert q <= F(1)
-assert not (F(16) * L ** 4 * N * eta ** 2 * n ** 2 + F(2) * L ** 2 * N <= F(8) * L ** 4 * N * eta ** 2 * n ** 2 + F(2) * L ** 2 * N)
-print('16*L**4*N*eta**2*n**2 + 2*L**2*N <= 8*L**4*N*eta**2*n**2 + 2*L**2*N', 'fails')
+left = F(16) * L ** 4 * N * eta ** 2 * n ** 2 + F(2) * L ** 2 * N
+right = F(8) * L ** 4 * N * eta ** 2 * n ** 2 + F(2) * L ** 2 * N
+assert (left, right) == (F("513/128"), F("1025/256")), (left, right)
+assert not left <= right
+print(f"{left} <= {right} fails")

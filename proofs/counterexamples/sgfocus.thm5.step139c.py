@@ -6,5 +6,8 @@ eta = F("1")
 n = F("1")
 assert F(4) * L * N * eta <= F(1)
 assert F(4) * L * eta * n <= F(1)
-assert not (F(4) * eta * (L * N + F(2) * L * eta ** 2 + eta / N) / N <= F(2) * L * N * eta ** 2)
-print('4*eta*(L*N + 2*L*eta**2 + eta/N)/N <= 2*L*N*eta**2', 'fails')
+left = F(4) * eta * (L * N + F(2) * L * eta ** 2 + eta / N) / N
+right = F(2) * L * N * eta ** 2
+assert (left, right) == (F("9/5"), F("2/5")), (left, right)
+assert not left <= right
+print(f"{left} <= {right} fails")

@@ -68,6 +68,14 @@ def test_every_script_is_of_a_refuted_claim():
     assert {path.stem for path in SCRIPTS} <= refuted
 
 
+# sympy decides this relation without a value of q, so there is nothing to recompute
+WITHOUT: list[str] = []
+
+
+def test_every_refuted_claim_has_a_script_but_those_named():
+    assert counterexamples.without_script(ledger.read(LEDGER), FOLDER) == WITHOUT
+
+
 def test_refuted_claims_without_a_script_are_named():
     entries = {"a": {"verdict": "REFUTED"}, "b": {"verdict": "PROVED"}}
     assert counterexamples.without_script(entries, FOLDER) == ["a"]
