@@ -114,11 +114,16 @@ def certify(
     wanted = None if rate is None else _rate(rate)
     aim = _aim(wanted, lower_bound)
     best, words = Certified("not_certified", ""), []
-    for shape, level in levels(reading, structure):
-        found = search(reading, shape, level, setting.mu)
+    ladder = [search(reading, *rung, setting.mu) for rung in levels(reading, structure)]
+    if aim is not None and wanted is None:  # one solve per ansatz, before any bisection
+        for found in ladder:
+            result = _proved(found, setting, aim) if aim < 1 else best
+            if result.status == "certified":
+                return result
+    for found in ladder:
         ceiling = TOP if best.rate is None else best.rate - PRECISION
         result = _attempt(found, setting, wanted, aim, ceiling)
-        words.append((level.name, result))
+        words.append((found.level.name, result))
         if result.rate is not None and (best.rate is None or result.rate < best.rate):
             best = result
         if best.rate is not None and aim is not None and best.rate <= aim:
@@ -158,10 +163,8 @@ def _attempt(
     ceiling: Fraction,
 ) -> Certified:
     """Certify one rate, or the smallest with this ansatz below a ceiling."""
-    if aim is not None and aim <= ceiling:
-        result = _proved(found, setting, aim)
-        if wanted is not None or result.status == "certified":
-            return result
+    if wanted is not None:
+        return _proved(found, setting, wanted)
     rho, word = smallest(found, float(aim or 0), float(ceiling))
     if rho is None:
         failed = word != NO_CERTIFICATE
