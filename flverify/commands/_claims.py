@@ -6,13 +6,17 @@ import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from flverify._core.errors import FlverifyError, FormatError
 from flverify.claims import ledger, registry
 from flverify.claims.audit import Audited, audit
 from flverify.claims.claim import Claim
+from flverify.claims.store import Store, default_folder
 from flverify.claims.verdict import Finding, Verdict
+from flverify.claims.workers import default_workers, judge_all
+from flverify.report import console
 
 # What a user's file may raise; a fault of the package itself is not hidden by these.
 FAULTS = (
@@ -137,6 +141,28 @@ def judge(group: Group, claim: Claim) -> Audited:
             f"{returned[0]!r}; return what flverify.claims.judge gives."
         )
     return one
+
+
+def judge_groups(
+    what: str, chosen: Sequence[Group], *, fresh: bool, workers: int | None
+) -> list[list[Audited]]:
+    """Judge the claims of several groups, unchanged ones from what was kept."""
+    total, kept = sum(len(group.claims) for group in chosen), Store(default_folder())
+    parts = []
+    with console.progress(what, total) as begin:
+        for group in chosen:
+            claims = list(group.claims.values())
+            # what a user's file raises is worded in this process
+            check = partial(judge, group) if group.own else None
+            processes = workers or default_workers()
+            part: dict[int, Audited] = {}
+            for place, one, _ in judge_all(
+                claims, kept=kept, fresh=fresh, workers=processes, check=check
+            ):
+                begin(one.claim.id)
+                part[place] = one
+            parts.append([part[place] for place in range(len(claims))])
+    return parts
 
 
 def _own(path: Path) -> Group:

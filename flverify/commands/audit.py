@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -11,10 +10,8 @@ import click
 
 from flverify.claims import counterexamples, ledger
 from flverify.claims.audit import Audited, record
-from flverify.claims.store import Store, default_folder
-from flverify.claims.workers import default_workers, judge_all
 from flverify.commands._changes import changes, earlier
-from flverify.commands._claims import Group, groups, judge
+from flverify.commands._claims import Group, groups, judge_groups
 from flverify.report import console
 from flverify.report.claims import count_line, counts, verdict_table
 from flverify.report.envelope import envelope
@@ -80,7 +77,7 @@ def command(
     before = earlier(compare) if compare else None
     chosen = groups(targets)
     expected = [_expected(group, update_ledger) for group in chosen]
-    parts = _judge(chosen, fresh, workers or default_workers())
+    parts = judge_groups("audit", chosen, fresh=fresh, workers=workers)
     faults = _faults(parts)
     differing: list[str] = []
     silent: list[str] = []
@@ -110,24 +107,6 @@ def _expected(group: Group, update: bool) -> Entries:
     if update:
         require_writable(group.path)
     return {} if update and group.whole else group.expected()
-
-
-def _judge(chosen: Sequence[Group], fresh: bool, workers: int) -> list[list[Audited]]:
-    total, kept = sum(len(group.claims) for group in chosen), Store(default_folder())
-    with console.progress("audit", total) as begin:
-        parts = []
-        for group in chosen:
-            claims = list(group.claims.values())
-            # what a user's file raises is worded in this process
-            check = partial(judge, group) if group.own else None
-            part: dict[int, Audited] = {}
-            for place, one, _ in judge_all(
-                claims, kept=kept, fresh=fresh, workers=workers, check=check
-            ):
-                begin(one.claim.id)
-                part[place] = one
-            parts.append([part[place] for place in range(len(claims))])
-    return parts
 
 
 def _slowest(everyone: Sequence[Audited]) -> None:

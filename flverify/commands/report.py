@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 
 import click
 
 from flverify._core.errors import InputError
 from flverify.claims.audit import Audited
-from flverify.claims.store import Store, default_folder
-from flverify.claims.workers import default_workers, judge_all
-from flverify.commands._claims import Group, groups, judge
+from flverify.commands._claims import groups, judge_groups
 from flverify.report import console
 from flverify.report.claims import count_line, counts
 from flverify.report.envelope import envelope
@@ -75,7 +72,8 @@ def command(
     chosen = groups(targets)
     claims = [claim for group in chosen for claim in group.claims.values()]
     _require_room(out, [f"{key}.{kind}" for key in (*paper_keys(claims), "index")])
-    everyone = _judged(chosen, fresh, workers or default_workers())
+    parts = judge_groups("report", chosen, fresh=fresh, workers=workers)
+    everyone = [one for part in parts for one in part]
     page, index = FORMATS[kind]
     found = papers(everyone)
     texts = {f"{paper.key}.{kind}": page(paper) for paper in found}
@@ -113,22 +111,3 @@ def _require_room(out: Path, names: Sequence[str]) -> None:
         )
     for name in names:
         require_writable(out / name)
-
-
-def _judged(chosen: Sequence[Group], fresh: bool, workers: int) -> list[Audited]:
-    kept, everyone = Store(default_folder()), []
-    with console.progress(
-        "report", sum(len(group.claims) for group in chosen)
-    ) as begin:
-        for group in chosen:
-            claims = list(group.claims.values())
-            # what a user's file raises is worded in this process
-            check = partial(judge, group) if group.own else None
-            part: dict[int, Audited] = {}
-            for place, one, _ in judge_all(
-                claims, kept=kept, fresh=fresh, workers=workers, check=check
-            ):
-                begin(one.claim.id)
-                part[place] = one
-            everyone += [part[place] for place in range(len(claims))]
-    return everyone

@@ -139,9 +139,20 @@ def test_a_few_settings_are_sound():
     assert max(gaps(results)) <= CLOSE
 
 
+@cache
+def all_outcomes():
+    return [outcome(some_setting(k)) for k in range(SETTINGS)]
+
+
+@pytest.mark.slow
+@pytest.mark.xfail(reason="the ansatz is too poor below kappa = 20", strict=True)
+def test_nineteen_in_twenty_are_close_to_the_worst_quadratic():
+    assert share_close(all_outcomes()) >= 0.95
+
+
 @pytest.mark.slow
 def test_three_hundred_settings_are_sound():
-    results = [outcome(some_setting(k)) for k in range(SETTINGS)]
+    results = all_outcomes()
     for result in results:
         require_sound(result)
     # where L governs the rate although the step size is moderate, as happens for small
