@@ -290,12 +290,12 @@ def test_make_refuses_bad_input(tmp_path):
 def test_a_damaged_table_is_refused(tmp_path, text):
     path = tmp_path / "t.csv"
     path.write_text(text)
-    with pytest.raises(FormatError, match=r"t\.csv must be a table of curves"):
+    with pytest.raises(FormatError, match=r"t\.csv must be a table with"):
         read_csv(path)
 
 
 def test_a_missing_table_is_refused(tmp_path):
-    with pytest.raises(FormatError, match="must be a table of curves"):
+    with pytest.raises(FormatError, match="must be a table with"):
         read_csv(tmp_path / "nothing.csv")
 
 

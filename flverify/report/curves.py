@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import math
-import os
-from collections.abc import Iterable, Sequence
-from dataclasses import astuple, dataclass, fields
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
-from flverify._core.errors import FormatError
-
-DIGITS = 12  # significant digits that a file keeps
+from flverify.report.rows import read_rows, write_rows
 
 
 @dataclass(frozen=True)
@@ -56,9 +52,6 @@ class Point:
     upper: float
 
 
-HEADER = tuple(field.name for field in fields(Point))
-
-
 @dataclass(frozen=True)
 class CurveTable:
     """Curves of a figure, in the order of drawing.
@@ -95,15 +88,7 @@ class CurveTable:
 
     def write_csv(self, path: Path) -> None:
         """Write the table whole, replacing an old file in one step."""
-        scratch = path.with_name(f"{path.name}.{os.getpid()}.part")
-        try:
-            with scratch.open("w", encoding="utf-8", newline="") as stream:
-                writer = csv.writer(stream, lineterminator="\n")
-                writer.writerow(HEADER)
-                writer.writerows([_shown(v) for v in astuple(p)] for p in self.points())
-            scratch.replace(path)
-        finally:
-            scratch.unlink(missing_ok=True)
+        write_rows(path, self.points())
 
 
 def read_csv(path: Path) -> CurveTable:
@@ -114,28 +99,11 @@ def read_csv(path: Path) -> CurveTable:
     FormatError
         If the file is missing or is not such a table.
     """
-    try:
-        with path.open(encoding="utf-8", newline="") as stream:
-            lines = list(csv.reader(stream, strict=True))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise _foreign(path, str(error)) from error
-    if not lines or tuple(lines[0]) != HEADER:
-        raise _foreign(path, "its first line is another")
     found: dict[tuple[str, str, str, str], list[Point]] = {}
-    for number, line in enumerate(lines[1:], start=2):
-        point = _point(path, number, line)
+    for point in read_rows(path, Point):
         key = (point.row, point.panel, point.algorithm, point.kind)
         found.setdefault(key, []).append(point)
     return CurveTable(tuple(_curve(points) for points in found.values()))
-
-
-def _point(path: Path, number: int, line: Sequence[str]) -> Point:
-    try:
-        row, panel, algorithm, kind, when, *values = line
-        error, lower, upper = (float(v) for v in values)
-        return Point(row, panel, algorithm, kind, int(when), error, lower, upper)
-    except ValueError as problem:
-        raise _foreign(path, f"line {number}: {problem}") from problem
 
 
 def _curve(points: list[Point]) -> Curve:
@@ -149,17 +117,6 @@ def _curve(points: list[Point]) -> Curve:
         tuple(p.error for p in points),
         tuple(p.lower for p in points),
         tuple(p.upper for p in points),
-    )
-
-
-def _shown(value: str | int | float) -> str:
-    return f"{value:.{DIGITS}g}" if isinstance(value, float) else str(value)
-
-
-def _foreign(path: Path, what: str) -> FormatError:
-    return FormatError(
-        f"{path.name} must be a table of curves with the columns {', '.join(HEADER)}; "
-        f"{what}; make it anew with `flverify figure`."
     )
 
 
