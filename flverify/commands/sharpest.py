@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 
 import click
 
@@ -11,7 +10,7 @@ from flverify._core.errors import InputError, UnknownNameError
 from flverify.claims.claim import Claim
 from flverify.claims.free import Free
 from flverify.claims.sharpest import Sharpest, sharpest
-from flverify.commands._claims import Group, faults_of, groups
+from flverify.commands._claims import faults_of, one_claim
 from flverify.commands._numbers import one_number
 from flverify.report import console
 from flverify.report.envelope import envelope
@@ -51,7 +50,7 @@ def command(
     certificate or search, and the counterexample. The exit code is 1 if no value
     passes.
     """
-    group, claim = _find(claim_id, path)
+    group, claim = one_claim(claim_id, path)
     width = one_number("--precision", precision)
     chosen = _chosen(claim, constant)
     found: list[Sharpest] = []
@@ -83,14 +82,3 @@ def _chosen(claim: Claim, constant: str | None) -> Sequence[Free]:
             f"choose among {', '.join(named)}."
         )
     return chosen
-
-
-def _find(claim_id: str, path: str | None) -> tuple[Group, Claim]:
-    """Find a claim by its whole id."""
-    for group in groups([path] if path else []):
-        if claim_id in group.claims:
-            return group, group.claims[claim_id]
-    near = [key for key in group.claims if key.startswith(claim_id)][:3]
-    near = near or get_close_matches(claim_id, group.claims, n=3, cutoff=0.3)
-    hint = f"did you mean {', '.join(near)}" if near else "see `flverify list`"
-    raise UnknownNameError(f"an id must be that of a claim; got {claim_id!r}; {hint}.")

@@ -80,7 +80,7 @@ def show(audited: Audited, expected: str | None) -> None:
 def reproduce(claim: Claim) -> list[str]:
     """Say how to judge a claim again: command line, Python, and where its check is."""
     code = getattr(claim.judged_by, "__code__", None)
-    path = Path(code.co_filename) if code else Path("claims.py")
+    path = claim.path if claim.path.name else Path("claims.py")
     shipped = path.parent.name in ("proofs", "_proofs")
     name = f"{path.parent.name}/{path.name}" if shipped else str(path)
     target = claim.id if shipped else name
@@ -92,7 +92,9 @@ def reproduce(claim: Claim) -> list[str]:
         + ("" if shipped else "from pathlib import Path; ")
         + f"{load}[{claim.id!r}].check()",
     ]
-    where = [f"the check is in {name}, line {code.co_firstlineno}"] if code else []
+    where = []
+    if code is not None and Path(code.co_filename) == path:
+        where = [f"the check is in {name}, line {code.co_firstlineno}"]
     return ways + where
 
 
