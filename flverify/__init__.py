@@ -6,6 +6,7 @@ Names resolve on use, so that importing the package costs nothing.
 from __future__ import annotations
 
 import importlib
+from typing import Any
 
 __version__ = "0.1.0"
 
@@ -30,7 +31,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
+def __getattr__(name: str) -> Any:
     if name not in _NAMES:
         raise AttributeError(f"module 'flverify' has no attribute {name!r}")
     return getattr(importlib.import_module(_NAMES[name]), name)

@@ -25,6 +25,7 @@ COMMANDS = {
     "list": "List the claims with their source and proposition.",
     "report": "Write one page per paper for its readers.",
     "show": "Show one claim: statement, finding, control, evidence.",
+    "new-paper": "Write a file of claims of your own, to start from.",
     "sharpest": "The best value of a free constant for which a claim still passes.",
     "law": "Tables of a participation law.",
     "rate": "Exact rates of convergence, several algorithms in one table.",
@@ -52,7 +53,8 @@ class Commands(click.Group):
         del ctx
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"flverify.commands.{cmd_name}")
+        member = cmd_name.replace("-", "_")
+        module = importlib.import_module(f"flverify.commands.{member}")
         found: click.Command = module.command
         return found
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
-from flverify._core.errors import UnknownNameError
+from flverify._core.errors import InputError, UnknownNameError
 
 PAPERS = {
     "focus": "Ying, B., Li, Z., and Yang, H. (2025). Exact and linear convergence "
@@ -36,29 +37,46 @@ class Source:
     Parameters
     ----------
     paper : str
-        A key of the bibliography.
+        A key of the bibliography, or a key of one's own with its reference.
     item : str
         Where it is printed: equation, lemma, algorithm or section.
+    reference : str
+        The full reference of a paper that the bibliography does not have.
 
     Raises
     ------
     UnknownNameError
-        If the bibliography has no such key.
+        If the bibliography has no such key and there is no reference.
+    InputError
+        If a reference is given for a paper of the bibliography, or the key is no word.
 
     Examples
     --------
     >>> str(Source("focus", "Algorithm 1"))
     'focus, Algorithm 1'
+    >>> Source("mine", "Lemma 1", reference="A. Author (2026). A title.").citation()
+    'A. Author (2026). A title. Lemma 1.'
     """
 
     paper: str
     item: str
+    reference: str = ""
 
     def __post_init__(self) -> None:
-        if self.paper not in PAPERS:
+        if self.paper not in PAPERS and not self.reference:
             raise UnknownNameError(
-                f"a source must name a paper of the bibliography; got "
-                f"{self.paper!r}; add it to flverify/_core/sources.py."
+                f"a source must name a paper of the bibliography; got {self.paper!r}; "
+                f"choose among {', '.join(PAPERS)}, or give its reference."
+            )
+        if self.paper in PAPERS and self.reference:
+            raise InputError(
+                f"a reference must be of a paper that the bibliography does not have; "
+                f"got one for {self.paper!r}; choose another key."
+            )
+        if self.paper == "index" or not re.fullmatch(r"\w+", self.paper):
+            raise InputError(  # pages are named after it
+                f"the key of a paper must be one word of letters, digits and "
+                f"underscores, and not index; got {self.paper!r}; choose another."
             )
 
     def __str__(self) -> str:
@@ -66,4 +84,9 @@ class Source:
 
     def citation(self) -> str:
         """Return the full reference with the item."""
-        return f"{PAPERS[self.paper]} {self.item}."
+        return f"{self.full_reference} {self.item}."
+
+    @property
+    def full_reference(self) -> str:
+        """The reference of the paper, without the item."""
+        return self.reference or PAPERS[self.paper]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from flverify._core.catalogue import public_names, resolve
 
 
-def __getattr__(name: str) -> object:
+def __getattr__(name: str) -> Any:
     return resolve(__name__, name)
 
 

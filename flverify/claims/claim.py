@@ -11,9 +11,10 @@ from typing import Any
 from flverify._core.errors import InputError
 from flverify._core.sources import Source
 from flverify.claims.free import Free
+from flverify.claims.sharp import Sharp
 from flverify.claims.verdict import Finding
 
-__all__ = ["Check", "Claim", "Free", "claim"]
+__all__ = ["Check", "Claim", "Free", "Sharp", "Source", "claim"]
 
 Check = Callable[[SimpleNamespace], Finding]
 
@@ -48,6 +49,14 @@ class Claim:
         come out refuted by the same code.
     free : sequence of Free
         Constants whose best value may be sought.
+    exact : sequence of str
+        Constants of equalities: moved either way, they break the claim.
+    structural : mapping
+        Constants that no number beside them strengthens or weakens, such as an index,
+        each with the reason.
+    sharp : Sharp or None
+        Best values of free constants, where those in print are not: if the claim
+        passes, they are judged by the same code and stand beside it.
     path : path
         The file it stands in, known once that has been read.
     """
@@ -62,11 +71,17 @@ class Claim:
     no_control: str = ""
     reading_twins: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     free: Sequence[Free] = ()
+    exact: Sequence[str] = ()
+    structural: Mapping[str, str] = field(default_factory=dict)
+    sharp: Sharp | None = None
     path: Path = field(default=Path(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         for one in self.free:
             one.require_of(self.id, self.constants)
+        self._require_declared_once()
+        if self.sharp:
+            self.sharp.require_of(self.id, self.free)
         for changed in (self.twin, *self.reading_twins.values()):
             unknown = set(changed) - set(self.constants)
             if unknown:
@@ -85,15 +100,33 @@ class Claim:
                 "having none; add one."
             )
 
+    def _require_declared_once(self) -> None:
+        free = {one.constant for one in self.free}
+        listed = [*self.exact, *self.structural]
+        wrong = {n for n in listed if n not in self.constants or n in free}
+        if wrong or len(set(listed)) < len(listed):
+            raise InputError(
+                f"what is exact or structural in {self.id} must be a constant that is "
+                f"declared once; got {sorted(wrong) or listed}; choose among "
+                f"{sorted(set(self.constants) - free)}."
+            )
+
     def check(self, **changed: Any) -> Finding:
-        """Judge the claim, with some constants changed if asked."""
+        """Judge the claim, with some constants changed if asked.
+
+        As it is printed, the sharp statement comes beside it, if it has one.
+        """
         unknown = set(changed) - set(self.constants)
         if unknown:
             raise InputError(
                 f"{self.id} must be given constants that it has; got {sorted(unknown)};"
                 f" choose among {sorted(self.constants)}."
             )
-        return self.judged_by(SimpleNamespace(**{**self.constants, **changed}))
+        finding = self.judged_by(SimpleNamespace(**{**self.constants, **changed}))
+        if self.sharp is None or changed or not finding.passes():
+            return finding
+        best = self.sharp.judged(self.judged_by, self.constants, self.free)
+        return finding.corrected(self.sharp.text(), best)
 
     def control(self) -> Finding | None:
         """Judge the twin by the same code; None if the claim has none."""
@@ -133,6 +166,9 @@ def claim(
     no_control: str = "",
     reading_twins: Mapping[str, Mapping[str, Any]] | None = None,
     free: Free | Sequence[Free] = (),
+    exact: Sequence[str] = (),
+    structural: Mapping[str, str] | None = None,
+    sharp: Sharp | None = None,
 ) -> Callable[[Check], Claim]:
     """Make the decorated check a claim.
 
@@ -160,6 +196,9 @@ def claim(
             no_control,
             reading_twins or {},
             (free,) if isinstance(free, Free) else tuple(free),
+            tuple(exact),
+            structural or {},
+            sharp,
         )
 
     return wrap

@@ -82,14 +82,15 @@ def papers(audited: Sequence[Audited]) -> list[Paper]:
     ----------
     audited : sequence of Audited
     """
-    keys = [key for key in PAPERS if any(_paper(one) == key for one in audited)]
+    keys = paper_keys([one.claim for one in audited])
     return [_page(key, [one for one in audited if _paper(one) == key]) for key in keys]
 
 
 def paper_keys(claims: Sequence[Claim]) -> list[str]:
-    """Return the papers that claims come from, in the order of the bibliography."""
-    found = {claim.source.paper for claim in claims}
-    return [key for key in PAPERS if key in found]
+    """Return the papers that claims come from: the bibliography's first, in order."""
+    found = dict.fromkeys(claim.source.paper for claim in claims)
+    known = [key for key in PAPERS if key in found]
+    return [*known, *(key for key in found if key not in PAPERS)]
 
 
 def title(key: str) -> str:
@@ -123,7 +124,8 @@ def _page(key: str, own: Sequence[Audited]) -> Paper:
     parts = tuple(_parts(OUTLINES.get(key, ()), own))
     ordered = [one for part in parts for one in part.claims]
     errata = tuple(found for one in ordered if (found := _erratum(one)).failures)
-    return Paper(key, PAPERS[key], parts, errata, tuple(proofs(ordered)))
+    citation = own[0].claim.source.full_reference
+    return Paper(key, citation, parts, errata, tuple(proofs(ordered)))
 
 
 def _parts(outline: Sequence[Chapter], claims: Sequence[Audited]) -> Iterator[Part]:
