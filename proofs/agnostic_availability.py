@@ -54,6 +54,7 @@ def weight(law: Listed, client: int, power: int = 1) -> Any:
     "(2).",
     constants={"power": 1},
     twin={"power": 2},
+    exact=("power",),
 )
 def mean_of_aggregate(c: Any) -> Finding:
     """Judge a participant's factor, every law of three clients, and runs."""
@@ -107,6 +108,7 @@ def plain_mean(one: Nonsmooth, draws: Any, power: int) -> tuple[Any, Any]:
     "with which (10) is line 5; p_i = 1/N does not make the clients equally likely.",
     constants={"power": 1},
     twin={"power": 2},
+    exact=("power",),
 )
 def uniform_corner(c: Any) -> Finding:
     """Judge the weights for every N and M, the rule (10), and the converse."""

@@ -218,6 +218,7 @@ def plain_sides(
     "over cohorts, the exchange of sums, and (2).",
     constants={"power": 1},
     twin={"power": 2},
+    exact=("power",),
 )
 def lemma_4(c: Any) -> Finding:
     """Judge the steps one by one, and search nonsmooth runs for the lemma."""

@@ -34,7 +34,7 @@ from flverify.claims.agnostic_terms import (
     lost,
     proof_beside_search,
 )
-from flverify.claims.claim import Free, claim
+from flverify.claims.claim import Free, Sharp, claim
 from flverify.claims.verdict import Finding
 
 # -- (6) -----------------------------------------------------------------------------
@@ -150,14 +150,15 @@ def either_coupling(room: Any) -> Finding:
         Free("(7)", 1, 4, weaker="larger", given={"(9)": Fraction(4)}),
         Free("(9)", Fraction(1, 2), 4, weaker="larger"),
     ),
+    sharp=Sharp(
+        r"<(7)>\cdot\eta^2G^2\ \text{((7), (8))},\quad<(9)>\cdot\eta G^2\ \text{((9): "
+        r"the chain gives less than printed, the difference does no harm)}",
+        {"(7)": 2, "(9)": 1},
+    ),
 )
 def square_coefficient(c: Any) -> Finding:
-    """Judge the two passages of the coefficient; then give what the chain gives."""
-    return passages(getattr(c, "(7)"), getattr(c, "(9)")).corrected(
-        r"\text{the chain gives }2\eta^2G^2\text{ in (7), (8), }\eta G^2\text{ in (9), "
-        r"both smaller than printed: the difference does no harm}",
-        passages(Fraction(2), Fraction(1)),
-    )
+    """Judge the two passages of the coefficient."""
+    return passages(getattr(c, "(7)"), getattr(c, "(9)"))
 
 
 def passages(in_7: Any, in_9: Any) -> Finding:

@@ -233,6 +233,7 @@ def no_steps(largest: int) -> Iterator[Case]:
     "falls in H for given T and, for given n = TH, is D sqrt(2(A + BH)/n) and grows.",
     constants={"power": Fraction(1, 2)},
     twin={"power": Fraction(1)},
+    exact=("power",),
 )
 def dependence(c: Any) -> Finding:
     """Judge the substitution, the best step size, and the monotonies in H."""

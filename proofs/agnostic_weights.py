@@ -56,6 +56,7 @@ def printed_weight(law: Listed, client: int, power: int = 1) -> Any:
     "general.",
     constants={"power": 1},
     twin={"power": 2},
+    exact=("power",),
 )
 def marginal_weights(c: Any) -> Finding:
     """Compare (2) with the mean of line 5, then with the inclusion probabilities."""
@@ -210,6 +211,7 @@ def selection_cases(among: str) -> Iterator[Case]:
     "of line 5.",
     constants={"factor": 1},
     twin={"factor": 2},
+    exact=("factor",),
 )
 def weighted_rule(c: Any) -> Finding:
     """Compare (10) with line 5 for each meaning of p_i; then give its mean."""

@@ -177,6 +177,7 @@ def _stepped(row: int, model: Fraction) -> Fraction:
     "where it is in a local step.",
     constants={"f_0": 0},
     twin={"f_0": 1},
+    exact=("f_0",),
 )
 def notation_stack(c: SimpleNamespace) -> Finding:
     """Compare with (1), (9), (28) and (33); f_0 is c times the sum of coordinates."""

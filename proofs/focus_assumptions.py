@@ -121,6 +121,7 @@ def _quoted(factor: Fraction) -> list[tuple[dict[str, Any], Any]]:
     "with the mu of all f_i, with Assumption 2 it gives mu <= L, and mu scales with f.",
     constants={"half": "1/2"},
     twin={"half": "1"},
+    exact=("half",),
 )
 def strongly_convex(c: SimpleNamespace) -> Finding:
     """Compute the gap of quadratics; average two inequalities; combine with A2."""

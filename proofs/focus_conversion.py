@@ -240,6 +240,7 @@ def _by_index(tau: int, listed: set[int], what: str) -> int:
     "participant per round: x_r goes out, y_{tau,i} comes back, nothing else is sent.",
     constants={"down": 1, "up": 1},
     twin={"up": 2},
+    exact=("down", "up"),
 )
 def communication(c: SimpleNamespace) -> Finding:
     """Run server and clients apart, passing only messages, and count them."""

@@ -99,19 +99,19 @@ def _fixed_point(W: Any, h: Any, b: Any) -> list[Any]:
     proposition="If all off-diagonal entries of R and C are positive and eta > 0 is "
     "constant, every fixed point of (11)-(12) is consensual with y* = 0, so that "
     "x* = R x*, and by tracking the gradients there sum to 0.",
-    constants={"linked": 1},
-    twin={"linked": 0},
+    constants={"linked": True},
+    twin={"linked": False},
 )
 def fixed_points(c: SimpleNamespace) -> Finding:
-    """Solve with the trees of both graphs; `linked` scales the links from node 1 on.
+    """Solve with the trees of both graphs; `linked`: whether node 1 hears the others.
 
     With y = C y the tracker is t pi, pi of tree weights; with u'R = u', also of tree
     weights, u'y = 0, so t = 0 as u'pi > 0; and x = R x leaves consensus alone.
     """
     parts = {}
     for n in (2, 3):
-        R, C = _row_stochastic("r", n, c.linked), _row_stochastic("q", n, 1).T
-        if c.linked == 0:
+        R, C = _row_stochastic("r", n, int(c.linked)), _row_stochastic("q", n, 1).T
+        if not c.linked:
             C = _into_first(n)
         u, pi = _trees(R), _trees(C.T)
         y = sympy.Matrix(sympy.symbols(f"y1:{n + 1}"))

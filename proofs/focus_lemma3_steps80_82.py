@@ -56,6 +56,7 @@ u, g, s = sympy.symbols("u g s", real=True)  # a coordinate of u, N grad F, S
     "expands as printed for every law of S given w.",
     constants={"cross": "2", "collected": 1},
     twin={"cross": "1"},
+    exact=("cross", "collected"),
 )
 def expansion(c: SimpleNamespace) -> Finding:
     """Trace formal rounds; expand for two outcomes of S, being linear in the law."""
@@ -128,6 +129,7 @@ def gradient_by_gap(c: SimpleNamespace) -> Finding:
     proposition="N grad F(w) added and subtracted inside the inner product.",
     constants={"mean": "2", "difference": "2"},
     twin={"mean": "1"},
+    exact=("mean", "difference"),
 )
 def cross_term(c: SimpleNamespace) -> Finding:
     """Compare the coordinates; with u given, E is linear."""
@@ -199,6 +201,7 @@ def _cross_lemma(c: SimpleNamespace, m: Any, eps: Any, size: int) -> Any:
         Free("contraction", "1/4", "2", weaker="smaller"),
         Free("difference", "1", "4", weaker="larger"),
     ),
+    exact=("eps",),
 )
 def epsilon(c: SimpleNamespace) -> Finding:
     """Compare the coefficients of |u|^2 and of E|D|^2."""
@@ -220,6 +223,7 @@ def epsilon(c: SimpleNamespace) -> Finding:
     "coefficient.",
     constants={"contraction": "1/2", "gap": "2", "excess": "2", "noise": "2"},
     twin={"excess": "1"},
+    exact=("contraction", "gap", "excess", "noise"),
 )
 def collected(c: SimpleNamespace) -> Finding:
     """Add the two right-hand sides."""

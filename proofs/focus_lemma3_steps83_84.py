@@ -74,6 +74,8 @@ def rows(c: SimpleNamespace) -> Finding:
     "k = r tau+2, ..., (r+1) tau in the recursion (67)-(69), for every cohort.",
     constants={"sign": 1, "first": 2},
     twin={"sign": -1},
+    structural={"first": "an index; for a client the term before it is 0"},
+    exact=("sign",),
 )
 def unrolled(c: SimpleNamespace) -> Finding:
     """Trace formal rounds; add one move to a sum of any length."""
@@ -148,6 +150,7 @@ def split_and_summed(c: SimpleNamespace) -> Finding:
         Free("count", "1/2", "2", weaker="larger"),
         Free("most", "1/2", "2", weaker="larger"),
     ),
+    exact=("reference",),
 )
 def chain(c: SimpleNamespace) -> Finding:
     """Prove the five lines apart; evaluate them along local moves on quadratics."""

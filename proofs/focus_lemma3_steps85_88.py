@@ -22,7 +22,7 @@ import sympy
 
 from flverify._core.sources import Source
 from flverify.claims import cohorts, judge, laws
-from flverify.claims.claim import Free, claim
+from flverify.claims.claim import Free, Sharp, claim
 from flverify.claims.focus_lemma3 import (
     EVERY,
     L,
@@ -220,7 +220,13 @@ DEFINED, CHANCE = "q_i = E[I_i/|S|]", "q_i = p_i"
     free=(
         Free("far", "1/2", "4", weaker="larger"),
         Free("moved", "1/8", "16", weaker="larger"),
-        Free("cap", "1/4", "1", weaker="smaller"),
+        Free("cap", "1/4", "2", weaker="smaller"),
+    ),
+    sharp=Sharp(
+        r"\eta\le\frac{<cap>}{L(\tau-1)}:\quad\mathbb{E}\|\cdots\|^2\le<far>\cdot L^2N"
+        r"\|\mathbb{1}\bar x_{r\tau+1}-\boldsymbol{x}_{r\tau}\|_{(I-Q)}^2+<moved>\eta"
+        r"^2(\tau-1)^2L^4N\|\mathbb{1}\bar x_{r\tau+1}-\boldsymbol{x}_{r\tau}\|_Q^2",
+        {"far": 1, "moved": 1, "cap": 1},
     ),
 )
 def stale_gradients(c: SimpleNamespace) -> Finding:
@@ -228,8 +234,11 @@ def stale_gradients(c: SimpleNamespace) -> Finding:
     p, q, gap = sympy.symbols("p q gap", nonnegative=True)
     s = sympy.Symbol("s", nonnegative=True)  # eta L (tau - 1)
     right = rational(c.far) * (1 - q) + rational(c.moved) * s**2 * q
-    bound = (1 - p) * gap + 4 * s**2 * p * gap <= right * gap
+    bound = (1 - p) * gap + s**2 * p * gap <= right * gap
     held = [p <= 1, s <= rational(c.cap)]
+    gone = sympy.Symbol("gone", nonnegative=True)  # |grad f_i(w) - grad f_i(x_i)|^2
+    moved = [gone <= (eta * L) ** 2 * n * T, n * V >= T]
+    s2 = (eta * L * n) ** 2
     given = {DEFINED: q <= p, CHANCE: sympy.Eq(q, p)}  # E[I_i/|S|] <= E I_i
     return judge.readings(
         {
@@ -239,6 +248,7 @@ def stale_gradients(c: SimpleNamespace) -> Finding:
                         "(83), line 1": gradients_of_rows("1"),
                         "per client": judge.implied([*held, relation], bound, EVERY),
                         "a sum": sum_of_vectors("1"),
+                        "moved": judge.implied(moved, gone <= s2 * V, EVERY),
                         **_convex(eta * L * n <= rational(c.cap)),
                     }
                 ),
@@ -249,7 +259,10 @@ def stale_gradients(c: SimpleNamespace) -> Finding:
     )
 
 
-LAWS = "N, tau = 1, 1; 1, 2; 2, 1; 2, 5; 3, 2; every case of Assumption 1; two states"
+LAWS = (
+    "N, tau = 1, 1; 1, 2; 2, 1; 2, 5; 3, 2 with unequal and 2, 2 with equal f_i; every "
+    "case of Assumption 1; two states"
+)
 
 
 def _stale_cases(c: SimpleNamespace, name: str) -> Iterator[judge.Case]:
@@ -269,8 +282,9 @@ def _replayed(one: State, right: Fraction) -> tuple[Fraction, Fraction]:
 
 def _states(cap: str) -> Iterator[State]:
     """List states under every law: one row apart from the server, and all of them."""
-    for size, tau in ((1, 1), (1, 2), (2, 1), (2, 5), (3, 2)):
-        h = tuple(map(Fraction, (2, 1, 3)[:size]))
+    curved = ((2,), 1), ((2,), 2), ((2, 1), 1), ((2, 1), 5), ((2, 1, 3), 2), ((1, 1), 2)
+    for numbers, tau in curved:
+        size, h = len(numbers), tuple(map(Fraction, numbers))
         step = Fraction(cap) / max(h) / max(tau - 1, 1)
         for setting in (*laws.never_empty(size), *laws.sometimes_empty(size)):
             for rows in ((1,) * size, (1, *(-1,) * (size - 1))):
@@ -311,6 +325,11 @@ def loosened(c: SimpleNamespace) -> Finding:
     free=(
         Free("cap", "1/4", "1", weaker="smaller"),
         Free("bound", "2", "4", weaker="larger"),
+    ),
+    sharp=Sharp(
+        r"\eta\le\frac1{3(\tau-1)L}:\quad\le<bound>\,L^2N\|\mathbb{1}\bar x_{r\tau+1}-"
+        r"\boldsymbol{x}_{r\tau}\|^2",
+        {"cap": "1/3", "bound": "26/9"},
     ),
 )
 def three(c: SimpleNamespace) -> Finding:

@@ -176,6 +176,7 @@ def _capped(caps: dict[str, str]) -> list[Any]:
     "its two uses in (94) are as printed.",
     constants={"half": "1/2"},
     twin={"half": "1/3"},
+    exact=("half",),
 )
 def chosen_rho(c: SimpleNamespace) -> Finding:
     """Compare them as rational functions of q_min."""
@@ -224,6 +225,7 @@ def rho_chosen(half: str) -> Finding:
         Free("slope_2", "4", "16", weaker="larger"),
         Free("moves_2", "8", "32", weaker="larger"),
     ),
+    exact=("first", "rows", "slope", "moves"),
 )
 def substituted(c: SimpleNamespace) -> Finding:
     """Substitute; then use 2 - q <= 2."""

@@ -67,6 +67,8 @@ rho = sympy.Symbol("rho", positive=True)
     "round r-1, D_k being that round's mask.",
     constants={"server": -1, "moves": 1, "first": 2},
     twin={"server": 1},
+    structural={"first": "an index; for a client the term before it is 0"},
+    exact=("server", "moves"),
 )
 def unrolled(c: SimpleNamespace) -> Finding:
     """Trace formal rounds, the last pull giving w_r."""

@@ -71,6 +71,7 @@ HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
         "avg": ((0, HALF, HALF), (0, 1, 0), (0, 0, 1)),
     },
     twin={"avg": ((0, HALF, THIRD), (0, 1, 0), (0, 0, 1))},
+    exact=("assign", "avg"),
 )
 def toy_products(c: Any) -> Finding:
     """Multiply out, and compare with the package's pull and average."""
@@ -98,6 +99,7 @@ def toy_products(c: Any) -> Finding:
     "matrix keeps consensus and a column stochastic one keeps the sum.",
     constants={"labels": LABELS, "total": 1},
     twin={"labels": {**LABELS, "A": "column"}},
+    exact=("total",),
 )
 def stochastic(c: Any) -> Finding:
     """Check the labels of Figure 1 and what the definitions are used for."""

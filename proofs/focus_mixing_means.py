@@ -183,6 +183,7 @@ def turns(*, transposed: bool) -> Iterator[Case]:
         "triple": (0, 0, Fraction(1, 3), Fraction(1, 3), Fraction(1, 3)),
     },
     twin={"triple": (0, 0, Fraction(1, 2), Fraction(1, 4), Fraction(1, 4))},
+    exact=("pair", "triple"),
 )
 def virtual_examples(c: Any) -> Finding:
     """Compare the examples, and the rows of every cohort."""

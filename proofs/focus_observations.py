@@ -53,6 +53,7 @@ SEARCHED = "scalar quadratics, two rounds of any cohorts"
     proposition="Row 0 of R_k is (1, 0, ..., 0) for every k, N and cohort.",
     constants={"entry": 0},
     twin={"entry": 1},
+    exact=("entry",),
 )
 def server_selects(c: SimpleNamespace) -> Finding:
     """Compare row 0 with that of the identity, at the entry given."""
@@ -275,6 +276,7 @@ def rows_move(c: SimpleNamespace) -> Finding:
     "is the gradient at x_{r tau+k'} less that at x_{r tau}, and 0 for i not in S_r.",
     constants={"reference": 0},
     twin={"reference": 1},
+    exact=("reference",),
 )
 def telescoped(c: SimpleNamespace) -> Finding:
     """Trace a round; add one more step to a sum of any length."""
@@ -291,6 +293,7 @@ def telescoped(c: SimpleNamespace) -> Finding:
     " are the masked differences of their gradients at x_{r tau+k'} and x_{r tau}.",
     constants={"reference": 0},
     twin={"reference": 1},
+    exact=("reference",),
 )
 def masked_difference(c: SimpleNamespace) -> Finding:
     """Trace a round; add one more step to a sum of any length."""

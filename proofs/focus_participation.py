@@ -55,6 +55,7 @@ def weight(power: int, client: int, members: frozenset[int]) -> Fraction:
     "always m.",
     constants={"power": 1},
     twin={"power": 2},
+    exact=("power",),
 )
 def assumption(c: Any) -> Finding:
     """Meet the assumption, and derive what its weights satisfy."""
@@ -194,6 +195,7 @@ def unequal(law: Participation, listed: Listed) -> Finding:
     proposition="If every client takes part in every round then p_i = 1 and q_i = 1/N.",
     constants={"q_times_n": 1},
     twin={"q_times_n": 2},
+    exact=("q_times_n",),
 )
 def full_participation(c: Any) -> Finding:
     """Count the participants for symbolic N, and tabulate small N."""

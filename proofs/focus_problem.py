@@ -49,6 +49,7 @@ Function = Callable[[Sequence[Any]], Any]
     "N grad F is the sum that (28) has, and F is the objective of (9) at consensus.",
     constants={"factor": 1},
     twin={"factor": 2},
+    exact=("factor",),
 )
 def problem(c: SimpleNamespace) -> Finding:
     """Differentiate F with two samples per client, of any probabilities."""
@@ -108,8 +109,9 @@ def _sampled(i: int) -> tuple[Function, Callable[[Sequence[Any], Any], Any]]:
     proposition="R(S)x = x means x_i = x_0 for all i in S; the constraints of a family "
     "of cohorts leave consensus alone if, and only if, their union is all clients; and "
     "the objective is then F of (1).",
-    constants={"missing": 0, "f_0": 0},
-    twin={"missing": 1},
+    constants={"somebody missing": False, "f_0": 0},
+    twin={"somebody missing": True},
+    exact=("f_0",),
 )
 def constrained(c: SimpleNamespace) -> Finding:
     """Check the rows of every cohort, and the exact rank of listed families."""
@@ -124,7 +126,7 @@ def constrained(c: SimpleNamespace) -> Finding:
         {
             "rows": judge.identity(rows, "every N and S"),
             "families": judge.identity(
-                _families(c.missing),
+                _families(int(vars(c)["somebody missing"])),
                 "all families for N = 1..3, families of one or two cohorts for N = 4",
             ),
             "objective": judge.identity(_named([*_objectives(c.f_0)]), SMALL),
@@ -173,6 +175,7 @@ def _objectives(constant: int) -> Iterator[judge.Pair]:
     "gradient is N grad F(xbar).",
     constants={"factor": 1},
     twin={"factor": 2},
+    exact=("factor",),
 )
 def at_consensus(c: SimpleNamespace) -> Finding:
     """Put xbar into all rows; then add one client more."""
@@ -188,6 +191,7 @@ def at_consensus(c: SimpleNamespace) -> Finding:
     "N + 1 rows of the stacked gradient at 1 xbar.",
     constants={"f_0": 0},
     twin={"f_0": 1},
+    exact=("f_0",),
 )
 def sum_of_rows(c: SimpleNamespace) -> Finding:
     """Differentiate both sides; f_0 is `f_0` times the sum of coordinates."""

@@ -38,6 +38,7 @@ ETA = sympy.Symbol("eta_k")
     "single node does gradient descent.",
     constants={"row_sum": 1, "column_sum": 1},
     twin={"row_sum": 2},
+    exact=("row_sum", "column_sum"),
 )
 def pushpull(c: SimpleNamespace) -> Finding:
     """Symbolic R and C with the given row and column sums, 1 to 4 nodes."""
@@ -104,6 +105,7 @@ def _expanded(matrix: Any) -> Any:
     "changing C_k, because it holds at k = 0 and every step keeps it.",
     constants={"column_sum": 1, "y_0": 1},
     twin={"column_sum": 2},
+    exact=("column_sum", "y_0"),
 )
 def tracking(c: SimpleNamespace) -> Finding:
     """Induction: y_0 = grad f(x_0), then one step with any C from any tracked y."""

@@ -316,6 +316,7 @@ def box_and_rows(c: SimpleNamespace) -> Finding:
     "k = r tau+2, ..., (r+1) tau have terms.",
     constants={"dead": 1, "stored_before_last": 1},
     twin={"dead": 0},
+    exact=("dead", "stored_before_last"),
 )
 def dead_step(c: SimpleNamespace) -> Finding:
     """Replace one local model by a foreign symbol and look for it in what remains."""
@@ -326,7 +327,8 @@ def _used(run: Run, c: SimpleNamespace) -> Iterator[judge.Pair]:
     tau = run.local_steps
     for i in sorted(run.cohorts[0]):
         moves = [_reaches(run, i, t) for t in range(1, tau + 1)]
-        wanted = [int(t <= tau - c.dead) for t in range(1, tau + 1)]
+        used = range(1, tau - c.dead + 1)
+        wanted = [int(t in used) for t in range(1, tau + 1)]
         points, stored, _ = _local(run, i)
         name = f"{run}, client {i + 1}"
         yield f"{name}: which of x_1, ..., x_tau are used", moves, wanted

@@ -22,7 +22,7 @@ import sympy
 
 from flverify._core.sources import Source
 from flverify.claims import judge
-from flverify.claims.claim import Free, claim
+from flverify.claims.claim import Free, Sharp, claim
 from flverify.claims.focus_theorem1_steps import (
     LEMMA_4,
     L,
@@ -179,20 +179,17 @@ def stale_gradients(c: SimpleNamespace) -> Finding:
         Free("caps", "1/8", "1/2", weaker="smaller", key="1/(L N)"),
         Free("caps", "1/4", "1", weaker="smaller", key="1/(L (tau-1))"),
     ),
+    sharp=Sharp(
+        r"\mathbb{E}\|\nabla F(\bar x_{r\tau+1})\|^2\le\frac{4}{\eta N}\big(F(\bar x_{r"
+        r"\tau+1})-F(\bar x_{(r+1)\tau+1})\big)+\frac{<consensus>L^2}{N}\mathbb{E}\|"
+        r"\mathbb{1}\bar x_{r\tau+1}-\boldsymbol x_{r\tau}\|^2",
+        {"consensus": "12", "caps[1/(L (tau-1))]": "1/2"},
+    ),
 )
 def simplified(c: SimpleNamespace) -> Finding:
-    """Bound each coefficient, then combine; 12 would do where 16 is printed."""
-    sharp = SimpleNamespace(**{**vars(c), "consensus": "12"})
-    return _simplified(c).corrected(
-        r"\mathbb{E}\|\nabla F(\bar x_{r\tau+1})\|^2\le\frac{4}{\eta N}\big(F(\bar x_{r"
-        r"\tau+1})-F(\bar x_{(r+1)\tau+1})\big)+\frac{12L^2}{N}\mathbb{E}\|\mathbb{1}"
-        r"\bar x_{r\tau+1}-\boldsymbol x_{r\tau}\|^2",
-        _simplified(sharp),
-    )
+    """Bound each coefficient, then combine.
 
-
-def _simplified(c: SimpleNamespace) -> Finding:
-    """With s = 1 - 2 eta N L: (s/2) G <= change + u C, and 1/factor <= s/2.
+    With s = 1 - 2 eta N L: (s/2) G <= change + u C, and 1/factor <= s/2.
 
     Needed too: with G = 0 and change = -u C (114) holds, and (115) says u <= v.
     """

@@ -23,7 +23,7 @@ import sympy
 
 from flverify._core.sources import Source
 from flverify.claims import judge
-from flverify.claims.claim import Free, claim
+from flverify.claims.claim import Free, Sharp, claim
 from flverify.claims.focus_theorem1_steps import (
     LEMMA_4,
     L,
@@ -175,12 +175,12 @@ x = sympy.Symbol("x", positive=True)
 spread = sympy.Symbol("spread", nonnegative=True)
 
 
-def _known_121(cap: str) -> list[Any]:
-    """(117) summed, (120), and eta <= cap q/(L sqrt(2 N))."""
+def _known_121(cap: str | None) -> list[Any]:
+    """(117) summed, (120), and eta <= cap q/(L sqrt(2 N)) if there is a cap."""
     return [
         total_a <= 4 * fall + 16 * spread,
         spread <= 16 * x * total_a,
-        x <= number(cap) ** 2 / 2,
+        *([] if cap is None else [x <= number(cap) ** 2 / 2]),
     ]
 
 
@@ -204,21 +204,19 @@ def _known_121(cap: str) -> list[Any]:
         Free("function", "2", "8", weaker="larger"),
         Free("consensus", "8", "32", weaker="larger"),
         Free("gradient", "128", "512", weaker="larger"),
+        Free("cap", "1/32", "1/8", weaker="smaller"),
+        Free("1/R", 0, 2, weaker="smaller", whole=True),
+    ),
+    sharp=Sharp(
+        r"\text{every }\eta:\quad\Big(1-\frac{256\eta^2L^2N}{q_{\min}^2}\Big)\frac1R"
+        r"\sum_{r=0}^{R-1}A_r\le\frac{4}{\eta NR^{<1/R>}}(B_0-B_R)",
+        {"cap": None, "1/R": 1},
     ),
 )
 def telescoped(c: SimpleNamespace) -> Finding:
     """Sum (117); the printed lines lack a factor 1/R beside B_0 - B_R >= 0."""
-    power = vars(c)["1/R"]
-    return _telescoped(c, power).corrected(
-        r"\Big(1-\frac{256\eta^2L^2N}{q_{\min}^2}\Big)\frac1R\sum_{r=0}^{R-1}A_r\le"
-        r"\frac{4}{\eta NR}(B_0-B_R)",
-        _telescoped(c, 1),
-    )
-
-
-def _telescoped(c: SimpleNamespace, power: int) -> Finding:
     known = _known_121(c.cap)
-    change = number(c.function) * fall / R**power
+    change = number(c.function) * fall / R ** vars(c)["1/R"]
     line_1 = total_a / R <= change + number(c.consensus) * spread / R
     line_2 = (1 - number(c.gradient) * x) * total_a / R <= change
     return judge.all_of(
@@ -238,6 +236,7 @@ def _telescoped(c: SimpleNamespace, power: int) -> Finding:
     proposition="The two coefficients agree.",
     constants={"consensus": "16", "push": "16", "product": "256"},
     twin={"product": "128"},
+    exact=("consensus", "push", "product"),
 )
 def coefficient(c: SimpleNamespace) -> Finding:
     """Multiply."""

@@ -25,7 +25,7 @@ import sympy
 from flverify._core.sources import Source
 from flverify.certify import gram
 from flverify.claims import judge
-from flverify.claims.claim import Free, claim
+from flverify.claims.claim import Free, Sharp, claim
 from flverify.claims.focus_theorem1_steps import (
     LEMMA_4,
     L,
@@ -280,6 +280,12 @@ def stale_gradients(c: SimpleNamespace) -> Finding:
     free=(
         Free("consensus", "2", "8", weaker="larger"),
         Free("caps", "1/4", "1", weaker="smaller", key="1/((tau-1) L N)"),
+        Free("caps", "1/8", "1", weaker="smaller", key="1/(L N)"),
+    ),
+    sharp=Sharp(
+        r"\eta\le\frac1{2(\tau-1)LN}\text{ alone, without }\eta\le\frac1{4LN}\text{, "
+        r"implies that (106) and (107) give (108)}",
+        {"caps[1/(L N)]": None},
     ),
 )
 def consensus_term(c: SimpleNamespace) -> Finding:

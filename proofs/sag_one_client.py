@@ -35,7 +35,7 @@ from flverify._core.errors import Refusal, RefusedError
 from flverify._core.sources import Source
 from flverify.algorithms import Focus
 from flverify.claims import judge, sag_lyapunov
-from flverify.claims.claim import claim
+from flverify.claims.claim import Free, Sharp, claim
 from flverify.claims.sag_lyapunov import Setting
 from flverify.claims.verdict import Finding
 from flverify.engines.moments import moments
@@ -46,6 +46,11 @@ from flverify.reference import focus
 
 ABOVE = sympy.symbols("u v z", nonnegative=True)
 ALWAYS = "every N, p, omega, gamma, mu, L and dimension in the statement"
+RATE = (
+    Free("step", "1/16", "1", weaker="smaller"),
+    Free("strong", "1/4", "3", weaker="smaller"),
+    Free("memory", "1/10", "1", weaker="smaller"),
+)
 
 
 @claim(
@@ -58,16 +63,23 @@ ALWAYS = "every N, p, omega, gamma, mu, L and dimension in the statement"
     "drawn uniformly, then for eta N <= 1/(4 L) a round of FOCUS with tau = 1 (SAG for "
     "m = 1) multiplies E V by at most 1 - min{gamma mu, m/(5 N)}, and V >= "
     "|x - x*|^2/3.",
-    constants={"step": "1/4", "strong": 1, "memory": "1/5"},
-    twin={"strong": 3},
+    constants={"step": "1/4", "strong": "1", "memory": "1/5"},
+    twin={"strong": "3"},
+    free=RATE,
+    sharp=Sharp(
+        r"\gamma\le\frac{<step>}L:\quad\mathbb{E}V_{r+1}\le\bigl(1-\min\{<strong>\cdot"
+        r"\gamma\mu,<memory>\cdot\tfrac mN\}\bigr)V_r\text{, to 1 \% the best of "
+        r"this proof}",
+        {"step": "1/4", "strong": "51/50", "memory": "1/5"},
+    ),
 )
 def uniform_cohorts(c: SimpleNamespace) -> Finding:
     """Prove it for N >= 2 m and for N < 2 m; look at exact rates."""
     k, v, _ = ABOVE
-    step = sympy.Rational(c.step)
+    step, strong = sympy.Rational(c.step), sympy.Rational(c.strong)
     noises = {2 + k: sympy.Integer(1), (1 + 2 * k) / (1 + k): (1 + 2 * k) / (2 + 2 * k)}
     settings = [
-        Setting(step, n, noise, True, _modulus(c, step, n, v), "each", c.strong)
+        Setting(step, n, noise, True, _modulus(c, step, n, v), "each", strong)
         for n, noise in noises.items()
     ]
     parts = {**proof(settings), "law": judge.all_of(uniform_noise())}
@@ -86,15 +98,21 @@ def uniform_cohorts(c: SimpleNamespace) -> Finding:
     "Cov(I) <= p^2 N/2 Id (independent clients with p N >= 2 (1 - p)), then for "
     "eta N <= 1/(4 L) a round of FOCUS with tau = 1 multiplies E V by at most "
     "1 - min{gamma mu, p/5}.",
-    constants={"step": "1/4", "strong": 1, "memory": "1/5"},
-    twin={"strong": 3},
+    constants={"step": "1/4", "strong": "1", "memory": "1/5"},
+    twin={"strong": "3"},
+    free=RATE,
+    sharp=Sharp(
+        r"\gamma\le\frac{<step>}L:\quad\mathbb{E}V_{r+1}\le\bigl(1-\min\{<strong>\cdot"
+        r"\gamma\mu,<memory>\cdot p\}\bigr)V_r\text{, to 1 \% the best of this proof}",
+        {"step": "32/125", "strong": "51/50", "memory": "1/5"},
+    ),
 )
 def little_noise(c: SimpleNamespace) -> Finding:
     """Prove it for every n = 1/p >= 1; look at exact rates."""
     k, v, _ = ABOVE
     step, noise = sympy.Rational(c.step), sympy.Rational(1, 2)
-    modulus = _modulus(c, step, 1 + k, v)
-    setting = Setting(step, 1 + k, noise, False, modulus, "each", c.strong)
+    strong, modulus = sympy.Rational(c.strong), _modulus(c, step, 1 + k, v)
+    setting = Setting(step, 1 + k, noise, False, modulus, "each", strong)
     laws = [UniformCohort(1, 1), Bernoulli(["3/4"]), Bernoulli(["1/2"] * 2)]
     search = judge.instances(rates(c, laws, "each"), "<=", SEARCHED)
     return judge.proof_or_search(judge.all_of(proof([setting])), search)
@@ -112,7 +130,14 @@ def little_noise(c: SimpleNamespace) -> Finding:
     "for eta N <= 1/(8 omega L) a round of FOCUS with tau = 1 multiplies E V by at "
     "most 1 - min{gamma mu/2, p/5}.",
     constants={"step": "1/8", "strong": "1/2", "memory": "1/5"},
-    twin={"strong": 3},
+    twin={"strong": "3"},
+    free=RATE,
+    sharp=Sharp(
+        r"\gamma\le\frac{<step>}{\omega L}:\quad\mathbb{E}V_{r+1}\le\bigl(1-\min\{"
+        r"<strong>\cdot\gamma\mu,<memory>\cdot p\}\bigr)V_r\text{, to 1 \% the best of "
+        r"this proof}",
+        {"step": "1/8", "strong": "57/100", "memory": "1/5"},
+    ),
 )
 def any_law(c: SimpleNamespace) -> Finding:
     """Prove it for every n = 1/p >= 1 and omega >= 1; look at exact rates."""
@@ -136,7 +161,16 @@ def any_law(c: SimpleNamespace) -> Finding:
     "p^2 N Id with omega >= 1, then for eta N <= 1/(8 omega L) a round of FOCUS with "
     "tau = 1 lowers E V by at least (3/2) gamma (F(x) - F*).",
     constants={"step": "1/8", "gain": "3/2"},
-    twin={"gain": 6},
+    twin={"gain": "6"},
+    free=(
+        Free("step", "1/16", "1", weaker="smaller"),
+        Free("gain", "1", "6", weaker="smaller"),
+    ),
+    sharp=Sharp(
+        r"\gamma\le\frac{<step>}{\omega L}:\quad\mathbb{E}V_{r+1}\le V_r-<gain>\cdot"
+        r"\gamma(F(x_r)-F^*)\text{, to 1 \% the best of this proof}",
+        {"step": "19/125", "gain": "38/25"},
+    ),
 )
 def convex(c: SimpleNamespace) -> Finding:
     """Prove it for every n = 1/p >= 1 and omega >= 1; look at single rounds."""

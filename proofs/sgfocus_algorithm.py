@@ -139,6 +139,7 @@ def _loop_agrees(message: int) -> Finding:
     "x -> s x, and it allows sums of two noises of variance 2 sigma^2 and 4 sigma^2.",
     constants={"mean": 0, "variance": 1, "power": 2},
     twin={"power": 1},
+    exact=("mean", "variance", "power"),
 )
 def assumption_6(c: SimpleNamespace) -> Finding:
     """Add sign noise in one and two dimensions; rescale both sides."""

@@ -156,6 +156,7 @@ U, GAP, D2, S2 = sympy.symbols("U gap D2 sigma2", nonnegative=True)
     "stochastic gradients, and the square expands as printed for every law of it.",
     constants={"cross": "2", "collected": 1},
     twin={"cross": "1"},
+    exact=("cross", "collected"),
 )
 def expansion(c: SimpleNamespace) -> Finding:
     """Play rounds on formal gradients; expand for two outcomes, linear in laws."""
@@ -387,6 +388,7 @@ def cross_term(c: SimpleNamespace) -> Finding:
         "noise": "1",
     },
     twin={"excess": "1"},
+    exact=("contraction", "gap", "excess", "difference", "noise"),
 )
 def collected(c: SimpleNamespace) -> Finding:
     """Add the two right-hand sides."""

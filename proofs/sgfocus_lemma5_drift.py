@@ -76,6 +76,7 @@ T, D, V, S2 = sympy.symbols("T D V sigma2", nonnegative=True)  # V = L^2 D
         Free("moved", "1", "4", weaker="larger"),
         Free("count", "1/2", "2", weaker="larger"),
     ),
+    exact=("sign",),
 )
 def drift(c: SimpleNamespace) -> Finding:
     """Use A2 and Jensen; play the local moves on formal stochastic gradients."""

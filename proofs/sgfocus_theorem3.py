@@ -28,7 +28,7 @@ from flverify._core.errors import Refusal, RefusedError
 from flverify._core.sources import Source
 from flverify.algorithms import Focus
 from flverify.claims import judge
-from flverify.claims.claim import Free, claim
+from flverify.claims.claim import Free, Sharp, claim
 from flverify.claims.focus_families import CONVEX
 from flverify.claims.focus_lemma3 import EVERY, gradient_and_gap, rational
 from flverify.claims.focus_search import number, powers
@@ -192,6 +192,11 @@ def consensus(c: SimpleNamespace) -> Finding:
     free=(
         Free("cap", "1/3", "3", weaker="smaller"),
         Free("function", "8", "80", weaker="smaller"),
+    ),
+    sharp=Sharp(
+        r"2\eta N(1-2\eta NL)\ge<function>\cdot\frac{\eta^2N^2L}q\text{ for every }\eta"
+        r"\text{ up to the first cap}",
+        {"cap": "2/3", "function": "91/2"},
     ),
 )
 def dropped(c: SimpleNamespace) -> Finding:

@@ -167,6 +167,7 @@ def absorbed(c: SimpleNamespace) -> Finding:
     proposition="The geometric sum of the noise is as printed, for all parameters.",
     constants={"first": "1/2", "second": "32", "third": "8"},
     twin={"third": "4"},
+    exact=("first", "second", "third"),
 )
 def unrolled(c: SimpleNamespace) -> Finding:
     """Divide by eta beta N."""

@@ -3,12 +3,32 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+import traceback
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+from flverify._core.errors import FlverifyError
 from flverify.claims.claim import Claim
 from flverify.claims.verdict import Finding, Verdict
+
+# What the check of a claim may raise; only an interruption is let through.
+FAULTS = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    FlverifyError,
+    ImportError,
+    LookupError,
+    MemoryError,
+    NameError,
+    OSError,
+    RuntimeError,
+    SystemExit,
+    TypeError,
+    ValueError,
+)
 
 
 @dataclass(frozen=True)
@@ -50,6 +70,61 @@ class Audited:
             if found.passes() and broken[name].verdict != Verdict.REFUTED:
                 return f"the reading {name!r} is {broken[name].verdict} in its twin"
         return ""
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A claim that could not be judged, and why: one sentence."""
+
+    claim: Claim
+    why: str
+
+
+class ClaimsFailedError(FlverifyError):
+    """Some claims could not be judged; all others were.
+
+    Parameters
+    ----------
+    failed : sequence of Failed
+    """
+
+    def __init__(self, failed: Sequence[Failed]) -> None:
+        self.failed = tuple(failed)
+        super().__init__("; ".join(one.why.rstrip(".") for one in failed) + ".")
+
+
+def raised(what: str, error: BaseException) -> str:
+    """Say in one sentence what was raised where it must not be.
+
+    Examples
+    --------
+    >>> raised("the check of demo", ValueError("a number is needed"))
+    'the check of demo must run without an exception; it raised ValueError: a number is\
+ needed; mend it.'
+    """
+    places = traceback.extract_tb(error.__traceback__)[-1:]
+    at = "".join(f" ({Path(p.filename).name}, line {p.lineno})" for p in places)
+    return (
+        f"{what} must run without an exception; it raised {type(error).__name__}: "
+        f"{error}{at}; mend it."
+    )
+
+
+def attempt(claim: Claim) -> Audited | Failed:
+    """Judge one claim; if its check raises or returns no finding, return that."""
+    try:
+        one = next(audit([claim]))
+    except FAULTS as error:
+        return Failed(claim, raised(f"the check of {claim.id}", error))
+    returned: list[object] = [one.finding, *one.reading_controls.values()]
+    returned += [] if one.control is None else [one.control]
+    if all(isinstance(finding, Finding) for finding in returned):
+        return one
+    return Failed(
+        claim,
+        f"the check of {claim.id} must return a finding of the judge; got "
+        f"{returned[0]!r}; return what flverify.claims.judge gives.",
+    )
 
 
 def audit(claims: Iterable[Claim]) -> Iterator[Audited]:

@@ -11,6 +11,8 @@ from flverify._core.checks import choice
 from flverify._core.errors import DomainError, InputError
 from flverify._core.exact import Scalar, is_exact, scalar
 
+PERCENT = Fraction(1, 100)  # how far the rule of one per cent moves a number
+
 
 @dataclass(frozen=True)
 class Free:
@@ -92,6 +94,17 @@ class Free:
                 "fraction."
             )
         return number
+
+    def stronger(self, value: Fraction) -> Fraction:
+        """Return the value 1 % further against the weaker side, the next if integer.
+
+        Examples
+        --------
+        >>> str(Free("bound", 1, 4, weaker="larger").stronger(Fraction(2)))
+        '99/50'
+        """
+        step = Fraction(1) if self.whole else abs(value) * PERCENT or PERCENT
+        return value + (step if self.weaker == "smaller" else -step)
 
     def changed(self, constants: Mapping[str, Any], value: Fraction) -> dict[str, Any]:
         """Return what to change so that the free constant has a value.

@@ -1,10 +1,10 @@
 """The rule of one percent: a proved claim is as strong as its constants let it be.
 
-Every number among the constants is moved by 1 % and the claim is judged again. A number
-that is declared free is moved against its weaker side, and the verdict must leave
-PROVED. Of any other number the strengthening side is the one where the proof breaks: a
-weaker statement stays true. So it must break on one side at least; a number that may
-move both ways is slack, or structure and no constant of the statement.
+Every number among the constants says which way it strengthens the claim. One that is
+free is moved 1 % against its weaker side; one of an equality, both ways; and the
+verdict must leave PROVED, unless the claim states the sharp value beside it, with a
+finding of its own. A number of the structure, such as an index, says why it has no such
+side. A number that says nothing breaks the rule.
 """
 
 from __future__ import annotations
@@ -12,17 +12,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 from flverify._core.errors import FlverifyError
 from flverify.claims.claim import Claim
-from flverify.claims.free import Free
+from flverify.claims.free import PERCENT
+from flverify.claims.sharp import covered
 from flverify.claims.verdict import Finding, Verdict
 
-PERCENT = Fraction(1, 100)
 NO_STATEMENT = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
-Judge = Callable[[Mapping[str, Any]], str]
+Kind = Literal["free", "exact", "undeclared"]
+Put = Callable[[Fraction], dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -37,41 +38,49 @@ class Moved:
     printed : Fraction
     beside : mapping
         Verdict, or why there is none, by the value that was tried.
-    declared : bool
-        Whether the number is declared free: only the stronger side was tried then.
+    kind : {"free", "exact", "undeclared"}
+        What the claim declares: one side is tried, both, or none.
     sharp : str
-        Verdict of the sharp statement beside the claim; empty if there is none.
+        The sharp value that the claim states; empty if it states none.
     """
 
     claim: str
     constant: str
     printed: Fraction
     beside: Mapping[Fraction, str]
-    declared: bool
+    kind: Kind
     sharp: str = ""
 
     @property
     def complies(self) -> bool:
-        """Whether the proof breaks, or the sharp constant is stated beside it."""
-        return bool(self.sharp) or any(
-            v != Verdict.PROVED for v in self.beside.values()
+        """Whether the proof breaks, or the sharp constant is stated beside it.
+
+        At least one of the values tried must have made a statement.
+        """
+        verdicts = list(self.beside.values())
+        broken = Verdict.PROVED not in verdicts
+        return bool(self.sharp) or (
+            broken and any(v in list(Verdict) for v in verdicts)
         )
 
 
 def undeclared(claims: Mapping[str, Claim]) -> dict[str, list[str]]:
-    """Name the numbers among constants that are not declared free, by claim.
+    """Name the numbers among constants of which nothing is declared, by claim.
 
     Examples
     --------
     >>> undeclared({})
     {}
     """
-    found = {key: [n for n, _, _ in _others(one)] for key, one in claims.items()}
+    found = {
+        key: [name for name, kind, _, _ in _numbers(one) if kind == "undeclared"]
+        for key, one in claims.items()
+    }
     return {key: names for key, names in found.items() if names}
 
 
 def moved(claim: Claim, finding: Finding) -> Iterator[Moved]:
-    """Move every number of a claim that is proved.
+    """Move every number of a claim that is proved, but those of the structure.
 
     Parameters
     ----------
@@ -81,44 +90,25 @@ def moved(claim: Claim, finding: Finding) -> Iterator[Moved]:
     """
     if finding.verdict != Verdict.PROVED:
         return
-    fixed = finding.correction
-    sharp = str(fixed.finding.verdict) if fixed and fixed.finding.passes() else ""
-    for free in claim.free:
-        printed = free.value(claim.constants)
+    best = covered(finding)
+    for one in claim.free:
+        printed = one.value(claim.constants)
         if printed is not None:
-            value = printed + (1 if free.weaker == "smaller" else -1) * _by(
-                printed, free
-            )
-            plain = replace(free, given={})
-            changed = plain.changed(claim.constants, value)
-            beside = {value: _verdict(claim, changed, free.reading)}
-            yield Moved(
-                claim.id, free.name, printed, beside, declared=True, sharp=sharp
-            )
-    for name, printed, put in _others(claim):
-        beside = {}
-        for sign in (1, -1):
-            value, verdict = _tried(claim, printed, sign, put)
-            beside[value] = verdict
-            if verdict != Verdict.PROVED:
-                break
-        yield Moved(claim.id, name, printed, beside, declared=False, sharp=sharp)
-
-
-def _by(printed: Fraction, free: Free | None = None) -> Fraction:
-    if free is not None and free.whole:
-        return Fraction(1)
-    return abs(printed) * PERCENT or PERCENT
-
-
-Put = Callable[[Fraction], dict[str, Any]]
+            value = one.stronger(printed)
+            changed = replace(one, given={}).changed(claim.constants, value)
+            beside = {value: _verdict(claim, changed, one.reading)}
+            sharp = best.get(one.name, "")
+            yield Moved(claim.id, one.name, printed, beside, "free", sharp)
+    for name, kind, printed, put in _numbers(claim):
+        both = [_tried(claim, printed, s, put) for s in (1, -1) if kind == "exact"]
+        yield Moved(claim.id, name, printed, dict(both), kind)
 
 
 def _tried(
     claim: Claim, printed: Fraction, sign: int, put: Put
 ) -> tuple[Fraction, str]:
     """Move by 1 %, or by 1 where a fraction makes no statement."""
-    value = printed + sign * _by(printed)
+    value = printed + sign * (abs(printed) * PERCENT or PERCENT)
     verdict = _verdict(claim, put(value))
     if verdict.startswith("no statement") and printed.denominator == 1:
         value = printed + sign
@@ -136,25 +126,26 @@ def _verdict(claim: Claim, changed: Mapping[str, Any], reading: str = "") -> str
     return str(finding.verdict)
 
 
-def _others(claim: Claim) -> Iterator[tuple[str, Fraction, Put]]:
-    """Numbers that are not declared free, each with a way to put another there."""
+def _numbers(claim: Claim) -> Iterator[tuple[str, Kind, Fraction, Put]]:
+    """Numbers that are neither free nor structural, and how to put another there."""
     known = {(free.constant, free.key) for free in claim.free}
     for constant, value in claim.constants.items():
-        if (constant, "") in known:
+        if (constant, "") in known or constant in claim.structural:
             continue
-        for path, number in _numbers(value):
+        kind: Kind = "exact" if constant in claim.exact else "undeclared"
+        for path, number in _inside(value):
             if not (len(path) == 1 and (constant, str(path[0])) in known):
                 name = constant + "".join(f"[{step}]" for step in path)
-                yield name, number, _putter(claim, constant, path)
+                yield name, kind, number, _putter(claim, constant, path)
 
 
-def _numbers(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, Fraction]]:
+def _inside(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, Fraction]]:
     if isinstance(value, Mapping):
         for key, part in value.items():
-            yield from _numbers(part, (*path, key))
+            yield from _inside(part, (*path, key))
     elif isinstance(value, list | tuple):
         for place, part in enumerate(value):
-            yield from _numbers(part, (*path, place))
+            yield from _inside(part, (*path, place))
     elif isinstance(value, int | Fraction) and not isinstance(value, bool):
         yield path, Fraction(value)
     elif isinstance(value, str):

@@ -1,7 +1,8 @@
 """Judge many claims: kept findings first, the others in processes of their own.
 
 Every finding is kept as soon as it is there, so an audit that is interrupted goes on
-where it stopped. The order of what comes back is that of the claims, and no verdict
+where it stopped; a claim that raises does not keep the others from being judged. The
+order of what comes back is that of the claims, and no verdict
 depends on how many workers there are.
 """
 
@@ -14,8 +15,16 @@ from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
+from flverify._core.errors import FlverifyError
 from flverify.claims import store
-from flverify.claims.audit import Audited, audit
+from flverify.claims.audit import (
+    FAULTS,
+    Audited,
+    ClaimsFailedError,
+    Failed,
+    attempt,
+    raised,
+)
 from flverify.claims.claim import Claim
 from flverify.claims.fingerprint import fingerprint
 from flverify.claims.registry import claims_in
@@ -50,6 +59,11 @@ def judge_all(
         Processes; 1 judges in this one.
     check : callable, optional
         How to judge in this process, whatever the number of workers.
+
+    Raises
+    ------
+    ClaimsFailedError
+        If the check of a claim raised, after all others were judged and kept.
     """
     open_ = []
     for place, claim in enumerate(claims):
@@ -60,23 +74,35 @@ def judge_all(
             yield place, known, True
     alone = check is not None or workers == 1 or len(open_) < 2
     judged = (
-        ((place, (check or _judge)(claims[place])) for place in open_)
+        ((place, _alone(claims[place], check)) for place in open_)
         if alone
         else _together(claims, open_, workers)
     )
+    failed: dict[int, Failed] = {}
     for place, one in judged:
+        if isinstance(one, Failed):
+            failed[place] = one
+            continue
         if kept:
             kept.put(one, fingerprint(claims[place].path))
         yield place, one, False
+    if failed:
+        raise ClaimsFailedError([failed[place] for place in sorted(failed)])
 
 
-def _judge(claim: Claim) -> Audited:
-    return next(iter(audit([claim])))
+def _alone(claim: Claim, check: Callable[[Claim], Audited] | None) -> Audited | Failed:
+    """Judge in this process; what a `check` of its own raises is worded by it."""
+    if check is None:
+        return attempt(claim)
+    try:
+        return check(claim)
+    except FlverifyError as error:
+        return Failed(claim, str(error))
 
 
 def _together(
     claims: Sequence[Claim], places: Sequence[int], workers: int
-) -> Iterator[tuple[int, Audited]]:
+) -> Iterator[tuple[int, Audited | Failed]]:
     """Judge in other processes, which read the files anew."""
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers, mp_context=context) as pool:
@@ -87,17 +113,28 @@ def _together(
         try:
             for done in as_completed(waiting):
                 place = waiting[done]
-                yield place, store.read(claims[place], done.result())
+                yield place, _received(claims[place], done)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+def _received(claim: Claim, done: Future[Mapping[str, Any]]) -> Audited | Failed:
+    """Read what a worker returned; a worker that died has no answer."""
+    try:
+        found = done.result()
+        why = found.get("failed")
+        return Failed(claim, str(why)) if why else store.read(claim, found)
+    except FAULTS as error:
+        return Failed(claim, raised(f"the process that judges {claim.id}", error))
 
 
 _LOADED: dict[str, dict[str, Claim]] = {}
 
 
 def _judged(path: str, key: str) -> dict[str, Any]:
-    """Judge one claim of a file, in a worker."""
+    """Judge one claim of a file, in a worker; what it raises goes back as text."""
     if path not in _LOADED:
         _LOADED[path] = claims_in([Path(path)])
-    return store.written(_judge(_LOADED[path][key]))
+    one = attempt(_LOADED[path][key])
+    return {"failed": one.why} if isinstance(one, Failed) else store.written(one)

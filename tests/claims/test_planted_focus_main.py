@@ -33,13 +33,13 @@ PROVED_CLAIMS = [
     ("focus_observations", "telescoped", {"reference": 1}),
     ("focus_observations", "masked_difference", {"reference": 1}),
     ("focus_problem", "problem", {"factor": 3}),
-    ("focus_problem", "constrained", {"missing": 2}),
+    ("focus_problem", "constrained", {"somebody missing": True}),
     ("focus_problem", "constrained", {"f_0": 1}),
     ("focus_problem", "at_consensus", {"factor": 0}),
     ("focus_problem", "sum_of_rows", {"f_0": -1}),
     ("focus_assumptions", "strongly_convex", {"half": "3/4"}),
     ("focus_assumptions", "polyak_lojasiewicz", {"factor": "101/50"}),
-    ("focus_decentralised", "fixed_points", {"linked": 0}),
+    ("focus_decentralised", "fixed_points", {"linked": False}),
     ("fedavg_lemmas", "descent", {"drift": "1/10", "bias": "1/10"}),
 ]
 

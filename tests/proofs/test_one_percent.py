@@ -1,75 +1,77 @@
-"""The rule of one percent: no constant of a proved claim can be strengthened."""
+"""The rule of one percent: no constant of a proved claim can be strengthened.
+
+Either moving it breaks the proof, or the claim states the sharp value beside it.
+"""
 
 from __future__ import annotations
 
-import tomllib
 from functools import cache
-from pathlib import Path
 
 import pytest
 
-from flverify.claims import ledger
+from flverify._core.errors import InputError
+from flverify.claims import judge, ledger
 from flverify.claims.audit import audit
+from flverify.claims.claim import Free, Sharp, Source, claim
 from flverify.claims.one_percent import moved, undeclared
 from flverify.claims.registry import claims_in, proofs_folder, shipped_claims
+from flverify.claims.sharp import covered
 from tests.proofs.sampling import drawn
 
 CLAIMS = shipped_claims()
 LEDGER = ledger.read(proofs_folder() / "ledger.toml")
 PROVED = [k for k in CLAIMS if LEDGER.get(k, {}).get("verdict") == "PROVED"]
 SAMPLE = drawn(PROVED, 6)
-EXEMPT = tomllib.loads(
-    Path(__file__).with_name("exempt.toml").read_text(encoding="utf-8")
-)
-# claims with a slack constant that do not state the sharp one yet
-OPEN = {
-    "flverify.sag.any_law",
-    "flverify.sag.convex",
-    "flverify.sag.independent",
-    "flverify.sag.rate",
-    "focus.lemma3.step87",
-    "focus.lemma3.step88b",
-    "focus.thm1.pl.step108",
-    "sgfocus.thm3.stepDF",
-}
-
-
-def expected(keys):
-    """Parameters of a test; the open ones have to fail, until they are mended."""
-    fails = pytest.mark.xfail(reason="the sharp constant is not stated", strict=True)
-    return [pytest.param(k, marks=fails) if k in OPEN else k for k in keys]
+SHARP = [k for k, one in CLAIMS.items() if one.sharp]
 
 
 @cache
 def slack(key):
-    """Numbers that move without the proof breaking, the exempt ones among them."""
+    """Numbers that move without the proof breaking, with what was tried."""
     claim = CLAIMS[key]
-    return {one.constant for one in moved(claim, claim.check()) if not one.complies}
+    found = moved(claim, claim.check())
+    return {one.constant: one.beside for one in found if not one.complies}
 
 
-@pytest.mark.parametrize("key", expected(SAMPLE))
+@pytest.mark.parametrize("key", SAMPLE)
 def test_a_constant_moved_one_percent_breaks_the_proof(key):
-    assert slack(key) == set(EXEMPT.get(key, {}))
+    assert slack(key) == {}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("key", expected(PROVED))
+@pytest.mark.parametrize("key", PROVED)
 def test_every_constant_moved_one_percent_breaks_its_proof(key):
-    assert slack(key) == set(EXEMPT.get(key, {}))
+    assert slack(key) == {}
 
 
-def test_exempt_numbers_are_undeclared_numbers_of_claims_and_have_reasons():
-    numbers = undeclared(CLAIMS)
-    for key, reasons in EXEMPT.items():
-        assert set(reasons) <= set(numbers[key])
-        assert all(len(reason) > 20 for reason in reasons.values())
+@pytest.mark.parametrize("key", SHARP)
+def test_what_is_sharp_stands_beside_the_claim(key):
+    claim = CLAIMS[key]
+    found = claim.check()
+    assert found.passes()
+    assert found.correction.finding.passes()
+    assert set(covered(found)) == set(claim.sharp.best)
+
+
+def test_every_number_of_a_proved_claim_says_which_way_it_strengthens():
+    assert undeclared({key: CLAIMS[key] for key in PROVED}) == {}
+
+
+def test_numbers_of_the_structure_have_reasons_and_are_few():
+    reasons = {
+        (key, name): reason
+        for key, claim in CLAIMS.items()
+        for name, reason in claim.structural.items()
+    }
+    assert all(len(reason) > 20 for reason in reasons.values())
+    assert len(reasons) <= 5
 
 
 PLANTED = """
 import sympy
 from flverify._core.sources import Source
 from flverify.claims import judge
-from flverify.claims.claim import Free, claim
+from flverify.claims.claim import Free, Sharp, claim
 
 x = sympy.Symbol("x", positive=True)
 HERE = dict(source=Source("flverify", "example"), statement="", proposition="p",
@@ -80,26 +82,42 @@ def product(c):
     return judge.implied([], gap >= 0, "x > 0")
 
 up = Free("bound", "1/2", 3, weaker="larger")
+best = Sharp("<bound>", {"bound": "1"})
+worse = Sharp("<bound>", {"bound": "3/2"})
+wrong = Sharp("<bound>", {"bound": "1/2"})
 sharp = claim("demo.sharp", constants={"bound": "1"}, free=up, **HERE)(product)
 loose = claim("demo.loose", constants={"bound": "2"}, free=up, **HERE)(product)
 plain = claim("demo.plain", constants={"bound": "1"}, **HERE)(product)
-slack = claim("demo.slack", constants={"bound": "2"}, **HERE)(product)
+mended = claim("demo.mended", constants={"bound": "2"}, free=up, sharp=best, **HERE)(
+    product)
+lazy = claim("demo.lazy", constants={"bound": "2"}, free=up, sharp=worse, **HERE)(
+    product)
+eager = claim("demo.eager", constants={"bound": "2"}, free=up, sharp=wrong, **HERE)(
+    product)
+equal = claim("demo.equal", constants={"bound": "2"}, exact=["bound"], **HERE)(product)
 
-@claim("demo.mended", constants={"bound": "2"}, free=up, **HERE)
-def mended(c):
+@claim("demo.other", constants={"bound": "2"}, free=up, **HERE)
+def other(c):
     best = judge.implied([], x**2 + 1 >= 2 * x, "x > 0")
-    return product(c).corrected("with 1 for 2", best)
+    return product(c).corrected("1 for 2, typed", best)
 
-@claim("demo.nested", constants={"pair": {"a": ["1/3", 2], "name": "q"}}, **HERE)
+@claim("demo.spare", constants={"bound": "1", "cap": 3}, free=(
+    up, Free("cap", 1, 4, weaker="smaller")), sharp=Sharp("", {"cap": None}), **HERE)
+def spare(c):
+    gap = sympy.Rational(c.bound) * (x**2 + 1) - 2 * x
+    return judge.implied([x <= c.cap] if c.cap else [], gap >= 0, "x > 0")
+
+@claim("demo.nested", constants={"pair": {"a": ["1/3", 2], "name": "q"}, "first": 1},
+       exact=["pair"], structural={"first": "an index that nothing depends on"}, **HERE)
 def nested(c):
     (third, two), _ = c.pair["a"], c.pair["name"]
     return judge.identity([("one", sympy.Rational(third) * 3, 1), ("two", two, 2)], "q")
 """
 
 
-@pytest.fixture
-def planted(tmp_path):
-    path = tmp_path / "mine.py"
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory):
+    path = tmp_path_factory.mktemp("planted") / "mine.py"
     path.write_text(PLANTED, encoding="utf-8")
     claims = claims_in([path])
     return {key: [*moved(one, one.check())] for key, one in claims.items()}, claims
@@ -108,22 +126,65 @@ def planted(tmp_path):
 def test_sharp_constants_comply_and_slack_ones_do_not(planted):
     found, _ = planted
     outcome = {key: [one.complies for one in rows] for key, rows in found.items()}
-    assert outcome["demo.sharp"] == outcome["demo.plain"] == [True]
-    assert outcome["demo.loose"] == outcome["demo.slack"] == [False]
-    assert outcome["demo.mended"] == [True]
-    assert outcome["demo.nested"] == [True, True]
+    assert outcome["demo.sharp"] == outcome["demo.mended"] == [True]
+    assert outcome["demo.loose"] == outcome["demo.equal"] == [False]
+    assert outcome["demo.lazy"] == outcome["demo.eager"] == [False]
+    assert outcome["demo.other"] == [False]  # a correction is no sharp value
+    assert outcome["demo.spare"] == outcome["demo.nested"] == [True, True]
+    assert outcome["demo.plain"] == [False]  # sharp, and nothing says so
+
+
+def test_the_best_value_has_a_verdict_and_a_counterexample_just_beyond(planted):
+    _, claims = planted
+    fixed = claims["demo.mended"].check().correction
+    assert (fixed.statement, fixed.finding.verdict) == ("1", "PROVED")
+    assert fixed.finding.evidence["just beyond"]["bound"].startswith("99/100: REFUTED")
+    lazy = claims["demo.lazy"].check().correction.finding
+    assert (lazy.verdict, "297/200 passes too" in lazy.reason) == ("INCONCLUSIVE", True)
+    assert claims["demo.eager"].check().correction.finding.verdict == "REFUTED"
+    assert claims["demo.mended"].check(bound="3").correction is None
 
 
 def test_a_declared_constant_moves_against_its_weaker_side(planted):
     found, claims = planted
     (one,) = found["demo.sharp"]
     assert [str(value) for value in one.beside] == ["99/100"]
-    assert one.declared
-    assert undeclared(claims) == {
-        "demo.plain": ["bound"],
-        "demo.slack": ["bound"],
-        "demo.nested": ["pair[a][0]", "pair[a][1]"],
-    }
+    assert one.kind == "free"
+    assert undeclared(claims) == {"demo.plain": ["bound"]}
+
+
+def test_a_number_of_an_equality_moves_both_ways(planted):
+    found, _ = planted
+    (one,) = found["demo.equal"]
+    assert [str(value) for value in one.beside] == ["101/50", "99/50"]
+    assert one.kind == "exact"
+    verdicts = [list(row.beside.values()) for row in found["demo.nested"]]
+    assert verdicts == [["REFUTED", "REFUTED"]] * 2
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        {"exact": ["other"]},
+        {"structural": {"other": "a constant that does not exist"}},
+        {"exact": ["bound"], "structural": {"bound": "the same constant, twice"}},
+        {"exact": ["bound"], "free": Free("bound", 1, 2, weaker="larger")},
+        {"sharp": Sharp("", {"bound": 1})},
+        {"sharp": Sharp("", {}), "free": Free("bound", 1, 2, weaker="larger")},
+    ],
+)
+def test_what_is_declared_must_be_a_constant_and_only_once(declared):
+    decorate = claim(
+        "demo.wrong",
+        source=Source("flverify", "example"),
+        statement="",
+        proposition="p",
+        no_control="an example",
+        constants={"bound": 1},
+        **declared,
+    )
+    with pytest.raises(InputError, match=r"demo\.wrong must be"):
+        decorate(judge.inconclusive)
 
 
 def test_nothing_is_moved_unless_it_is_proved(planted):
