@@ -2,37 +2,26 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from difflib import get_close_matches
-from functools import partial
 from pathlib import Path
 
-from flverify._core.errors import FlverifyError, FormatError, UnknownNameError
+from flverify._core.errors import FlverifyError, FormatError
 from flverify.claims import ledger, registry
-from flverify.claims.audit import Audited, audit
+from flverify.claims.audit import (
+    FAULTS,
+    Audited,
+    ClaimsFailedError,
+    Failed,
+    attempt,
+    raised,
+)
 from flverify.claims.claim import Claim
 from flverify.claims.store import Store, default_folder
-from flverify.claims.verdict import Finding, Verdict
+from flverify.claims.verdict import Verdict
 from flverify.claims.workers import default_workers, judge_all
 from flverify.report import console
-
-# What a user's file may raise; a fault of the package itself is not hidden by these.
-FAULTS = (
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    ImportError,
-    LookupError,
-    NameError,
-    OSError,
-    RuntimeError,
-    SystemExit,
-    TypeError,
-    ValueError,
-)
 
 
 @dataclass(frozen=True)
@@ -101,23 +90,6 @@ def groups(targets: Sequence[str]) -> list[Group]:
     return out
 
 
-def one_claim(claim_id: str, path: str | None) -> tuple[Group, Claim]:
-    """Find a claim by its whole id, among the shipped ones or in a user's file.
-
-    Raises
-    ------
-    UnknownNameError
-        If no claim has the id, with the nearest ones.
-    """
-    group = groups([path] if path else [])[0]
-    if claim_id in group.claims:
-        return group, group.claims[claim_id]
-    near = [key for key in group.claims if key.startswith(claim_id)][:3]
-    near = near or get_close_matches(claim_id, group.claims, n=3, cutoff=0.3)
-    hint = f"did you mean {', '.join(near)}" if near else "see `flverify list`"
-    raise UnknownNameError(f"an id must be that of a claim; got {claim_id!r}; {hint}.")
-
-
 @contextmanager
 def faults_of(group: Group, what: str) -> Iterator[None]:
     """Turn what a user's file raises into one sentence that says where.
@@ -134,52 +106,60 @@ def faults_of(group: Group, what: str) -> Iterator[None]:
     except FAULTS as error:
         if not group.own:
             raise
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        raise FormatError(
-            f"{what} must run without an exception; it raised "
-            f"{type(error).__name__}: {error} ({Path(place.filename).name}, line "
-            f"{place.lineno}); mend it."
-        ) from error
+        raise FormatError(raised(what, error)) from error
 
 
-def judge(group: Group, claim: Claim) -> Audited:
+def judge(claim: Claim) -> Audited:
     """Judge one claim with its control.
 
     Raises
     ------
     FormatError
-        If the check of a user's file raises, or returns no finding.
+        If its check raises, or returns no finding.
     """
-    with faults_of(group, f"the check of {claim.id}"):
-        one = next(iter(audit([claim])))
-    returned = [one.finding] if one.control is None else [one.finding, one.control]
-    if not all(isinstance(finding, Finding) for finding in returned):
-        raise FormatError(
-            f"the check of {claim.id} must return a finding of the judge; got "
-            f"{returned[0]!r}; return what flverify.claims.judge gives."
-        )
+    one = attempt(claim)
+    if isinstance(one, Failed):
+        raise FormatError(one.why)
     return one
 
 
 def judge_groups(
-    what: str, chosen: Sequence[Group], *, fresh: bool, workers: int | None
+    what: str,
+    chosen: Sequence[Group],
+    *,
+    fresh: bool,
+    workers: int | None,
+    failed: list[Failed] | None = None,
 ) -> list[list[Audited]]:
-    """Judge the claims of several groups, unchanged ones from what was kept."""
+    """Judge the claims of several groups, unchanged ones from what was kept.
+
+    Raises
+    ------
+    ClaimsFailedError
+        If the check of a claim raises, after all others were judged; unless there is
+        a list for these.
+    """
     total, kept = sum(len(group.claims) for group in chosen), Store(default_folder())
-    parts = []
+    parts, bad = [], list[Failed]()
     with console.progress(what, total) as begin:
         for group in chosen:
             claims = list(group.claims.values())
-            # what a user's file raises is worded in this process
-            check = partial(judge, group) if group.own else None
+            check = judge if group.own else None  # in this process
             processes = workers or default_workers()
             part: dict[int, Audited] = {}
-            for place, one, _ in judge_all(
-                claims, kept=kept, fresh=fresh, workers=processes, check=check
-            ):
-                begin(one.claim.id)
-                part[place] = one
-            parts.append([part[place] for place in range(len(claims))])
+            try:
+                for place, one, _ in judge_all(
+                    claims, kept=kept, fresh=fresh, workers=processes, check=check
+                ):
+                    begin(one.claim.id)
+                    part[place] = one
+            except ClaimsFailedError as error:
+                bad += error.failed
+            parts.append([part[place] for place in sorted(part)])
+    if bad and (failed is None or not any(parts)):
+        raise ClaimsFailedError(bad)
+    if failed is not None:
+        failed += bad
     return parts
 
 

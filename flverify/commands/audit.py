@@ -9,7 +9,7 @@ from typing import TypeAlias
 import click
 
 from flverify.claims import counterexamples, ledger
-from flverify.claims.audit import Audited, record
+from flverify.claims.audit import Audited, Failed, record
 from flverify.commands._changes import changes, earlier
 from flverify.commands._claims import Group, groups, judge_groups
 from flverify.report import console
@@ -31,7 +31,8 @@ What has not changed since it was judged, by code, constants or libraries, is no
 again; an audit that was interrupted goes on where it stopped. The findings are kept in
 $FLVERIFY_CACHE, or in the user's cache folder.
 
-The exit code is 1 if a verdict differs from the ledger or a control misbehaves.
+The exit code is 1 if a verdict differs from the ledger or a control misbehaves, and 2
+if a claim could not be judged because its check raised; all others are.
 """
 
 
@@ -77,18 +78,19 @@ def command(
     before = earlier(compare) if compare else None
     chosen = groups(targets)
     expected = [_expected(group, update_ledger) for group in chosen]
-    parts = judge_groups("audit", chosen, fresh=fresh, workers=workers)
+    failed: list[Failed] = []
+    parts = judge_groups("audit", chosen, fresh=fresh, workers=workers, failed=failed)
     faults = _faults(parts)
     differing: list[str] = []
     silent: list[str] = []
     if not update_ledger:
         found = zip(chosen, parts, expected, strict=True)
         differing = [text for one in found for text in _differences(*one)]
-    elif not faults:
+    elif not (faults or failed):
         silent = _update(chosen, parts, expected)
     everyone = [one for part in parts for one in part]
     if json_path:
-        write_whole(json_path, _json(everyone, faults, differing))
+        write_whole(json_path, _json(everyone, faults, differing, failed))
     verdict_table(everyone)
     console.line()
     console.line(count_line(everyone))
@@ -96,10 +98,12 @@ def command(
     if before is not None:
         for text in changes(before, everyone):
             console.line(f"changed: {text}")
-    _remarks(chosen, faults, differing, update_ledger)
+    _remarks(chosen, faults, differing, update_ledger, failed)
     if silent:
         console.line(f"refuted without a script of its own: {', '.join(silent)}")
-    ctx.exit(1 if faults or differing else 0)
+    for one in failed:
+        click.echo(f"error: {' '.join(one.why.split())}", err=True)
+    ctx.exit(2 if failed else 1 if faults or differing else 0)
 
 
 def _expected(group: Group, update: bool) -> Entries:
@@ -144,7 +148,10 @@ def _update(
 
 
 def _json(
-    everyone: Sequence[Audited], faults: dict[str, str], differing: Sequence[str]
+    everyone: Sequence[Audited],
+    faults: dict[str, str],
+    differing: Sequence[str],
+    failed: Sequence[Failed],
 ) -> str:
     text = envelope(
         "audit",
@@ -152,6 +159,7 @@ def _json(
         counts=counts(everyone),
         differences=differing,
         control_faults=faults,
+        errors={one.claim.id: one.why for one in failed},
     )
     return f"{text}\n"
 
@@ -171,6 +179,7 @@ def _remarks(
     faults: dict[str, str],
     differing: Sequence[str],
     updated: bool,
+    failed: Sequence[Failed],
 ) -> None:
     """Say what misbehaves, what differs, and what became of the ledgers."""
     for key, fault in faults.items():
@@ -179,9 +188,11 @@ def _remarks(
         console.line(f"differs from the ledger: {text}")
     for group in chosen:
         if updated:
-            done = "not written, since a control misbehaves" if faults else "written"
+            why = "a claim could not be judged" if failed else "a control misbehaves"
+            done = f"not written, since {why}" if faults or failed else "written"
             console.line(f"ledger {group.path.name}: {done}")
         elif group.silent:
             console.line(f"ledger {group.path.name}: absent, nothing to compare with")
-    if not (faults or differing or updated or any(g.silent for g in chosen)):
+    said = faults or differing or updated or failed
+    if not (said or any(g.silent for g in chosen)):
         console.line("all verdicts agree with the ledger")

@@ -182,3 +182,31 @@ def test_other_bad_input(fails, claims, tmp_path):
     double = tmp_path / "double.py"
     double.write_text(claims.read_text())
     assert "two files" in fails("audit", claims, double)
+
+
+RAISES = """
+
+@claim("demo.raises", source=HERE, statement="", proposition="it raises",
+       constants={"two": 2}, twin={"two": 3})
+def raises(c):
+    return 1 / (c.two - c.two)
+"""
+
+
+def test_a_claim_that_raises_is_an_error_and_the_others_are_judged(run, claims):
+    run("audit", claims, "--update-ledger")
+    before = ledger_of(claims).read_text(encoding="utf-8")
+    content = claims.read_text(encoding="utf-8")
+    claims.write_text(content + RAISES, encoding="utf-8")
+    report = claims.with_suffix(".json")
+    ran = run("audit", claims, "--update-ledger", "--json", report)
+    assert ran.code == 2
+    assert ran.stderr.startswith("error: the check of demo.raises must run without")
+    assert "ZeroDivisionError" in ran.stderr
+    assert "demo.less" in ran.stdout
+    assert "not written, since a claim could not be judged" in ran.stdout
+    assert ledger_of(claims).read_text(encoding="utf-8") == before
+    written = json.loads(report.read_text(encoding="utf-8"))
+    assert list(written["errors"]) == ["demo.raises"]
+    assert len(written["claims"]) == 3
+    assert run("audit", claims).code == 2

@@ -1,0 +1,128 @@
+"""A claim that raises becomes an error of its own; all others are judged and kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from flverify.claims.audit import Audited, ClaimsFailedError, Failed, attempt
+from flverify.claims.registry import claims_in
+from flverify.claims.store import Store
+from flverify.claims.workers import judge_all
+
+FILE = """
+import os
+
+from flverify._core.errors import RefusedError
+from flverify._core.sources import Source
+from flverify.claims import judge
+from flverify.claims.claim import claim
+
+HERE = dict(source=Source("flverify", "example"), statement="", proposition="p",
+            constants={"two": 2}, twin={"two": 3})
+
+
+@claim("demo.first", **HERE)
+def first(c):
+    return judge.identity([("sum", 1 + 1, c.two)], scope="the two numbers")
+
+
+@claim("demo.refused", **HERE)
+def refused(c):
+    raise RefusedError("the engine refuses this.")
+
+
+@claim("demo.twin", **HERE)
+def twin(c):
+    return judge.identity([("sum", 2, [2][c.two - 2])], scope="the two numbers")
+
+
+@claim("demo.nothing", **HERE)
+def nothing(c):
+    return None
+
+
+@claim("demo.last", **HERE)
+def last(c):
+    return judge.identity([("sum", 1 + 1, c.two)], scope="the two numbers")
+"""
+DEAD = """
+
+@claim("demo.dead", **HERE)
+def dead(c):
+    os._exit(1)
+"""
+BAD = ["demo.refused", "demo.twin", "demo.nothing"]
+
+
+@pytest.fixture
+def path(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(FILE, encoding="utf-8")
+    return file
+
+
+def judged(claims, kept, **options):
+    """Return the ids that were judged, those from the store, and those that failed."""
+    found, error = [], None
+    running = judge_all(claims, kept=kept, **{"fresh": False, "workers": 1, **options})
+    try:
+        found.extend(running)
+    except ClaimsFailedError as raised:
+        error = raised
+    names = {one.claim.id for _, one, _ in found}
+    known = {one.claim.id for _, one, kept in found if kept}
+    return names, known, error
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_the_others_are_judged_and_kept(path, tmp_path, workers):
+    claims = list(claims_in([path]).values())
+    kept = Store(tmp_path / "kept")
+    names, known, error = judged(claims, kept, workers=workers)
+    assert names == {"demo.first", "demo.last"}
+    assert not known
+    assert [one.claim.id for one in error.failed] == BAD
+    names, known, error = judged(claims, kept, workers=workers)
+    assert names == known == {"demo.first", "demo.last"}
+    assert [one.claim.id for one in error.failed] == BAD
+
+
+def test_the_error_says_which_claim_and_where(path):
+    failed = {
+        k: one.why
+        for k, c in claims_in([path]).items()
+        if isinstance(one := attempt(c), Failed)
+    }
+    assert list(failed) == BAD
+    assert "the check of demo.refused" in failed["demo.refused"]
+    assert "RefusedError: the engine refuses this." in failed["demo.refused"]
+    assert "IndexError" in failed["demo.twin"]
+    assert "mine.py, line 25" in failed["demo.twin"]
+    assert "a finding of the judge; got None" in failed["demo.nothing"]
+    together = str(ClaimsFailedError([Failed(None, "one."), Failed(None, "two.")]))
+    assert together == "one; two."
+
+
+def test_a_worker_that_dies_is_an_error_of_its_claims(path):
+    path.write_text(FILE + DEAD, encoding="utf-8")
+    claims = [c for k, c in claims_in([path]).items() if k not in BAD]
+    _, _, error = judged(claims, None, workers=2)
+    dead = {one.claim.id: one.why for one in error.failed}
+    assert "the process that judges demo.dead" in dead["demo.dead"]
+
+
+def test_an_interruption_is_let_through(path):
+    (claim, *_) = claims_in([path]).values()
+
+    def interrupted(_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        judged([claim], None, check=interrupted)
+
+
+def test_a_claim_that_is_well_is_no_failure(path: Path):
+    (claim, *_) = claims_in([path]).values()
+    assert isinstance(attempt(claim), Audited)
