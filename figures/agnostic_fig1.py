@@ -209,7 +209,7 @@ def _draw_weights(ax: Axes, panel: RowTable[Point]) -> None:
     ax.set_yscale("log")
     ax.set_xlabel("client $i$")
     ax.set_ylabel("marginal weight $p_i$")
-    ax.set_title("weights (2) of the printed prior")
+    ax.set_title("weights (2) of the prior")
 
 
 def _draw_totals(ax: Axes, panel: RowTable[Point]) -> None:

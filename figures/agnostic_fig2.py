@@ -187,7 +187,7 @@ def _draw_abscissa(ax: Axes, dots: RowTable[Dot]) -> None:
     ax.set_xscale("log")
     ax.set_xlabel("draws $k$ that $p$ is counted in")
     ax.set_ylabel(SKEW)
-    ax.set_title("the printed prior's abscissa")
+    ax.set_title("abscissa of the prior")
 
 
 def _draw_totals(ax: Axes, dots: RowTable[Dot], printed: float) -> None:

@@ -8,29 +8,29 @@ flverify/claims/figure4.py.
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from flverify import moments, simulate
 from flverify._core.exact import Array, parse_number
 from flverify.algorithms._algorithm import Algorithm
-from flverify.claims import figure4, ledger
-from flverify.claims.registry import proofs_folder
+from flverify.claims import figure4
 from flverify.participation._law import Participation
 from flverify.problems import Quadratics, synthetic_ridge
+from flverify.report import captions
 from flverify.report.curves import Curve, CurveTable, read_csv, thinned
-from flverify.report.style import look
+from flverify.report.style import PAGE, look
 
 NAME = "fig4"
 TITLE = "Error against rounds under full, uniform and arbitrary participation"
-SIZE = (6.9, 5.4)
+SIZE = (PAGE, 5.3)
 CLAIMS = ("focus.fig4.setup", "focus.fig4.claims")
 
 SEED = 4  # of the participation draws
@@ -218,18 +218,32 @@ def draw(figure: Figure, table: CurveTable) -> None:
     """Draw the table into an empty figure."""
     names = tuple(dict.fromkeys(curve.row for curve in table.curves))
     axes = figure.subplots(len(names), 3, sharey=True, squeeze=False)
+    letters = iter("abcdefghi")
     for name, line in zip(names, axes, strict=True):
         for scenario, ax in zip(figure4.SCENARIOS, line, strict=True):
             _panel(ax, table.of_panel(name, scenario))
-            step = ROWS[name].step_sizes[scenario]
-            ax.set_title(rf"{scenario} participation, $\eta$ = {step}")
+            step = _power(ROWS[name].step_sizes[scenario])
+            ax.set_title(f"({next(letters)}) {scenario} participation")
+            right = {"transform": ax.transAxes, "ha": "right", "va": "top"}
+            ax.text(0.97, 0.95, step, **right)
             ax.set_xlabel("communication round $r$")
         line[0].set_ylabel("relative squared error\n" + ERROR)
         above = {"transform": line[1].transAxes, "ha": "center"}
         text = ROWS[name].heading
-        line[1].text(0.5, 1.17, text, fontsize=8.5, fontweight="bold", **above)
-    figure.legend(handles=_handles(), loc="lower center", ncols=4)
-    figure.subplots_adjust(0.115, 0.185, 0.985, 0.895, wspace=0.08, hspace=0.62)
+        line[1].text(0.5, 1.16, text, fontsize=8.5, fontweight="bold", **above)
+    _legend(figure, _algorithms(), 0.038)
+    _legend(figure, _kinds(), 0.002)
+    figure.subplots_adjust(0.11, 0.17, 0.985, 0.905, wspace=0.08, hspace=0.6)
+
+
+def _power(step: str) -> str:
+    factor, exponent = step.split("e")
+    return rf"$\eta={factor}\times10^{{{int(exponent)}}}$"
+
+
+def _legend(figure: Figure, handles: list[Line2D | Patch], height: float) -> Legend:
+    place = {"loc": "lower center", "bbox_to_anchor": (0.53, height)}
+    return figure.legend(handles=handles, ncols=len(handles), borderpad=0.1, **place)
 
 
 def _panel(ax: Axes, curves: tuple[Curve, ...]) -> None:
@@ -246,26 +260,31 @@ def _panel(ax: Axes, curves: tuple[Curve, ...]) -> None:
     ax.margins(x=0.02)
 
 
-def _handles() -> list[Line2D | Patch]:
+def _algorithms() -> list[Line2D | Patch]:
     out: list[Line2D | Patch] = []
     for name in figure4.ALGORITHMS:
         style = look(name)
         label = style.label + (" (notebook form)" if name == "proxskip" else "")
         marked = style.points if name != "fedau" else {}  # it has no exact curve
         out.append(Line2D([], [], label=label, **(marked | style.line)))
-    grey = {"color": "0.35"}
-    out.append(Line2D([], [], label="line: sampled mean", **grey))
-    out.append(Patch(label="band: middle 80 % of the runs", alpha=0.3, **grey))
-    hollow = {"marker": "o", "markerfacecolor": "white", "linestyle": "none"}
-    out.append(Line2D([], [], label="mark: exact moments", **hollow, **grey))
     return out
+
+
+def _kinds() -> list[Line2D | Patch]:
+    grey = {"color": "0.35"}
+    hollow = {"marker": "o", "markerfacecolor": "white", "linestyle": "none"}
+    return [
+        Line2D([], [], label="line: sampled mean", **grey),
+        Patch(label="band: middle 80 % of the runs", alpha=0.3, linewidth=0, **grey),
+        Line2D([], [], label="mark: exact moments", **hollow, **grey),
+    ]
 
 
 def caption(table: CurveTable) -> str:
     """Say the setting, what was judged of it, and what the lines cover."""
     names = tuple(dict.fromkeys(curve.row for curve in table.curves))
-    paragraphs = [f"{TITLE}.", *(_setting(name) for name in names), _SCOPE, _verdicts()]
-    return "\n\n".join(textwrap.fill(part, 80) for part in paragraphs)
+    settings = [_setting(name) for name in names]
+    return captions.caption(TITLE, *settings, _SCOPE, claims=CLAIMS)
 
 
 _SCOPE = (
@@ -281,7 +300,7 @@ _SCOPE = (
     "vectors per round. ProxSkip has no absent clients in its own paper; what is "
     "drawn is the form in the FOCUS authors' notebook, with a fixed number of local "
     "steps. A curve that leaves the panel is cut there. Scope: one data set per row; "
-    "its law is not printed in the paper."
+    "its law is not printed in the paper; the verdicts are from many data sets."
 )
 
 
@@ -303,18 +322,4 @@ def _setting(name: str) -> str:
         f"{weights}. uniform: {row.cohort} of {row.sizes['n_clients']} clients without "
         f"replacement; arbitrary: {row.cohort} drawn one after the other with the "
         "weights of the authors' notebook."
-    )
-
-
-def _verdicts() -> str:
-    known = ledger.read(proofs_folder() / "ledger.toml")
-    said = [
-        f"{claim}: {known[claim]['verdict']}"
-        if claim in known
-        else f"{claim}: no verdict in the ledger"
-        for claim in CLAIMS
-    ]
-    return (
-        "Verdicts on the printed statements, from many data sets and not from this "
-        f"one: {'; '.join(said)}."
     )

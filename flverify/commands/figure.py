@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from flverify._core.errors import InputError
 from flverify.report import console
 from flverify.report.envelope import envelope
-from flverify.report.figures import find_figures, load_figure, make
+from flverify.report.figures import find_titles, load_figure, make
 from flverify.report.style import FORMATS
+
+DRAWING = ("out", "kind", "quick", "stored")  # what only a drawing can be told
 
 
 @click.command(name="figure")
@@ -33,7 +37,9 @@ from flverify.report.style import FORMATS
 @click.option("--quick", is_flag=True, help="A small problem of the same kind.")
 @click.option("--stored", is_flag=True, help="Draw the table that is shipped.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead.")
+@click.pass_context
 def command(
+    context: click.Context,
     name: str | None,
     listing: bool,
     out: Path,
@@ -49,6 +55,7 @@ def command(
             f"{'both' if listing else 'neither'}; see `flverify figure --help`."
         )
     if name is None:
+        _refuse_drawing(context)
         _list(as_json)
         return
     title = load_figure(name).TITLE
@@ -63,10 +70,29 @@ def command(
         click.echo(f"wrote {path}")
 
 
+def _refuse_drawing(context: click.Context) -> None:
+    """Refuse what a list would ignore."""
+    given = [
+        option.opts[0]
+        for option in context.command.params
+        if option.name in DRAWING
+        and context.get_parameter_source(option.name) is ParameterSource.COMMANDLINE
+    ]
+    if given:
+        raise InputError(
+            f"--list must stand alone or with --json; got {', '.join(given)} too; "
+            "leave out one or the other."
+        )
+
+
 def _list(as_json: bool) -> None:
-    titles = {name: load_figure(name).TITLE for name in find_figures()}
+    titles = find_titles()
     if as_json:
         rows = [{"name": name, "title": title} for name, title in titles.items()]
         click.echo(envelope("figures", figures=rows))
-    else:
+    elif sys.stdout.isatty():
         console.table(("figure", "title"), list(titles.items()))
+    else:  # one line each, however long, for grep and cut
+        width = max(map(len, titles), default=0)
+        for name, title in titles.items():
+            click.echo(f"{name:<{width}}  {title}")

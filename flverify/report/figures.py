@@ -1,14 +1,18 @@
 """Find the figures, compute their tables and draw them into files.
 
-A file of figures/ is a figure: NAME and TITLE, `table(quick)` computes a table,
-`draw(figure, table)` only draws it, `caption(table)` says setting, verdict and scope,
-and `read(path)` reads the table back from its CSV file.
+A file of figures/ is a figure: NAME, TITLE, SIZE and CLAIMS, `table(quick)` computes a
+table, `draw(figure, table)` only draws it, `caption(table)` says setting, verdict and
+scope, and `read(path)` reads the table back from its CSV file.
 """
 
 from __future__ import annotations
 
+import ast
 import importlib.util
+import os
+import shutil
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -32,6 +36,7 @@ class FigureFile(Protocol):
     NAME: str
     TITLE: str
     SIZE: tuple[float, float]  # inches: width and height
+    CLAIMS: tuple[str, ...]  # of the ledger, whose verdicts the caption gives
 
     def table(self, quick: bool) -> Any:
         """Compute the table; quick: of a small problem of the same kind."""
@@ -68,6 +73,34 @@ def find_figures() -> dict[str, Path]:
     """Return the file of each figure, by name."""
     files = sorted(figures_folder().glob("[!_]*.py"))
     return {path.stem: path for path in files}
+
+
+def find_titles() -> dict[str, str]:
+    """Return the title of each figure, by name, without importing any of them.
+
+    Raises
+    ------
+    FormatError
+        If a file does not set TITLE to a text.
+    """
+    return {name: _title(path) for name, path in find_figures().items()}
+
+
+def _title(path: Path) -> str:
+    try:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+    except (SyntaxError, UnicodeDecodeError) as error:
+        raise FormatError(
+            f"{path.name} must be Python; {error}; mend it or move it away."
+        ) from error
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
+            names = [one.id for one in node.targets if isinstance(one, ast.Name)]
+            if "TITLE" in names and isinstance(node.value.value, str):
+                return node.value.value
+    raise FormatError(
+        f"{path.name} must set TITLE to a text; it does not; add it or move it away."
+    )
 
 
 def load_figure(name: str) -> FigureFile:
@@ -152,12 +185,11 @@ def make(
             "full one."
         )
     figure = load_figure(name)
-    folder = _folder(out)
-    table = figure.read(stored_csv(name)) if stored else figure.table(quick)
+    folder = Path(out)
     paths = [folder / f"{name}.{end}" for end in ("csv", format, "txt")]
-    table.write_csv(paths[0])
-    render(figure, table, paths[1], format)
-    _write_text(paths[2], figure.caption(table) + "\n")
+    _require_room(paths)
+    table = figure.read(stored_csv(name)) if stored else figure.table(quick)
+    _write_all(figure, table, paths, format)
     return paths
 
 
@@ -170,19 +202,41 @@ def render(figure: FigureFile, table: Any, path: Path, kind: str) -> None:
         style.save(canvas, path, kind)
 
 
-def _folder(out: Path) -> Path:
-    folder = Path(out)
+def _require_room(paths: list[Path]) -> None:
+    """Check, before a long computation, that the files can be written."""
+    folder = paths[0].parent
+    first = next(one for one in (folder, *folder.absolute().parents) if one.exists())
+    if not first.is_dir() or not os.access(first, os.W_OK | os.X_OK):
+        raise InputError(
+            f"out must be a folder that can be written; got {str(folder)!r}, and "
+            f"{first} is none; name another."
+        )
+    for path in paths:
+        if path.is_dir():
+            raise InputError(
+                f"{path} must be free for a file; it is a folder; move it away or name "
+                "another --out."
+            )
+
+
+def _write_all(figure: FigureFile, table: Any, paths: list[Path], kind: str) -> None:
+    """Write table, picture and caption: all three, or none and no new folder."""
+    folder = paths[0].parent
+    made = [one for one in (folder, *folder.parents) if not one.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(
-            f"out must be a folder that can be written; got {str(out)!r} "
-            f"({error.strerror}); name another."
-        ) from error
-    return folder
-
-
-def _write_text(path: Path, text: str) -> None:
-    scratch = path.with_name(f"{path.name}.part")
-    scratch.write_text(text, encoding="utf-8")
-    scratch.replace(path)
+        scratch = Path(tempfile.mkdtemp(prefix=".figure-", dir=folder))
+        try:
+            parts = [scratch / path.name for path in paths]
+            table.write_csv(parts[0])
+            render(figure, table, parts[1], kind)
+            parts[2].write_text(figure.caption(table) + "\n", encoding="utf-8")
+            for part, path in zip(parts, paths, strict=True):
+                part.replace(path)
+        finally:
+            shutil.rmtree(scratch)
+    except BaseException:  # an interruption too
+        for one in made:
+            if one.is_dir() and not any(one.iterdir()):
+                one.rmdir()
+        raise
