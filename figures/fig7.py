@@ -54,11 +54,11 @@ def read(path: Path) -> RowTable[Entry]:
 def draw(figure: Figure, table: RowTable[Entry]) -> None:
     """Draw both steps, their product and its mean."""
     steps = {
-        r"pull: $k=r\tau+1$": (
+        "pull the model": (
             Panel("R", PULL, r"$R_\mathrm{all}$"),
             Panel("A", PULL, r"$A=I$"),
         ),
-        r"push: $k=(r+1)\tau$": (
+        "push and average": (
             Panel("R", PUSH, r"$R=I$"),
             Panel("A", PUSH, r"$A_{\{1,3\}}$"),
         ),
