@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 from flverify.report import figures
 
 TINY = """
+from flverify._core.errors import FormatError
 from flverify.report.style import COLUMN
 
 NAME = "tiny"
 TITLE = "a line"
+CLAIMS = ()
 SIZE = (COLUMN, 2.0)
 
 
@@ -27,6 +33,8 @@ def table(quick):
 
 
 def read(path):
+    if not path.exists():
+        raise FormatError("tiny.csv must be a table with numbers; it is missing.")
     return Table([int(line) for line in path.read_text().split()])
 
 
@@ -50,15 +58,52 @@ def tiny(monkeypatch, tmp_path):
 
 
 def test_the_list_has_the_figures_of_the_folder(run, tiny):
-    assert "tiny    a line" in run("figure", "--list").stdout
     found = run("figure", "--list", "--json").json
     assert found["format"] == "flverify/figures"
     assert found["figures"] == [{"name": "tiny", "title": "a line"}]
 
 
-def test_the_shipped_figure_is_listed(run):
+def test_in_a_pipe_each_figure_is_one_plain_line(run, tiny):
+    (tiny / "a.py").write_text(f"TITLE = '{'long ' * 40}[b]end[/b]'\n")
+    lines = run("figure", "--list").stdout.splitlines()
+    assert lines == [f"a     {'long ' * 40}[b]end[/b]", "tiny  a line"]
+
+
+def test_an_empty_folder_gives_no_line(run, tiny):
+    (tiny / "tiny.py").unlink()
+    assert run("figure", "--list").stdout == ""
+
+
+LIST = "from flverify.cli import main; main(['figure', '--list'])"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a terminal of its own")
+def test_on_a_terminal_the_list_is_a_framed_table():
+    inside, outside = os.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "120"}
+    command = [sys.executable, "-c", LIST]
+    with subprocess.Popen(command, stdout=outside, env=environment) as process:
+        os.close(outside)
+        shown = b"".join(iter(lambda: read(inside), b"")).decode()
+        os.close(inside)
+    assert process.returncode == 0
+    assert "figure" in shown.splitlines()[0]
+    assert "─" in shown
+    assert "fig4" in shown
+
+
+def read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 4096)
+    except OSError:  # the other end is closed
+        return b""
+
+
+def test_the_shipped_figures_are_listed(run):
     names = [one["name"] for one in run("figure", "--list", "--json").json["figures"]]
-    assert "fig4" in names
+    assert {"fig1", "fig2", "fig3", "fig4", "fig5", "fig6", "fig7"} <= set(names)
+    lines = run("figure", "--list").stdout.splitlines()
+    assert [line.split()[0] for line in lines] == names
 
 
 @pytest.mark.parametrize("kind", ["pdf", "png", "svg"])
@@ -89,5 +134,23 @@ def test_bad_input(fails, tiny, tmp_path):
     assert "is not one of" in fails("figure", "tiny", "--format", "bmp")
     blocked = tmp_path / "file"
     blocked.write_text("")
+    taken = tmp_path / "taken"
+    (taken / "tiny.csv").mkdir(parents=True)
     assert "folder" in fails("figure", "tiny", "--out", blocked)
     assert "stored" in fails("figure", "tiny", "--quick", "--stored")
+    assert "must be a table with" in fails("figure", "tiny", "--stored")
+    assert "must be free" in fails("figure", "tiny", "--out", taken)
+    assert "--list must stand alone" in fails("figure", "--list", "--quick")
+    assert "got --out, --format too" in fails(
+        "figure", "--list", "--out", tmp_path, "--format", "pdf"
+    )
+    assert "No such option" in fails("figure", "tiny", "--dpi", "3")
+    assert {path.name for path in tmp_path.iterdir()} == {"figures", "file", "taken"}
+    assert [path.name for path in taken.iterdir()] == ["tiny.csv"]
+
+
+def test_a_damaged_figure_is_named(fails, tiny):
+    (tiny / "torn.py").write_text("TITLE = (")
+    assert "torn.py must be Python" in fails("figure", "--list")
+    (tiny / "torn.py").write_text("TITLE = 'torn'\n")
+    assert "torn.py must define" in fails("figure", "torn")

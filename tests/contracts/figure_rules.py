@@ -70,13 +70,20 @@ def same(left: str, right: str) -> bool:
 
 def drawn(figure: Any, table: Any) -> Figure:
     """Draw in the house style on a canvas of pixels."""
+    canvas = laid_out(figure, table)
+    with style.house_style():
+        FigureCanvasAgg(canvas)
+        canvas.canvas.draw()
+    return canvas
+
+
+def laid_out(figure: Any, table: Any) -> Figure:
+    """Call the figure's own drawing, and turn nothing into pixels."""
     width, height = figure.SIZE
     with style.house_style():
         canvas = style.new_figure(height, width)
         canvas.set_dpi(DPI)
-        FigureCanvasAgg(canvas)
         figure.draw(canvas, table)
-        canvas.canvas.draw()
     return canvas
 
 

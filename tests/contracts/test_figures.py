@@ -145,7 +145,7 @@ def test_the_stored_table_is_drawn_and_the_bytes_repeat(
 @every_figure
 def test_drawing_computes_nothing(name: str) -> None:
     figure, table = figure_of(name), stored_table(name)
-    assert not rules.computing(lambda: rules.drawn(figure, table))
+    assert not rules.computing(lambda: rules.laid_out(figure, table))
 
 
 @every_figure
