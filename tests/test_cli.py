@@ -111,7 +111,8 @@ def test_version_and_overview():
 
 
 def test_every_file_of_a_command_is_in_the_overview():
-    assert tuple(sorted(cli.COMMANDS)) == member_names("flverify.commands")
+    files = {name.replace("-", "_") for name in cli.COMMANDS}
+    assert tuple(sorted(files)) == member_names("flverify.commands")
     overview = invoke("--help").stdout
     for name, words in cli.COMMANDS.items():
         assert re.search(rf"^  {name} +{re.escape(words)}$", overview, re.MULTILINE)
@@ -122,7 +123,8 @@ def test_every_command_has_help_and_takes_json(name):
     result = invoke(name, "--help")
     assert result.exit_code == 0
     assert result.stdout.startswith(f"Usage: main {name}")
-    assert "--json" in result.stdout
+    # a server has nothing to report as one object
+    assert ("--json" in result.stdout) == (name != "explore")
 
 
 def test_the_overview_imports_nothing_heavy():

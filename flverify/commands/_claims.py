@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 
-from flverify._core.errors import FlverifyError, FormatError
+from flverify._core.errors import FlverifyError, FormatError, UnknownNameError
 from flverify.claims import ledger, registry
 from flverify.claims.audit import (
     FAULTS,
@@ -88,6 +89,23 @@ def groups(targets: Sequence[str]) -> list[Group]:
         out.insert(0, Group(claims, path, whole, own=False))
     _require_distinct(out)
     return out
+
+
+def one_claim(claim_id: str, path: str | None) -> tuple[Group, Claim]:
+    """Find a claim by its whole id, among the shipped ones or in a user's file.
+
+    Raises
+    ------
+    UnknownNameError
+        If no claim has the id, with the nearest ones.
+    """
+    group = groups([path] if path else [])[0]
+    if claim_id in group.claims:
+        return group, group.claims[claim_id]
+    near = [key for key in group.claims if key.startswith(claim_id)][:3]
+    near = near or get_close_matches(claim_id, group.claims, n=3, cutoff=0.3)
+    hint = f"did you mean {', '.join(near)}" if near else "see `flverify list`"
+    raise UnknownNameError(f"an id must be that of a claim; got {claim_id!r}; {hint}.")
 
 
 @contextmanager

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import Any
 
 import click
 
-from flverify._core.errors import UnknownNameError
 from flverify.claims import ledger
 from flverify.claims.audit import Audited, record
-from flverify.claims.claim import Claim
-from flverify.commands._claims import Group, groups, judge
+from flverify.commands._claims import judge, one_claim
 from flverify.report import console
 from flverify.report.claims import reproduce, show
 from flverify.report.envelope import envelope
@@ -28,7 +25,7 @@ def command(ctx: click.Context, claim_id: str, path: str | None, as_json: bool) 
     The claim is judged anew. The exit code is 1 if its verdict differs from the ledger
     or its control misbehaves.
     """
-    group, claim = _find(claim_id, path)
+    group, claim = one_claim(claim_id, path)
     entries = group.expected()
     with console.progress("judging", 1) as begin:
         begin(claim.id)
@@ -41,17 +38,6 @@ def command(ctx: click.Context, claim_id: str, path: str | None, as_json: bool) 
         show(one, known)
     differs = not group.silent and bool(ledger.differences([one], entries))
     ctx.exit(1 if differs or one.control_fault() else 0)
-
-
-def _find(claim_id: str, path: str | None) -> tuple[Group, Claim]:
-    """Find a claim by its whole id."""
-    for group in groups([path] if path else []):
-        if claim_id in group.claims:
-            return group, group.claims[claim_id]
-    near = get_close_matches(claim_id, group.claims, n=3, cutoff=0.3)
-    near = [key for key in group.claims if key.startswith(claim_id)][:3] or near
-    hint = f"did you mean {', '.join(near)}" if near else "see `flverify list`"
-    raise UnknownNameError(f"an id must be that of a claim; got {claim_id!r}; {hint}.")
 
 
 def _record(one: Audited, expected: str | None) -> dict[str, Any]:
