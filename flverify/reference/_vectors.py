@@ -14,6 +14,65 @@ Cohort: TypeAlias = Collection[int]
 State: TypeAlias = dict[str, Any]
 
 
+class Population(int):
+    """The number N of clients, when one client of each kind stands for its equals.
+
+    Client k stands for ``counts[k]`` clients with equal slots, equal gradients and the
+    same part in the cohort; a count may be a symbol.  A loop plays client k once.
+    """
+
+    counts: tuple[Number, ...]
+
+    def __new__(cls, n_clients: int, counts: Iterable[Number]) -> Population:
+        self = super().__new__(cls, n_clients)
+        self.counts = tuple(counts)
+        return self
+
+
+class Clients(list[int]):
+    """Clients in increasing order; loops add up over them and count them here alone.
+
+    What stands for several has no length, so that nothing counts it as one.
+    """
+
+    def __init__(self, chosen: Iterable[int], n_clients: int) -> None:
+        super().__init__(chosen)
+        self.counts: list[Number] | None = None
+        if isinstance(n_clients, Population):
+            self.counts = [n_clients.counts[i] for i in self]
+
+    def __bool__(self) -> bool:
+        return any(True for _ in self)
+
+    def __len__(self) -> int:
+        if self.counts is not None:
+            raise TypeError("clients that stand for others have a size, no length")
+        return super().__len__()
+
+    @property
+    def size(self) -> Number:
+        """How many clients these are."""
+        return len(self) if self.counts is None else sum(self.counts)
+
+    def total(self, vectors: Iterable[Sequence[Number]], dimension: int) -> Vector:
+        """Return the sum of one vector per client."""
+        if self.counts is None:
+            return total(vectors, dimension)
+        pairs = zip(self.counts, vectors, strict=True)
+        return total((times(count, vector) for count, vector in pairs), dimension)
+
+
+def everyone(n_clients: int) -> Clients:
+    """Return all clients."""
+    return Clients(_places(n_clients), n_clients)
+
+
+def _places(n_clients: int) -> range:
+    if isinstance(n_clients, Population):
+        return range(len(n_clients.counts))
+    return range(n_clients)
+
+
 def zeros(dimension: int) -> Vector:
     """Return the zero vector, as exact integers."""
     return [0] * dimension
@@ -54,12 +113,13 @@ def total(vectors: Iterable[Sequence[Number]], dimension: int) -> Vector:
     return result
 
 
-def members(cohort: Collection[int], n_clients: int) -> list[int]:
+def members(cohort: Collection[int], n_clients: int) -> Clients:
     """Return the participants in increasing order, each once."""
     chosen = sorted(set(cohort))
-    if chosen and not 0 <= chosen[0] <= chosen[-1] < n_clients:
-        raise ValueError(f"cohort {chosen} is not within 0..{n_clients - 1}")
-    return chosen
+    places = _places(n_clients)
+    if chosen and not (chosen[0] in places and chosen[-1] in places):
+        raise ValueError(f"cohort {chosen} is not within 0..{len(places) - 1}")
+    return Clients(chosen, n_clients)
 
 
 def trajectory(

@@ -18,7 +18,6 @@ from ._vectors import (
     minus,
     require,
     times,
-    total,
     trajectory,
 )
 
@@ -50,8 +49,8 @@ def play(
             x_i = minus(x_i, times(step_size, gradient(i, x_i)))  # (2b)
         changes.append(minus(x, x_i))
     if participants:
-        size = len(participants) if aggregation == "mean" else n_clients
-        change = divided(total(changes, len(x)), size)  # (2c)
+        size = participants.size if aggregation == "mean" else n_clients
+        change = divided(participants.total(changes, len(x)), size)  # (2c)
         x = minus(x, times(server_step_size, change))
     return {"model": x}
 

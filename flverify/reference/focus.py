@@ -15,12 +15,12 @@ from ._vectors import (
     Number,
     State,
     Vector,
+    everyone,
     members,
     minus,
     plus,
     require,
     times,
-    total,
     trajectory,
     zeros,
 )
@@ -39,10 +39,11 @@ def start(
     require("initial_tracker", initial_tracker, ("zero", "sum"))
     d = len(x0)
     x = list(x0)  # line 2
-    stored = [zeros(d) for _ in range(n_clients)]
+    clients = everyone(n_clients)
+    stored = [zeros(d) for _ in clients]
     if initial_gradients == "start":
-        stored = [list(gradient(i, x)) for i in range(n_clients)]
-    y = total(stored, d) if initial_tracker == "sum" else zeros(d)
+        stored = [list(gradient(i, x)) for i in clients]
+    y = clients.total(stored, d) if initial_tracker == "sum" else zeros(d)
     return {"model": x, "tracker": y, "stored": stored}
 
 
@@ -71,7 +72,7 @@ def play(
             x_i = minus(x_i, times(step_size, y_i))  # line 9
         pushed.append(y_i)
     if participants or empty_round == "step":
-        y = plus(y, total(pushed, d))  # line 12
+        y = plus(y, participants.total(pushed, d))  # line 12
         x = minus(x, times(step_size, y))  # line 13
     return {"model": x, "tracker": y, "stored": stored}
 

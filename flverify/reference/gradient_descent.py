@@ -13,9 +13,9 @@ from ._vectors import (
     Number,
     State,
     Vector,
+    everyone,
     minus,
     times,
-    total,
     trajectory,
 )
 
@@ -35,7 +35,8 @@ def play(
 ) -> State:
     """Return the state after one step, whoever is in the cohort."""
     x = state["model"]
-    full = total([gradient(i, x) for i in range(n_clients)], len(x))
+    clients = everyone(n_clients)
+    full = clients.total([gradient(i, x) for i in clients], len(x))
     return {"model": minus(x, times(step_size, full))}
 
 

@@ -17,13 +17,13 @@ from ._vectors import (
     State,
     Vector,
     divided,
+    everyone,
     members,
     minus,
     plus,
     quotient,
     require,
     times,
-    total,
     trajectory,
     zeros,
 )
@@ -33,8 +33,8 @@ def start(_gradient: Gradient, n_clients: int, x0: Vector) -> State:
     """Return the state before the first cohort: reported model, x_i or last_i, h_i."""
     return {
         "model": list(x0),
-        "models": [list(x0) for _ in range(n_clients)],
-        "shifts": [zeros(len(x0)) for _ in range(n_clients)],
+        "models": [list(x0) for _ in everyone(n_clients)],
+        "shifts": [zeros(len(x0)) for _ in everyone(n_clients)],
     }
 
 
@@ -152,21 +152,22 @@ def _paper(
 ) -> State:
     x, h = state["models"], list(state["shifts"])
     d = len(state["model"])
-    communicating = members(cohort, n_clients)
+    clients, communicating = everyone(n_clients), members(cohort, n_clients)
     x_hat = []
-    for i in range(n_clients):
+    for i in clients:
         direction = minus(gradient(i, x[i]), h[i])
         x_hat.append(minus(x[i], times(step_size, direction)))
     x = list(x_hat)
     if communicating:
         sent = [x_hat[j] for j in communicating]
-        average = divided(total(sent, d), len(communicating))
+        average = divided(communicating.total(sent, d), communicating.size)
         for i in communicating:
             x[i] = average
-    for i in range(n_clients):
+    for i in clients:
         scale = quotient(probability, step_size)
         h[i] = plus(h[i], times(scale, minus(x[i], x_hat[i])))
-    return {"model": divided(total(x, d), n_clients), "models": x, "shifts": h}
+    mean = divided(clients.total(x, d), n_clients)
+    return {"model": mean, "models": x, "shifts": h}
 
 
 def _notebook(
@@ -190,5 +191,5 @@ def _notebook(
         last[i] = x_i
         outputs.append(x_i)
     if participants:
-        x = divided(total(outputs, len(x)), len(participants))
+        x = divided(participants.total(outputs, len(x)), participants.size)
     return {"model": x, "models": last, "shifts": h}

@@ -14,12 +14,12 @@ from ._vectors import (
     State,
     Vector,
     divided,
+    everyone,
     members,
     minus,
     plus,
     require,
     times,
-    total,
     trajectory,
     zeros,
 )
@@ -31,7 +31,7 @@ def start(_gradient: Gradient, n_clients: int, x0: Vector) -> State:
     return {
         "model": list(x0),
         "control": zeros(d),
-        "controls": [zeros(d) for _ in range(n_clients)],
+        "controls": [zeros(d) for _ in everyone(n_clients)],
     }
 
 
@@ -67,9 +67,9 @@ def play(
         control_changes.append(minus(new_c_i, c_i))
         controls[i] = new_c_i
     if participants:
-        change = divided(total(model_changes, d), len(participants))
+        change = divided(participants.total(model_changes, d), participants.size)
         x = plus(x, times(server_step_size, change))
-        c = plus(c, divided(total(control_changes, d), n_clients))
+        c = plus(c, divided(participants.total(control_changes, d), n_clients))
     return {"model": x, "control": c, "controls": controls}
 
 

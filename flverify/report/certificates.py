@@ -1,7 +1,7 @@
 """Words for certificates, without numbers in floats: `flverify check` uses them too.
 
-A statement is worded from what the checker proved, never from the text in the file,
-which nobody checks.
+A statement is worded from what the checker proved; the checker refuses a file whose
+own statement says something else.
 """
 
 from __future__ import annotations

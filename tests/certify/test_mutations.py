@@ -20,6 +20,7 @@ from flverify.algorithms import FedAvg, Focus, GradientDescent, ProxSkip, Scaffo
 from flverify.certify import check as checker
 from flverify.certify.certificate import digest
 from flverify.certify.check import Rejected, check, load
+from flverify.certify.check._reading import STATEMENTS
 from flverify.certify.neighbourhood import contraction, distance
 from flverify.certify.rates import certify
 from flverify.participation import AllOrNothing, Bernoulli, Full, UniformCohort
@@ -292,6 +293,7 @@ def statement(c, draw):
     else:
         c["kind"] = "neighbourhood"
         c["neighbourhood"] = {"weight": draw.choice(["0", "1"]), "constant": "1"}
+    c["statement"] = STATEMENTS[c["kind"]]
 
 
 NUMBERS = [scale] * 6 + [digit] * 4 + [sign] * 3

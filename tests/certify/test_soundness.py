@@ -68,7 +68,7 @@ class Outcome:
 
 def some_law(draw, n):
     a, b = (Fraction(draw.randint(1, 19), 20) for _ in "ab")
-    # of two classes the checker lists all pairs of numbers, so they are kept small
+    # of two classes the quadratics cost all pairs of numbers, so they are kept small
     few, k = max(2, min(n, 10)), draw.randint(1, 9)
     k = min(k, few - 1)
     laws = [

@@ -357,7 +357,7 @@ def test_a_chain_is_refused(run, fails, write, tmp_path):
 
 
 def test_a_law_that_the_checker_cannot_play_is_refused(fails):
-    law = ("--n-clients", 3000, "--law", "bernoulli:1/2", *CLASS)
+    law = ("--n-clients", 30000, "--law", "bernoulli:1/2", *CLASS)
     message = fails("certify", "focus", *law, "--step-size", "1e-5")
     assert "one that the checker can play out" in message
     assert "too many" in message

@@ -84,7 +84,6 @@ def test_the_object_has_what_was_proved(run, write, rate):
     assert (found["C1"], found["C2"]) == (rate["start"]["C1"], rate["start"]["C2"])
     assert (found["weight"], found["constant"]) == (None, None)
     assert (found["n_clients"], found["law"]) == (2, rate["law"])
-    # the source is a text that nobody checks
     assert (found["algorithm"], found["settings"]) == (
         "focus",
         rate["algorithm"]["settings"],
@@ -92,10 +91,10 @@ def test_the_object_has_what_was_proved(run, write, rate):
     assert all(Fraction(p) >= 0 for p in found["smallest_pivots"].values())
 
 
-def test_the_statement_is_not_that_of_the_file(run, write, rate):
+def test_a_statement_that_is_not_what_is_proved_is_rejected(run, write, rate):
     path = write("c.json", signed(rate, statement="everything converges at once"))
     ran = run("check", path)
-    assert ran.code == 0
+    assert ran.code == 1
     assert "everything" not in ran.stdout
     assert "everything" not in run("check", path, "--json").stdout
 

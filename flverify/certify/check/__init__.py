@@ -8,6 +8,28 @@ the part of the package that finds certificates, and uses the standard library a
 
 The clients' functions are L-smooth and mu-strongly convex; points are measured from the
 minimiser x* and gradients from g*_i, so that every function has its minimum 0 at 0.
+
+The proof is in `_playing` (what the loop does) and `_conditions` (what must hold), with
+the arithmetic of `_forms` and the moments of `_law_outcomes`.  `_reading`, `_json` and
+`_certificate` only turn JSON into numbers and names, and prove nothing.
+
+Why it is a proof for N clients although few are played.  The loop is linear in states
+and gradients, and clients of one class are exchangeable, so it is enough to know what
+it does to class means and to two opposite deviations.  Clients with equal slots, equal
+gradients and the same part in the cohort are one kind.  A loop meets a client in the
+pass of its own, which reads the server, its slots and its gradients and leaves its
+slots and one summand, in a sum over clients, and in their number.  Equal clients hence
+do equal things, and one of them, counted as often as there are, gives all.  Sums and
+numbers over kinds that know no counts are refused (a crowd has no length), and on every
+run the loop is played client by client too and must end in the same state.
+
+Under independent participation the numbers of participants are unknown, one symbol per
+class.  The loop computes with Laurent polynomials in them and in the size of the
+cohort: the same statements on another ring, so that the result is right at every value
+at which no divisor vanishes.  It can divide by the size alone, and the empty cohort is
+an outcome of its own; a loop that asks more of a symbol (an order, a length, another
+quotient) is refused.  Whatever must be equal is compared as polynomials.  What remains
+is E of monomials under the law, summed number by number.
 """
 
 from __future__ import annotations
@@ -20,19 +42,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from ._conditions import Condition, Findings
-from ._linear import (
-    Matrix,
-    Rejected,
-    Vector,
-    add,
-    form,
-    require,
-    smallest_pivot,
-    zero_matrix,
-)
-from ._reading import Certificate, read
-from ._replay import Round, Start
+from ._certificate import Certificate
+from ._conditions import Findings, conditions
+from ._forms import Matrix, smallest_pivot
+from ._json import Rejected, require
+from ._reading import read
 
 __all__ = ["Rejected", "Summary", "blocks", "cancellations", "check", "load"]
 
@@ -57,114 +71,6 @@ class Summary:
     pivots: Mapping[str, Fraction] = field(repr=False)
 
 
-def _condition(c: Certificate, frame: Round | Start, points: Any) -> Condition:
-    counts = {role: len(clients) for role, clients in frame.clients.items()}
-    return Condition(c, points, counts, len(frame.short(frame.total())))
-
-
-def _decrease(c: Certificate, frame: Round) -> Condition:
-    """Return rho V - s |x|^2 + c mean|g*|^2 - E V+, minus the inequalities used."""
-    size, outcomes = len(frame.short(frame.total())), frame.case.law.outcomes
-    moved = _condition(c, frame, {})
-    means: list[Vector] = [[0] * size for _ in c.values]
-    seconds = [zero_matrix(size) for _ in c.values]
-    certain, taking = Fraction(0), [Fraction(0) for _ in c.case.law.sizes]
-    for outcome in outcomes(frame.apart):
-        p = outcome.probability
-        after = frame.after(outcome)
-        moved.lyapunov(-p, after)
-        for index, value in enumerate(c.values):
-            w = after.point(value.point)
-            means[index] = [x + p * y for x, y in zip(means[index], w, strict=True)]
-            add(seconds[index], p, form({(0, 0): 1}, {0: w}, size))
-        certain += p
-        for q, h in enumerate(outcome.further):
-            inside = h + (sum(outcome.marked) if q == frame.apart else 0)
-            taking[q] += p * Fraction(inside, c.case.law.sizes[q])
-    require(certain == 1, "the probabilities of the outcomes must add to one")
-    condition = _condition(c, frame, frame.all_points())
-    condition.total = moved.total
-    condition.lyapunov(c.rho, frame.before)
-    condition.square(-c.weight, frame.before.overall("model"))
-    if c.kind == "neighbourhood":
-        star = {role: frame.short(frame.star(role)) for role in frame.clients}
-        condition.stars(c.constant, star)
-    for q, row in enumerate(c.ghost_values):
-        for j, ((_, k, _), v) in enumerate(zip(c.case.ghosts, row, strict=True)):
-            condition.value(q, f"ghost:{j}", v * (c.rho - 1 + taking[q]))
-            condition.value(q, f"call:{k}", -v * taking[q])
-    for index, value in enumerate(c.values):
-        _old_value(condition, index, frame.before.point(value.point))
-        condition.above(c.decrease.upper, index, means[index], seconds[index])
-    condition.interpolate(c.decrease.multipliers)
-    return condition
-
-
-def _old_value(condition: Condition, index: int, point: Vector) -> None:
-    """Add rho delta times the mean of f_i(w); exact where w is the point of a call."""
-    c = condition.certificate
-    due = c.rho * c.values[index].delta
-    for k in range(c.case.calls):
-        if all(at[f"call:{k}"][0] == point for at in condition.points.values()):
-            condition.every_value(f"call:{k}", due)
-            if any(bound.value == index for bound in c.decrease.lower):
-                condition.complaints.append(
-                    f"the old value {index} is that of call {k}; it takes no bound"
-                )
-            return
-    condition.below(c.decrease.lower, index, point, due)
-
-
-def _positivity(c: Certificate, frame: Round) -> Condition:
-    """Return V - |x|^2, or V where a neighbourhood has a weight."""
-    condition = _condition(c, frame, frame.known_points())
-    condition.lyapunov(1, frame.before)
-    if c.weight == 0:
-        condition.square(-1, frame.before.overall("model"))
-    for q, row in enumerate(c.ghost_values):
-        for j, v in enumerate(row):
-            condition.value(q, f"ghost:{j}", v)
-    for index, value in enumerate(c.values):
-        point = frame.before.point(value.point)
-        condition.below(c.positivity.lower, index, point, value.delta)
-    condition.interpolate(c.positivity.multipliers)
-    return condition
-
-
-def _start(c: Certificate, frame: Start) -> Condition:
-    """Return C1 |x_0|^2 + C2 mean|g*|^2 - V_0."""
-    condition = _condition(c, frame, frame.known)
-    condition.lyapunov(-1, frame.snapshot)
-    condition.square(c.C1, frame.short(frame.unit(("start",))))
-    star = {role: frame.short(frame.star(role)) for role in frame.clients}
-    condition.stars(c.C2, star)
-    for q, row in enumerate(c.ghost_values):
-        for name, v in zip(frame.ghosts, row, strict=True):
-            condition.value(q, name, -v)
-    for index, value in enumerate(c.values):
-        w = frame.snapshot.point(value.point)
-        second = form({(0, 0): 1}, {0: w}, condition.size)
-        condition.above(c.start.upper, index, w, second)
-    condition.interpolate(c.start.multipliers)
-    return condition
-
-
-def _find(c: Certificate) -> Findings:
-    """Return the blocks and coefficients of all conditions."""
-    findings = Findings()
-    for apart in c.case.law.configurations():
-        frame = Round(c.case, apart)
-        mean, own = frame.columns(frame.mean), frame.columns(frame.own)
-        findings.take("decrease", _decrease(c, frame), mean, own)
-        own = frame.columns([("own", name) for name in c.case.coordinates])
-        mean = frame.columns(c.case.state)
-        findings.take("positivity", _positivity(c, frame), mean, own)
-        start = Start(c.case, apart, c.layout)
-        mean, own = start.columns(start.mean), start.columns(start.own)
-        findings.take("start", _start(c, start), mean, own)
-    return findings
-
-
 def _judge_numbers(c: Certificate) -> None:
     """Reject constants outside their ranges."""
     rate = c.kind == "rate"
@@ -173,6 +79,12 @@ def _judge_numbers(c: Certificate) -> None:
     require(rate or (c.weight >= 0 and c.constant >= 0), "s and c must not be negative")
     require(c.C1 >= 0 and c.C2 >= 0, "C1 and C2 must not be negative")
     require(all(v.delta >= 0 for v in c.values), "delta must not be negative")
+
+
+def _judge_words(c: Certificate) -> None:
+    """Reject words that say something else than what is checked."""
+    for key, (given, meant) in c.words.items():
+        require(given == meant, f"the {key} must be, for what is checked, {meant!r}")
 
 
 def _judge(findings: Findings) -> dict[str, Fraction]:
@@ -218,16 +130,17 @@ def check(certificate: Mapping[str, Any]) -> Summary:
     >>> check({})  # doctest: +IGNORE_EXCEPTION_DETAIL
     Traceback (most recent call last):
     ...
-    flverify.certify.check._linear.Rejected: a certificate must have the keys
+    flverify.certify.check._json.Rejected: a certificate must have the keys
     """
     try:
         c = read(certificate)
         _judge_numbers(c)
+        _judge_words(c)
         require(_digest(certificate) == certificate["digest"], "the digest must match")
-        pivots = _judge(_find(c))
+        pivots = _judge(conditions(c))
     except RecursionError as error:
         raise Rejected("the certificate must not be nested so deeply") from error
-    except ValueError as error:  # an integer too long to be written in a reason
+    except (ArithmeticError, ValueError) as error:  # such as an integer too long
         raise Rejected(f"the certificate holds what cannot be read: {error}") from error
     return Summary(
         kind=c.kind,
@@ -248,7 +161,7 @@ def blocks(certificate: Mapping[str, Any]) -> dict[str, Matrix]:
     and "start".  A condition is u' M u + (1/N) sum_i d_i' W_r d_i, with u the mean
     coordinates, d_i the deviation of a client from its class, M and W_r the blocks.
     """
-    return _find(read(certificate)).blocks
+    return conditions(read(certificate)).blocks
 
 
 def cancellations(certificate: Mapping[str, Any]) -> dict[str, Fraction]:
@@ -256,7 +169,7 @@ def cancellations(certificate: Mapping[str, Any]) -> dict[str, Fraction]:
 
     A condition contains (1/N) times the sum over class r of coefficient times f_i.
     """
-    return _find(read(certificate)).cancellations
+    return conditions(read(certificate)).cancellations
 
 
 def load(path: str | Path) -> dict[str, Any]:

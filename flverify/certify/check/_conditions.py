@@ -1,4 +1,4 @@
-"""A condition of a certificate: a quadratic form and the values that must cancel.
+"""The three conditions of a certificate: quadratic forms and values that must cancel.
 
 Interpolation inequalities and the bounds on values at points of the server enter here,
 written as inner products of points and gradients.
@@ -6,176 +6,224 @@ written as inner products of points and gradients.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
 
-from ._linear import (
+from ._certificate import Bound, Certificate, Multiplier
+from ._forms import (
+    Form,
     Gram,
+    Label,
     Matrix,
+    Moment,
     Number,
-    Vector,
     add,
-    expand,
+    block,
+    certainly,
     form,
-    require,
-    tidy,
-    zero_matrix,
+    inner,
+    vector,
 )
-from ._loops import Points, Role, Snapshot
-from ._reading import Bound, Certificate, Multiplier
+from ._json import require
+from ._playing import ALIKE, NOTHING, Frame, Round, Snapshot, Start
 
 
-@dataclass
 class Condition:
-    """A quadratic form that must not be negative, and value symbols that must cancel.
+    """A quadratic form that must not be negative, and values that must cancel.
 
-    The form is that of the configuration: the mean columns, and the two clients with
-    signs.  `total` is its matrix; `symbols` has the coefficient of the mean over a
-    class of (n/N times) every value f_i at a point; `complaints` say which weights do
-    not add up.
+    The form is that of the configuration: the mean vectors, and the two clients with
+    signs.  `values` has the coefficient of the mean over a class of (n/N times) every
+    value f_i at a point.  `old` and `new` are sums over every class, in its points x
+    and gradients g there and in the points w of the value terms, at the state before
+    or after.  `complaints` say which weights are wrong.
     """
 
-    certificate: Certificate
-    points: dict[Role, Points]
-    counts: dict[Role, int]
-    size: int
-    total: Matrix = field(default_factory=list)
-    grams: list[Gram] = field(default_factory=list)
-    symbols: dict[tuple[int, str], Number] = field(default_factory=dict)
-    fixed: dict[str, Vector] = field(default_factory=dict)
-    complaints: list[str] = field(default_factory=list)
+    def __init__(self, c: Certificate, frame: Frame) -> None:
+        self.c, self.frame = c, frame
+        self.total: Gram = {}
+        self.values = NOTHING
+        self.old: list[Gram] = [{} for _ in c.case.law.sizes]
+        self.new: list[Gram] = [{} for _ in c.case.law.sizes]
+        self.complaints: list[str] = []
 
-    def __post_init__(self) -> None:
-        self.total = zero_matrix(self.size)
-        self.grams = [{} for _ in self.certificate.case.law.sizes]
-        for (q, _), points in self.points.items():
-            self.symbols |= {(q, name): 0 for name in points if name != "star"}
+    def square(self, weight: Number, x: Form) -> None:
+        """Add weight |x|^2."""
+        inner(self.total, weight, x, x)
 
-    def share(self, count: int) -> Fraction:
-        """Return count / N."""
-        return Fraction(count, self.certificate.case.law.n_clients)
+    def stars(self, weight: Number) -> None:
+        """Add weight mean|g*|^2."""
+        for kind in self.frame.kinds:
+            share = Fraction(kind.many, self.c.case.law.n_clients)
+            self.square(weight * share, self.frame.star(kind))
 
-    def value(self, q: int, point: str, coefficient: Number) -> None:
-        """Add a coefficient to the values f_i of a class at a point; f_i(x*) is 0."""
+    def value(self, q: int, point: str, weight: Number) -> None:
+        """Add a weight to the values f_i of a class at a point; f_i(x*) is 0."""
         if point != "star":
-            self.symbols[q, point] += coefficient
+            self.values += vector(q, point) * weight
 
-    def every_value(self, point: str, coefficient: Number) -> None:
-        """Add a coefficient to the values of all clients at a point."""
-        for q in range(len(self.grams)):
-            self.value(q, point, coefficient)
+    def lyapunov(
+        self, weight: Number, state: Snapshot, moment: Moment = certainly
+    ) -> None:
+        """Add weight times E V of a state, without its values at points of the server.
 
-    def square(self, coefficient: Number, vector: Vector) -> None:
-        """Add coefficient |vector|^2."""
-        add(self.total, coefficient, form({(0, 0): 1}, {0: vector}, self.size))
-
-    def stars(self, coefficient: Number, star: Mapping[Role, Vector]) -> None:
-        """Add coefficient mean|g*|^2."""
-        for role, vector in star.items():
-            if coefficient:
-                self.square(coefficient * self.share(self.counts[role]), vector)
-
-    def lyapunov(self, coefficient: Number, state: Snapshot) -> None:
-        """Add coefficient times the quadratic part of V at a state."""
-        case = self.certificate.case
-        T, blocks = self.certificate.V
-        vectors: dict[Any, Vector] = {}
-        for a, label in enumerate(case.state):
-            slot = state.server[label[0]] if len(label) == 1 else None
-            vectors[a] = state.class_mean(*label) if slot is None else slot
-        gram: Gram = {
-            (a, b): x for a, row in enumerate(T) for b, x in enumerate(row) if x
-        }
-        for q, S in enumerate(blocks):
-            means = [state.class_mean(q, name) for name in case.coordinates if S]
-            for group, (count, client) in enumerate(state.clients[q]):
-                for a, mean in enumerate(means):
-                    own = client[case.coordinates[a]]
-                    pairs = zip(own, mean, strict=True)
-                    vectors[q, group, a] = [tidy(x - y) for x, y in pairs]
-                for a, row in enumerate(S):
-                    for b, x in enumerate(row):
-                        if x:
-                            key = (q, group, a), (q, group, b)
-                            gram[key] = self.share(count) * x
-        add(self.total, coefficient, form(gram, vectors, self.size))
+        V = u'T u + (1/N) sum_i d_i'S d_i and the values at ghosts, u the class means
+        and d_i the deviation of a client from its class.
+        """
+        case, (T, blocks) = self.c.case, self.c.V
+        u = {v: state.mean(v[-1], *v[:-1]) for v in case.state}
+        add(self.total, weight, _gram(T, case.state), u, u, moment)
+        for group, own in state.clients:
+            q = group.kind.q
+            names: list[Label] = [(name,) for name in case.coordinates if blocks[q]]
+            d = {v: own[v[0]] - state.mean(v[0], q) for v in names}
+            many = {v: x * group.many / case.law.n_clients for v, x in d.items()}
+            add(self.total, weight, _gram(blocks[q], names), many, d, moment)
+            part = (form(group.many) / case.law.sizes[q]).expected(moment).number()
+            ghosts = self.frame.ghost_points(group)
+            for name, v in zip(ghosts, self.c.ghost_values[q], strict=True):
+                self.value(q, name, weight * part * v)
 
     def interpolate(self, multipliers: list[Multiplier]) -> None:
-        """Subtract the multipliers times the interpolation inequalities q_ab >= 0."""
-        mu = self.certificate.strong_convexity
-        L = self.certificate.smoothness
-        half = 1 / (2 * (1 - mu / L))
+        """Subtract the multipliers times the interpolation inequalities q_ab >= 0.
+
+        q_ab = f_a - f_b - <g_b, a - b> - h (|g_a - g_b|^2/L + mu |a - b|^2
+        - 2 (mu/L) <g_a - g_b, a - b>), with h = 1/(2 (1 - mu/L)).
+        """
+        mu, L = self.c.strong_convexity, self.c.smoothness
         for q, a, b, weight in multipliers:
-            gram = self.grams[q]
-            dx = [(1, ("x", a)), (-1, ("x", b))]
-            dg = [(1, ("g", a)), (-1, ("g", b))]
+            dx = vector("x", a) - vector("x", b)
+            dg = vector("g", a) - vector("g", b)
+            h = weight / (2 * (1 - mu / L))
+            inner(self.old[q], weight, vector("g", b), dx)
+            inner(self.old[q], h / L, dg, dg)
+            inner(self.old[q], h * mu, dx, dx)
+            inner(self.old[q], -2 * h * mu / L, dg, dx)
             self.value(q, a, -weight)
             self.value(q, b, weight)
-            expand(gram, weight, [(1, ("g", b))], dx)
-            expand(gram, weight * half / L, dg, dg)
-            expand(gram, weight * half * mu, dx, dx)
-            expand(gram, -2 * weight * half * mu / L, dg, dx)
-            if weight < 0:
-                self.complaints.append("a multiplier must not be negative")
+            self.require(weight >= 0, "a multiplier must not be negative")
 
-    def below(
-        self, bounds: list[Bound], index: int, point: Vector, due: Number
-    ) -> None:
-        """Add due times the mean of f_i(point), bounded below by strong convexity."""
-        self.fixed[f"w{index}"] = point
-        for q, b, weight in self._weights(bounds, index, due):
-            gap = [(1, f"w{index}"), (-1, ("x", b))]
-            self.value(q, b, weight)
-            expand(self.grams[q], weight, [(1, ("g", b))], gap)
-            half = weight * self.certificate.strong_convexity / 2
-            expand(self.grams[q], half, gap, gap)
+    def below(self, bounds: list[Bound], v: int, due: Number) -> None:
+        """Add due times the mean of f_i(w) before, bounded by strong convexity.
 
-    def above(
-        self, bounds: list[Bound], index: int, mean: Vector, second: Matrix
-    ) -> None:
-        """Subtract delta times the mean of E f_i(w), bounded above by smoothness.
-
-        `mean` and `second` are E w and E w w' of the random point.
+        f_i(w) >= f_b + <g_b, w - b> + (mu/2) |w - b|^2 at every known point b.
         """
-        self.fixed[f"mean{index}"] = mean
-        due = self.certificate.values[index].delta
-        for q, b, weight in self._weights(bounds, index, due):
-            x, w = ("x", b), f"mean{index}"
-            half = weight * self.certificate.smoothness / 2
-            self.value(q, b, -weight)
-            expand(self.grams[q], -weight, [(1, ("g", b))], [(1, w), (-1, x)])
-            expand(self.grams[q], 2 * half, [(1, w)], [(1, x)])
-            expand(self.grams[q], -half, [(1, x)], [(1, x)])
-            add(self.total, -half * self._class_share(q), second)
+        self._weights(bounds, v, due)
+        for _, q, b, weight in (bound for bound in bounds if bound.value == v):
+            self._tangent(self.old[q], (v, q, b), weight, self.c.strong_convexity)
 
-    def _class_share(self, q: int) -> Fraction:
-        return self.share(self.certificate.case.law.sizes[q])
+    def above(self, bounds: list[Bound], v: int) -> None:
+        """Subtract delta times the mean of f_i(w) after, bounded by smoothness.
 
-    def _weights(
-        self, bounds: list[Bound], index: int, due: Number
-    ) -> Iterator[tuple[int, str, Number]]:
-        """Yield class, point and weight of the bounds of one value term."""
-        for q in range(len(self.grams)):
-            found = [b for b in bounds if (b.value, b.q) == (index, q)]
-            if sum(b.weight for b in found) != due or any(b.weight < 0 for b in found):
-                self.complaints.append(
-                    f"the weights of value {index} in class {q} must not be negative "
-                    "and must add to its coefficient"
-                )
-            yield from ((q, b.point, b.weight) for b in found)
+        f_i(w) <= f_b + <g_b, w - b> + (L/2) |w - b|^2 at every known point b.
+        """
+        self._weights(bounds, v, self.c.values[v].delta)
+        for _, q, b, weight in (bound for bound in bounds if bound.value == v):
+            self._tangent(self.new[q], (v, q, b), -weight, self.c.smoothness)
 
-    def finish(self) -> None:
-        """Add the inner products of the clients to the form."""
-        for role, points in self.points.items():
-            vectors: dict[Any, Vector] = dict(self.fixed)
-            for name, (x, g) in points.items():
-                vectors["x", name], vectors["g", name] = x, g
-            gram = self.grams[role.q]
-            if gram:
-                matrix = form(gram, vectors, self.size)
-                add(self.total, self.share(self.counts[role]), matrix)
+    def _weights(self, bounds: list[Bound], v: int, due: Number) -> None:
+        for q in range(len(self.old)):
+            weights = [b.weight for b in bounds if (b.value, b.q) == (v, q)]
+            self.require(
+                sum(weights) == due and all(weight >= 0 for weight in weights),
+                f"the weights of value {v} in class {q} must not be negative "
+                "and must add to its coefficient",
+            )
+
+    def _tangent(
+        self, gram: Gram, at: tuple[int, int, str], weight: Number, curvature: Fraction
+    ) -> None:
+        v, q, b = at
+        gap = vector("w", v) - vector("x", b)
+        inner(gram, weight, vector("g", b), gap)
+        inner(gram, weight * curvature / 2, gap, gap)
+        self.value(q, b, weight)
+
+    def require(self, holds: bool, complaint: str) -> None:
+        """Keep a complaint unless the condition holds."""
+        self.complaints += [] if holds else [complaint]
+
+    def put(
+        self, grams: list[Gram], state: Snapshot, moment: Moment = certainly
+    ) -> None:
+        """Add E of the sums over the classes, with the value points of a state."""
+        at: dict[Label, Form] = {
+            ("w", v): state.point(value.point) for v, value in enumerate(self.c.values)
+        }
+        for kind in self.frame.kinds:
+            for name, (x, g) in self.frame.points[kind].items():
+                at["x", name], at["g", name] = x, g
+            share = Fraction(kind.many, self.c.case.law.n_clients)
+            add(self.total, share, grams[kind.q], at, at, moment)
+
+
+def _gram(matrix: Matrix, labels: list[Label]) -> Gram:
+    rows = zip(labels, matrix, strict=bool(labels))
+    return {(u, v): x for u, row in rows for v, x in zip(labels, row, strict=True) if x}
+
+
+def decrease(c: Certificate, frame: Round) -> Condition:
+    """Return rho V - s |x|^2 + c mean|g*|^2 - E V+, minus the inequalities used."""
+    outcomes = [(o.moment, frame.after(o)) for o in c.case.law.outcomes(frame.apart)]
+    certain = sum(moment(()) for moment, _ in outcomes)
+    require(certain == 1, "the probabilities of the outcomes must add to one")
+    frame.end()
+    condition = Condition(c, frame)
+    condition.lyapunov(c.rho, frame.before)
+    condition.square(-c.weight, frame.before.mean("model"))
+    if c.kind == "neighbourhood":
+        condition.stars(c.constant)
+    condition.interpolate(c.decrease.multipliers)
+    for v in range(len(c.values)):
+        _old_value(condition, frame, v)
+        condition.above(c.decrease.upper, v)
+    condition.put(condition.old, frame.before)
+    for moment, after in outcomes:
+        condition.lyapunov(-1, after, moment)
+        condition.put(condition.new, after, moment)
+    return condition
+
+
+def _old_value(condition: Condition, frame: Round, v: int) -> None:
+    """Add rho delta times the mean of f_i(w); exact where w is the point of a call."""
+    c = condition.c
+    due, w = c.rho * c.values[v].delta, frame.before.point(c.values[v].point)
+    for k in range(c.case.calls):
+        if all(at[f"call:{k}"][0] == w for at in frame.points.values()):
+            for q in range(len(c.case.law.sizes)):
+                condition.value(q, f"call:{k}", due)
+            condition.require(
+                all(bound.value != v for bound in c.decrease.lower),
+                f"the old value {v} is that of call {k}; it takes no bound",
+            )
+            return
+    condition.below(c.decrease.lower, v, due)
+
+
+def positivity(c: Certificate, frame: Round) -> Condition:
+    """Return V - |x|^2, or V where a neighbourhood has a weight."""
+    condition = Condition(c, frame)
+    condition.lyapunov(1, frame.before)
+    if c.weight == 0:
+        condition.square(-1, frame.before.mean("model"))
+    condition.interpolate(c.positivity.multipliers)
+    for v, value in enumerate(c.values):
+        condition.below(c.positivity.lower, v, value.delta)
+    condition.put(condition.old, frame.before)
+    return condition
+
+
+def start(c: Certificate, frame: Start) -> Condition:
+    """Return C1 |x_0|^2 + C2 mean|g*|^2 - V_0."""
+    condition = Condition(c, frame)
+    condition.lyapunov(-1, frame.state)
+    condition.square(c.C1, vector("start"))
+    condition.stars(c.C2)
+    condition.interpolate(c.start.multipliers)
+    for v in range(len(c.values)):
+        condition.above(c.start.upper, v)
+    condition.put(condition.old, frame.state)
+    condition.put(condition.new, frame.state)
+    return condition
 
 
 @dataclass
@@ -187,22 +235,38 @@ class Findings:
     complaints: list[str] = field(default_factory=list)
 
     def take(
-        self, name: str, condition: Condition, mean: list[int], own: list[int]
+        self, name: str, condition: Condition, mean: list[Label], names: list[str]
     ) -> None:
-        """Split a finished condition; `own` is that of class condition.apart."""
-        condition.finish()
+        """Split a condition into the block of the means and that of one class."""
+        frame, total = condition.frame, condition.total
         self.complaints += [f"{name}: {text}" for text in condition.complaints]
-        for (q, point), coefficient in condition.symbols.items():
-            self.cancellations[f"{name}/class {q}/{point}"] = Fraction(coefficient)
-        total = condition.total
-        block = [[total[i][j] for j in mean] for i in mean]
-        same = self.blocks.setdefault(f"{name}/mean", block) == block
-        crossed = any(total[i][j] for i in mean for j in own)
-        require(same and not crossed, "clients of one class must be treated alike")
-        apart = [role.q for role in condition.counts if role.sign]
-        if apart:
+        for kind, points in frame.points.items():
+            for point in points.keys() - {"star"}:
+                found = Fraction(condition.values.terms.get(((kind.q, point), ()), 0))
+                key = f"{name}/class {kind.q}/{point}"
+                require(self.cancellations.setdefault(key, found) == found, ALIKE)
+        own = [("own", label) for label in names if frame.apart is not None]
+        known = {v for pair in total for v in pair} <= {*mean, *own}
+        require(known, "the vectors of a condition must be its coordinates")
+        both = block(total, [*mean, *own])
+        middle = [row[: len(mean)] for row in both[: len(mean)]]
+        same = self.blocks.setdefault(f"{name}/mean", middle) == middle
+        crossed = any(any(row[len(mean) :]) for row in both[: len(mean)])
+        require(same and not crossed, ALIKE)
+        if frame.apart is not None:
             # the two clients with signs have |own|^2 / N each
-            scale = Fraction(condition.certificate.case.law.n_clients, 2)
-            self.blocks[f"{name}/class {apart[0]}"] = [
-                [scale * total[i][j] for j in own] for i in own
-            ]
+            scale = Fraction(condition.c.case.law.n_clients, 2)
+            self.blocks[f"{name}/class {frame.apart}"] = block(total, own, scale)
+
+
+def conditions(c: Certificate) -> Findings:
+    """Return the blocks and coefficients of all conditions."""
+    findings = Findings()
+    for apart in c.case.law.configurations():
+        frame = Round(c.case, apart)
+        known = positivity(c, frame)
+        findings.take("positivity", known, c.case.state, c.case.coordinates)
+        findings.take("decrease", decrease(c, frame), frame.mean, frame.own)
+        begun = Start(c.case, apart)
+        findings.take("start", start(c, begun), begun.mean, begun.own)
+    return findings

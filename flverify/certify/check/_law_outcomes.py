@@ -1,7 +1,9 @@
-"""Participation laws of the certificate checker, as lists of outcomes.
+"""Participation laws of the certificate checker, as outcomes with exact moments.
 
 Clients of a class are exchangeable, so an outcome is which of the clients with a sign
-participate and how many of the others in each class.
+participate and how many of the others in each class.  Independent clients have a great
+many such numbers; all of them that are not zero together are one outcome, its counts
+unknown, and the moments of the counts are added up here number by number.
 """
 
 from __future__ import annotations
@@ -9,22 +11,92 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property, lru_cache
 from itertools import product
-from math import comb, prod
+from math import comb, lcm, prod
 
-from ._linear import choice, count, entries, items, names, number, require
+from ._forms import Form, Number, Powers, count
+from ._json import choice, entries, items, names, number, require, whole
 
 MOST_CLIENTS = 100_000
-WORK = 5_000_000  # outcomes of one configuration times clients
+WORK = 5_000_000  # digits that the moments of a law may take; some seconds
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Whether each client with a sign participates, and how many others per class."""
+    """Whether each client with a sign participates, and how many others per class.
 
-    probability: Fraction
+    The numbers of the `random` clients (n, p), independent, are unknown; count 0 of a
+    form is then the size of the cohort, `fixed` plus those numbers, and not zero; count
+    j is the number in the j-th random class, from 1 on.
+    """
+
+    chance: Fraction
     marked: tuple[bool, ...]
-    further: tuple[int, ...]
+    further: tuple[Number | Form, ...]
+    fixed: int = 0
+    random: tuple[tuple[int, Fraction], ...] = ()
+
+    @cached_property
+    def _moments(self) -> dict[Powers, Fraction]:
+        return {}
+
+    def moment(self, powers: Powers) -> Fraction:
+        """Return E of a monomial in the counts, zero off this outcome."""
+        if powers not in self._moments:
+            self._moments[powers] = self._moment(*powers)
+        return self._moments[powers]
+
+    def example(self, powers: Powers) -> Fraction:
+        """Return a monomial in counts that are possible."""
+        numbers = [(min(n, 100) + 1) // 2 for n, _ in self.random]
+        counts = [self.fixed + sum(numbers), *numbers[1:]]
+        pairs = zip(counts, powers, strict=False)
+        return prod((Fraction(n) ** k for n, k in pairs), start=Fraction(1))
+
+    def _moment(self, size: int = 0, *further: int) -> Fraction:
+        if not self.random:
+            return self.chance  # no count is unknown
+        rest = (*further, *(0,) * (len(self.random) - 1 - len(further)))
+        ways, bottom = _ways(self.random, (0, *rest))
+        least = self.fixed or 1
+        sizes = range(least, self.fixed + len(ways))
+        scale = lcm(*sizes) ** max(-size, 0)
+        total = sum(
+            way * (scale // k**-size if size < 0 else k**size)
+            for way, k in zip(ways[least - self.fixed :], sizes, strict=True)
+        )
+        return self.chance * Fraction(total, bottom * scale)
+
+
+@lru_cache(maxsize=32)
+def _ways(
+    random: tuple[tuple[int, Fraction], ...], powers: Powers
+) -> tuple[list[int], int]:
+    """Return E of prod h_q^powers[q] where the h_q add up to 0, 1, ...; times a number.
+
+    The h_q are independent and binomial.
+    """
+    ways, bottom = [1], 1
+    for (n, p), power in zip(random, powers, strict=True):
+        inside, outside = [1], [1]
+        for _ in range(n):
+            inside.append(inside[-1] * p.numerator)
+            outside.append(outside[-1] * (p.denominator - p.numerator))
+        own, choices = [], 1
+        for h in range(n + 1):
+            own.append(choices * inside[h] * outside[n - h] * h**power)
+            choices = choices * (n - h) // (h + 1)
+        ways, bottom = _convolved(ways, own), bottom * p.denominator**n
+    return ways, bottom
+
+
+def _convolved(left: list[int], right: list[int]) -> list[int]:
+    sums = [0] * (len(left) + len(right) - 1)
+    for i, x in enumerate(left):
+        for j, y in enumerate(right):
+            sums[i + j] += x * y
+    return sums
 
 
 @dataclass(frozen=True)
@@ -55,10 +127,7 @@ class Law:
         return several or [None]
 
     def outcomes(self, apart: int | None) -> Iterator[Outcome]:
-        """Yield the possible outcomes; two clients of class `apart` have signs.
-
-        Any representative of an outcome stands for all cohorts with these numbers.
-        """
+        """Yield the possible outcomes; two clients of class `apart` have signs."""
         others = self.others(apart)
         signs = 0 if apart is None else 2
         if self.kind == "all_or_nothing":
@@ -85,24 +154,35 @@ class Law:
     def _independent(
         self, weight: Fraction, marked: tuple[bool, ...], others: tuple[int, ...]
     ) -> Iterator[Outcome]:
-        for numbers in product(*map(_binomial, others, self.inclusion)):
-            shares = prod((share for _, share in numbers), start=weight)
-            yield Outcome(shares, marked, tuple(h for h, _ in numbers))
+        pairs = list(zip(others, self.inclusion, strict=True))
+        unknown = [q for q, (n, p) in enumerate(pairs) if n and p < 1]
+        further: list[Number | Form] = [n if p == 1 else 0 for n, p in pairs]
+        fixed = sum(marked) + sum(n for n, p in pairs if p == 1)
+        if not fixed:
+            nobody = prod(((1 - p) ** n for n, p in pairs), start=weight)
+            yield Outcome(nobody, marked, (0,) * len(pairs))
+        if not unknown:
+            if fixed:
+                yield Outcome(weight, marked, tuple(further))
+            return
+        first, *rest = unknown
+        further[first] = count(0) - fixed
+        for place, q in enumerate(rest, start=1):
+            further[q] = count(place)
+            further[first] -= count(place)
+        random = tuple(pairs[q] for q in unknown)
+        yield Outcome(weight, marked, tuple(further), fixed, random)
 
-    def work(self, apart: int | None) -> int:
-        """Return a bound on the number of outcomes times the number of clients."""
-        patterns = 1 if apart is None else 4
-        if self.kind == "bernoulli":
-            for n, p in zip(self.others(apart), self.inclusion, strict=True):
-                patterns *= 1 if p == 1 else n + 1
-        return patterns * self.n_clients
-
-
-def _binomial(n: int, p: Fraction) -> list[tuple[int, Fraction]]:
-    """Return the possible numbers of participants among n, with probabilities."""
-    if p == 1:
-        return [(n, p)]
-    return [(h, comb(n, h) * p**h * (1 - p) ** (n - h)) for h in range(n + 1)]
+    def work(self) -> int:
+        """Return a bound on the digits that the moments take."""
+        if self.kind != "bernoulli":
+            return 0
+        pairs = list(zip(self.sizes, self.inclusion, strict=True))
+        random = [(n, p.denominator.bit_length()) for n, p in pairs if p < 1]
+        n, classes = sum(n for n, _ in random), len(random)
+        digits = sum(n * bits for n, bits in random) // 10
+        sums = n if classes == 1 else n * n * classes * classes // 4
+        return sums * (1 + digits // (10 if classes == 1 else 1000))
 
 
 def read_law(value: object) -> Law:
@@ -120,17 +200,19 @@ def read_law(value: object) -> Law:
     if kind == "bernoulli":
         found = _bernoulli(law["classes"])
     else:
-        n = count(law["n_clients"], "n_clients", 1, MOST_CLIENTS)
+        n = whole(law["n_clients"], "n_clients", 1, MOST_CLIENTS)
         if kind == "full":
             found = Law("bernoulli", (n,), (Fraction(1),))
         elif kind == "uniform_cohort":
-            m = count(law["cohort_size"], "cohort_size", 1, n)
+            m = whole(law["cohort_size"], "cohort_size", 1, n)
             found = Law("uniform_cohort", (n,), cohort_size=m)
         else:
             found = Law(kind, (n,), (_probability(law["probability"]),))
     require(found.n_clients <= MOST_CLIENTS, "the law is too large")
-    works = [found.work(apart) for apart in found.configurations()]
-    require(max(works) <= WORK, "the outcomes are too many to list: too large")
+    require(
+        found.work() <= WORK,
+        "the numbers of participants are too many to add up: too large",
+    )
     return found
 
 
@@ -140,7 +222,7 @@ def _bernoulli(value: object) -> Law:
     classes = [entries(c, ["clients", "inclusion"], "a class") for c in listed]
     return Law(
         "bernoulli",
-        tuple(count(c["clients"], "clients", 1, MOST_CLIENTS) for c in classes),
+        tuple(whole(c["clients"], "clients", 1, MOST_CLIENTS) for c in classes),
         tuple(_probability(c["inclusion"]) for c in classes),
     )
 

@@ -6,37 +6,52 @@ What is read here is well formed; whether it proves anything is for `check` to s
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from inspect import Parameter, signature
 from reprlib import repr as shortened
-from typing import Any, NamedTuple
+from typing import Any
 
-from flverify.reference import fedavg, focus, gradient_descent, proxskip, scaffold
-
-from ._law_outcomes import Law, read_law
-from ._linear import (
-    Matrix,
-    Number,
-    choice,
-    count,
-    entries,
-    items,
-    names,
-    number,
-    require,
-    text,
+from flverify.reference import (
+    Population,
+    fedavg,
+    focus,
+    gradient_descent,
+    proxskip,
+    scaffold,
 )
-from ._loops import Case, Memory
-from ._replay import Layout, probe
+
+from ._certificate import (
+    Bound,
+    Case,
+    Certificate,
+    Layout,
+    Memory,
+    Multiplier,
+    Part,
+    Value,
+)
+from ._forms import Form, Matrix, Number, form, vector
+from ._json import choice, entries, items, names, number, require, text, whole
+from ._law_outcomes import Law, read_law
+from ._playing import played
 
 LOOPS = {
-    "fedavg": fedavg,
-    "focus": focus,
-    "gradient_descent": gradient_descent,
-    "proxskip": proxskip,
-    "scaffold": scaffold,
+    "fedavg": (fedavg, "focus, eq. (2); mcmahan2017, Algorithm 1"),
+    "focus": (focus, "focus, Algorithm 1"),
+    "gradient_descent": (gradient_descent, "flverify, gradient descent on sum f_i"),
+    "proxskip": (proxskip, "mishchenko2022, Algorithm 1 (Scaffnew)"),
+    "scaffold": (scaffold, "karimireddy2020, Algorithm 1"),
+}  # the plain loops, and where the boxes that they transcribe are printed
+FAMILIES = (
+    "For all L-smooth and mu-strongly convex f_1, ..., f_N, x* the minimiser of "
+    "their mean and every round r: "
+)
+STATEMENTS = {
+    "rate": FAMILIES
+    + "E|x_r - x*|^2 <= rho^r (C1 |x_0 - x*|^2 + C2 mean|grad f_i(x*)|^2).",
+    "neighbourhood": FAMILIES
+    + "E V_{r+1} <= rho E V_r - s E|x_r - x*|^2 + c mean|grad f_i(x*)|^2.",
 }
 NUMBERS = ("step_size", "server_step_size", "probability")
 KEYS = [
@@ -47,75 +62,20 @@ KEYS = [
 ]
 
 MOST_COLUMNS = 400
-WORK = 100_000_000  # outcomes times clients, calls and columns; a minute or two
-
-
-class Multiplier(NamedTuple):
-    """A weight on the interpolation inequality between two points of a class."""
-
-    q: int
-    above: str
-    below: str
-    weight: Number
-
-
-class Bound(NamedTuple):
-    """A weight on the bound of one value term from one point of a class."""
-
-    value: int
-    q: int
-    point: str
-    weight: Number
-
-
-class Value(NamedTuple):
-    """The term delta times the mean of f_i at a point of the server."""
-
-    point: dict[str, Number]
-    delta: Number
-
-
-class Part(NamedTuple):
-    """The multipliers of one condition."""
-
-    multipliers: list[Multiplier]
-    upper: list[Bound]
-    lower: list[Bound]
-
-
-@dataclass(frozen=True)
-class Certificate:
-    """A well-formed certificate; V holds its mean block, then one block per class."""
-
-    kind: str
-    strong_convexity: Fraction
-    smoothness: Fraction
-    rho: Number
-    weight: Number
-    constant: Number
-    case: Case
-    layout: Layout
-    values: list[Value]
-    ghost_values: list[list[Number]]
-    V: tuple[Matrix, list[Matrix]]
-    decrease: Part
-    positivity: Part
-    start: Part
-    C1: Number
-    C2: Number
+WORK = 50_000_000  # clients times gradients and columns, some ten seconds
 
 
 def read(certificate: object) -> Certificate:
     """Return the certificate in numbers, or raise Rejected."""
     c = entries(certificate, KEYS, "a certificate")
     choice(c["format"], "format", ["flverify/certificate"])
-    count(c["version"], "version", 1, 1)
-    for key in ("statement", "level", "digest"):
-        text(c[key], key)
+    whole(c["version"], "version", 1, 1)
+    text(c["digest"], "digest")
     kind = choice(c["kind"], "kind", ["rate", "neighbourhood"])
     mu, smoothness = _function_class(c["function_class"])
     law = read_law(c["law"])
-    case, layout = _case(c, law, kind)
+    case = _case(c, law, kind)
+    layout = case.layout
     values = [_value(v, case) for v in items(c["values"], "values")]
     positivity = entries(c["positivity"], ["multipliers", "lower"], "positivity")
     keys = ["multipliers", "upper", "lower"]
@@ -138,7 +98,6 @@ def read(certificate: object) -> Certificate:
         weight=weight,
         constant=constant,
         case=case,
-        layout=layout,
         values=values,
         ghost_values=[
             [
@@ -153,7 +112,26 @@ def read(certificate: object) -> Certificate:
         start=_part("start", start, ["star", *phis, *fresh], sizes),
         C1=number(start["C1"], "C1"),
         C2=number(start["C2"], "C2"),
+        words=_words(c, kind, case, len(values)),
     )
+
+
+def _words(
+    c: dict[str, Any], kind: str, case: Case, n_values: int
+) -> dict[str, tuple[str, str]]:
+    """Return the words of a certificate beside those that the rest of it allows.
+
+    The level counts what V knows: no point where a remembered gradient was taken, or
+    these and the values at one, two or more points of the server.
+    """
+    richer = ("lifted", "lifted", "previous point", "last step")[min(n_values, 3)]
+    level = richer if case.memories else "slots"
+    algorithm = names(c["algorithm"], "algorithm")
+    return {
+        "statement": (text(c["statement"], "statement"), STATEMENTS[kind]),
+        "source": (text(algorithm["source"], "source"), LOOPS[algorithm["name"]][1]),
+        "level": (text(c["level"], "level"), level),
+    }
 
 
 def _function_class(value: object) -> tuple[Fraction, Fraction]:
@@ -179,8 +157,7 @@ def _neighbourhood(value: object, kind: str) -> tuple[Number, Number]:
 def _loop(value: object) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """Return start and play of the reference loop with their settings."""
     c = entries(value, ["name", "source", "settings"], "algorithm")
-    text(c["source"], "source")
-    module = LOOPS[choice(c["name"], "algorithm.name", sorted(LOOPS))]
+    module, _ = LOOPS[choice(c["name"], "algorithm.name", sorted(LOOPS))]
     given = {k: _setting(k, v) for k, v in names(c["settings"], "settings").items()}
     bound, known = [], set()
     for loop in (module.start, module.play):
@@ -208,14 +185,14 @@ def _setting(key: str, value: object) -> int | str | Fraction:
         require(positive > 0, f"{key} must be positive; got {positive}")
         return positive
     if key == "local_steps":
-        return count(value, key, 1, MOST_COLUMNS)
+        return whole(value, key, 1, MOST_COLUMNS)
     return text(value, f"the setting {shortened(key)}")
 
 
-def _case(c: dict[str, Any], law: Law, kind: str) -> tuple[Case, Layout]:
+def _case(c: dict[str, Any], law: Law, kind: str) -> Case:
     start, play = _loop(c["algorithm"])
-    layout = probe(start, law.n_clients)
-    calls = count(c["calls"], "calls", 1, MOST_COLUMNS)
+    layout = _layout(start, law.n_clients)
+    calls = whole(c["calls"], "calls", 1, MOST_COLUMNS)
     equilibrium = _equilibrium(c["equilibrium"], layout)
     memories = tuple(
         _memory(m, calls, layout, equilibrium) for m in items(c["memories"], "memories")
@@ -226,8 +203,7 @@ def _case(c: dict[str, Any], law: Law, kind: str) -> tuple[Case, Layout]:
         start=start,
         play=play,
         law=law,
-        server=layout.server,
-        client=layout.client,
+        layout=layout,
         has_equilibrium=kind == "rate",
         equilibrium=equilibrium,
         eliminated=_eliminated(c["eliminated"], law, layout, lifted, equilibrium),
@@ -237,9 +213,29 @@ def _case(c: dict[str, Any], law: Law, kind: str) -> tuple[Case, Layout]:
     width = len(case.coordinates) + calls + 1
     columns = len(case.kept) + (len(law.sizes) + 1) * width
     require(columns <= MOST_COLUMNS, f"there must be at most {MOST_COLUMNS} columns")
-    work = max(map(law.work, law.configurations())) * calls * columns
-    require(work <= WORK, "the outcomes are too many to list: too large")
-    return case, layout
+    work = law.n_clients * calls * columns * len(law.configurations())
+    require(work <= WORK, "the clients and their gradients are too many: too large")
+    return case
+
+
+def _layout(start: Callable[..., dict[str, Any]], n_clients: int) -> Layout:
+    """Return the slots of a loop, those of clients that start at zero, and its calls.
+
+    The loop starts from one vector, and every gradient is another.
+    """
+    points: list[Form] = []
+
+    def gradient(_client: int, point: list[Form]) -> list[Form]:
+        if form(point[0]) not in points:
+            points.append(form(point[0]))
+        return [vector("gradient")]
+
+    everybody = Population(n_clients, [n_clients])
+    state = played(start, gradient, everybody, [vector("x0")])
+    client = tuple(slot for slot in state if isinstance(state[slot][0], list))
+    zero = frozenset(slot for slot in client if not any(state[slot][0]))
+    server = tuple(slot for slot in state if slot not in client)
+    return Layout(server, client, zero, len(points))
 
 
 def _equilibrium(value: object, layout: Layout) -> dict[str, tuple[Number, Number]]:
@@ -264,7 +260,7 @@ def _memory(
     slot = choice(c["slot"], "the slot of a memory", list(layout.client))
     listed = items(c["calls"], "the calls of a memory")
     require(len(listed) > 0, "a memory must hold a call")
-    chosen = tuple(count(k, "the call of a memory", 0, calls - 1) for k in listed)
+    chosen = tuple(whole(k, "the call of a memory", 0, calls - 1) for k in listed)
     weights = items(c["weights"], "the weights of a memory", len(chosen))
     memory = Memory(slot, chosen, tuple(number(w, "a weight") for w in weights))
     # at equilibrium every gradient is g*, and the slot the sum of weights times it
@@ -353,8 +349,8 @@ def _part(
     def bounds(key: str) -> list[Bound]:
         return [
             Bound(
-                count(v, "the value of a bound", 0, n_values - 1),
-                count(q, "a class", 0, n_classes - 1),
+                whole(v, "the value of a bound", 0, n_values - 1),
+                whole(q, "a class", 0, n_classes - 1),
                 choice(b, f"a point of {what}", points),
                 number(w, "a weight"),
             )
@@ -363,7 +359,7 @@ def _part(
 
     multipliers = [
         Multiplier(
-            count(q, "a class", 0, n_classes - 1),
+            whole(q, "a class", 0, n_classes - 1),
             choice(a, f"a point of {what}", points),
             choice(b, f"a point of {what}", points),
             number(w, "a multiplier"),
