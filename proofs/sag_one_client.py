@@ -63,13 +63,13 @@ RATE = (
     "drawn uniformly, then for eta N <= 1/(4 L) a round of FOCUS with tau = 1 (SAG for "
     "m = 1) multiplies E V by at most 1 - min{gamma mu, m/(5 N)}, and V >= "
     "|x - x*|^2/3.",
-    constants={"step": "1/4", "strong": "1", "memory": "1/5"},
+    constants={"step": "1/4", "strong": "1", "memory": "1/5", "distance": "1/3"},
     twin={"strong": "3"},
-    free=RATE,
+    free=(*RATE, Free("distance", "1/4", "1", weaker="smaller")),
     sharp=Sharp(
-        r"\gamma\le\frac{<step>}L:\quad\mathbb{E}V_{r+1}\le\bigl(1-\min\{<strong>\cdot"
-        r"\gamma\mu,<memory>\cdot\tfrac mN\}\bigr)V_r\text{, to 1 \% the best of "
-        r"this proof}",
+        r"\gamma L\le<step>:\quad\mathbb{E}V_{r+1}\le\bigl(1-\min\{<strong>\cdot\gamma"
+        r"\mu,<memory>\cdot\tfrac mN\}\bigr)V_r\text{ (within one per cent the best "
+        r"that this proof gives)}",
         {"step": "1/4", "strong": "51/50", "memory": "1/5"},
     ),
 )
@@ -82,7 +82,8 @@ def uniform_cohorts(c: SimpleNamespace) -> Finding:
         Setting(step, n, noise, True, _modulus(c, step, n, v), "each", strong)
         for n, noise in noises.items()
     ]
-    parts = {**proof(settings), "law": judge.all_of(uniform_noise())}
+    law = judge.all_of(uniform_noise())
+    parts = {**proof(settings), "law": law, "V": above_distance(c.distance)}
     laws = [UniformCohort(n, m) for n, m in ((1, 1), (2, 1), (3, 1), (3, 2))]
     search = judge.instances(rates(c, laws, "each"), "<=", SEARCHED)
     return judge.proof_or_search(judge.all_of(parts), search)
@@ -98,19 +99,20 @@ def uniform_cohorts(c: SimpleNamespace) -> Finding:
     "Cov(I) <= p^2 N/2 Id (independent clients with p N >= 2 (1 - p)), then for "
     "eta N <= 1/(4 L) a round of FOCUS with tau = 1 multiplies E V by at most "
     "1 - min{gamma mu, p/5}.",
-    constants={"step": "1/4", "strong": "1", "memory": "1/5"},
+    constants={"step": "1/4", "strong": "1", "memory": "1/5", "noise": "1/2"},
     twin={"strong": "3"},
-    free=RATE,
+    free=(*RATE, Free("noise", "1/4", "1", weaker="smaller")),
     sharp=Sharp(
-        r"\gamma\le\frac{<step>}L:\quad\mathbb{E}V_{r+1}\le\bigl(1-\min\{<strong>\cdot"
-        r"\gamma\mu,<memory>\cdot p\}\bigr)V_r\text{, to 1 \% the best of this proof}",
-        {"step": "32/125", "strong": "51/50", "memory": "1/5"},
+        r"\mathrm{Cov}(I)\preceq<noise>\,p^2N\,\mathrm{Id},\ \gamma L\le<step>:\quad"
+        r"\mathbb{E}V_{r+1}\le\bigl(1-\min\{<strong>\cdot\gamma\mu,<memory>\cdot p\}"
+        r"\bigr)V_r\text{ (within one per cent the best that this proof gives)}",
+        {"step": "32/125", "strong": "51/50", "memory": "1/5", "noise": "1/2"},
     ),
 )
 def little_noise(c: SimpleNamespace) -> Finding:
     """Prove it for every n = 1/p >= 1; look at exact rates."""
     k, v, _ = ABOVE
-    step, noise = sympy.Rational(c.step), sympy.Rational(1, 2)
+    step, noise = sympy.Rational(c.step), sympy.Rational(c.noise)
     strong, modulus = sympy.Rational(c.strong), _modulus(c, step, 1 + k, v)
     setting = Setting(step, 1 + k, noise, False, modulus, "each", strong)
     laws = [UniformCohort(1, 1), Bernoulli(["3/4"]), Bernoulli(["1/2"] * 2)]
@@ -133,9 +135,9 @@ def little_noise(c: SimpleNamespace) -> Finding:
     twin={"strong": "3"},
     free=RATE,
     sharp=Sharp(
-        r"\gamma\le\frac{<step>}{\omega L}:\quad\mathbb{E}V_{r+1}\le\bigl(1-\min\{"
-        r"<strong>\cdot\gamma\mu,<memory>\cdot p\}\bigr)V_r\text{, to 1 \% the best of "
-        r"this proof}",
+        r"\gamma\omega L\le<step>:\quad\mathbb{E}V_{r+1}\le\bigl(1-\min\{<strong>\cdot"
+        r"\gamma\mu,<memory>\cdot p\}\bigr)V_r\text{ (within one per cent the best "
+        r"that this proof gives)}",
         {"step": "1/8", "strong": "57/100", "memory": "1/5"},
     ),
 )
@@ -167,8 +169,8 @@ def any_law(c: SimpleNamespace) -> Finding:
         Free("gain", "1", "6", weaker="smaller"),
     ),
     sharp=Sharp(
-        r"\gamma\le\frac{<step>}{\omega L}:\quad\mathbb{E}V_{r+1}\le V_r-<gain>\cdot"
-        r"\gamma(F(x_r)-F^*)\text{, to 1 \% the best of this proof}",
+        r"\gamma\omega L\le<step>:\quad\mathbb{E}V_{r+1}\le V_r-<gain>\cdot\gamma(F(x_r"
+        r")-F^*)\text{ (within one per cent the best that this proof gives)}",
         {"step": "19/125", "gain": "38/25"},
     ),
 )
@@ -225,6 +227,18 @@ def _formal_parts(spread_only: bool, convex: str) -> dict[str, Finding]:
         "inequalities": judge.identity(sag_lyapunov.used_inequalities(), "0 < mu < L"),
         "sums": judge.identity(pairs, ALWAYS),
     }
+
+
+def above_distance(share: str) -> Finding:
+    """Judge V >= share |x|^2 with V less its F and mean |h_i|^2, never negative.
+
+    The difference is (1 - share) x^2 - 2 k x b + (k^2 + n^2/2) b^2, b = gamma a and
+    k = n - 1: a form that is nowhere negative if the two numbers below are not.
+    """
+    k, part = ABOVE[0], sympy.Rational(share)
+    form = (1 - part) * (k**2 + (1 + k) ** 2 / 2) - k**2
+    listed = [("1 - share", 1 - part), ("discriminant", sympy.expand(form))]
+    return judge.nonnegative(listed, ALWAYS)
 
 
 def rounds() -> Iterator[judge.Pair]:

@@ -60,8 +60,7 @@ from flverify.reference import focus
 
 CAPS = {"mu/((tau-1)^2 L^2 N)": "1/128", "1/(sqrt(2) (tau-1) L)": "1/2"}
 NOISES = {
-    "1": lambda _: Fraction(1),
-    "2": lambda _: Fraction(2),
+    **{str(k): lambda _, k=k: Fraction(k) for k in (1, 2)},
     "N": lambda one: Fraction(one.clients.total),
     "2 N": lambda one: Fraction(2 * one.clients.total),
 }

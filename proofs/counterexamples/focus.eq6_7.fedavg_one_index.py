@@ -11,7 +11,7 @@ for S in sets[:R]:
     for _ in range(tau):
         ends = {i: step(i, x) for i, x in ends.items()}
     right = average(ends, S)
-x = [F(at["x_0"])] + [F(v) for v in at["client models"]]
+x = [F(at["x_0"])] + [F(v) for v in at.get("client models", [])]
 for k in range(1, R * tau + 1):  # the print, entry by entry, A of Figure 1
     x = [x[0] if (k - 1) % tau == 0 and i in sets[(k - 1) // tau] else v for i, v in enumerate(x)]
     x = [step(i, v) if i in sets[k // tau] else v for i, v in enumerate(x)]  # r tau <= k < (r+1) tau

@@ -1,4 +1,7 @@
-"""Scripts of refuted claims: they run alone, are short, and notice a changed number."""
+"""Scripts of what is refuted: they run alone, are short, and notice a changed number.
+
+Claims have one, and so has every refuted reading of a claim that is open.
+"""
 
 from __future__ import annotations
 
@@ -26,14 +29,18 @@ def run(text):
 
 
 def numbers(text):
-    """Where the integers of the instance and of the sides stand."""
-    body = text.partition("Fraction as F\n")[0].count("\n") + 1
-    lines = text.split("\n")
-    start = sum(len(line) + 1 for line in lines[:body])
-    data = [
-        m for m in re.finditer(r"(?<![\w.])\d+(?![\w.])", text) if m.start() > start
-    ]
-    return [m.span() for m in data]
+    """Where the integers stand, but for the sides that the audit has found."""
+    start = text.index("Fraction as F\n")
+    end = text.index("assert (left, right) ==")
+    found = re.finditer(r"(?<![\w.])\d+(?![\w.])", text)
+    return [m.span() for m in found if start < m.start() < end]
+
+
+def instance(text):
+    """Where those of the stored instance stand; everything if there is none."""
+    begin, end = text.find("at = {"), text.find("}\n")
+    spans = numbers(text)
+    return [s for s in spans if begin < s[0] < end] if begin >= 0 else spans
 
 
 def planted(text, span):
@@ -59,26 +66,31 @@ def test_a_script_is_short_alone_and_confirms_its_counterexample(path):
 def test_a_planted_number_makes_a_script_fail(path):
     # a number of the instance may be idle, all of them are not
     text = path.read_text(encoding="utf-8")
-    outcomes = (run(planted(text, span)).returncode for span in numbers(text))
+    outcomes = (run(planted(text, span)).returncode for span in instance(text))
     assert any(outcomes)
 
 
-def test_every_script_is_of_a_refuted_claim():
-    refuted = {k for k, e in ledger.read(LEDGER).items() if e["verdict"] == "REFUTED"}
-    assert {path.stem for path in SCRIPTS} <= refuted
+def test_the_scripts_are_of_all_that_is_refuted_and_of_nothing_else():
+    entries = ledger.read(LEDGER)
+    refuted = {*counterexamples.refuted_keys(entries)}
+    assert {path.stem for path in SCRIPTS} == refuted
+    assert counterexamples.without_script(entries, FOLDER) == []
+    assert sum(".reading" in key for key in refuted) > 90
 
 
-# sympy decides this relation without a value of q, so there is nothing to recompute
-WITHOUT: list[str] = []
+def test_what_is_refuted_and_has_no_script_is_named():
+    read = {"x": "PROVED", "y": "REFUTED"}
+    entries = {
+        "a": {"verdict": "REFUTED", "readings": {"x": "REFUTED"}},
+        "b": {"verdict": "PROVED"},
+        "c": {"verdict": "INCONCLUSIVE", "readings": read},
+    }
+    assert counterexamples.without_script(entries, FOLDER) == ["a", "c.reading2"]
 
 
-def test_every_refuted_claim_has_a_script_but_those_named():
-    assert counterexamples.without_script(ledger.read(LEDGER), FOLDER) == WITHOUT
-
-
-def test_refuted_claims_without_a_script_are_named():
-    entries = {"a": {"verdict": "REFUTED"}, "b": {"verdict": "PROVED"}}
-    assert counterexamples.without_script(entries, FOLDER) == ["a"]
+def test_every_body_is_of_something_that_is_refuted():
+    written = {*counterexamples.bodies(FOLDER / counterexamples.BODIES)}
+    assert written <= {*counterexamples.refuted_keys(ledger.read(LEDGER))}
 
 
 CLAIMS = """
@@ -107,6 +119,15 @@ def sign(c):
 def root(c):
     return judge.identity([("root", sympy.sqrt(4 * x**2), 3 * x)], "all")
 
+@claim("demo.open", **HERE)
+def open_(c):
+    one = judge.Case({"x": "3"}, 9, 8, recheck=lambda: (9, 8))
+    return judge.readings({
+        "holds": judge.identity([("x", x, x)], "all"),
+        'as "printed"': judge.implied([x >= lam], x**2 <= lam**2, "all"),
+        "less": judge.instances([one], "<=", "one number"),
+    })
+
 @claim("demo.case", **HERE)
 def case(c):
     one = judge.Case({"x": "3"}, 9, 8, recheck=lambda: (9, 8))
@@ -123,15 +144,15 @@ def judged(tmp_path):
 
 @pytest.mark.parametrize("kind", ["implied", "identity", "sign", "root"])
 def test_expressions_become_arithmetic(judged, kind):
-    one = judged[f"demo.{kind}"]
-    assert one.finding.verdict == "REFUTED"
+    (one,) = counterexamples.refuted(judged[f"demo.{kind}"])
+    assert (one.key, one.claim) == (f"demo.{kind}",) * 2
     text = counterexamples.script(one, {})
     assert run(text).returncode == 0, text
     assert any(run(planted(text, span)).returncode for span in numbers(text))
 
 
 def test_a_case_needs_a_body_and_the_body_is_checked(judged):
-    one = judged["demo.case"]
+    (one,) = counterexamples.refuted(judged["demo.case"])
     assert counterexamples.script(one, {}) is None
     body = 'left, right = F(at["x"]) ** 2, F(8)'
     text = counterexamples.script(one, {"demo.case": body})
@@ -143,16 +164,54 @@ def test_a_case_needs_a_body_and_the_body_is_checked(judged):
     assert long is None
 
 
+def test_a_reading_has_a_script_of_its_own(judged):
+    found = [*counterexamples.refuted(judged["demo.open"])]
+    assert [one.key for one in found] == ["demo.open.reading2", "demo.open.reading3"]
+    text = counterexamples.script(found[0], {})
+    assert "read as 'as 'printed''" in text
+    assert run(text).returncode == 0, text
+    body = 'left, right = F(at["x"]) ** 2, F(8)'
+    for key in ("demo.open.reading3", "demo.open"):
+        text = counterexamples.script(found[1], {key: body})
+        assert run(text).returncode == 0, text
+    wrong = {"demo.open": body, "demo.open.reading3": body.replace("8", "7")}
+    assert run(counterexamples.script(found[1], wrong)).returncode != 0
+
+
+BODIES = """
+[begins]
+first = "a = 1\\n"
+[kinds.one]
+begins = "first"
+claims = ["x"]
+body = "c"
+[kinds.one.read]
+"y" = "b = 2"
+"""
+
+
+def test_a_line_says_how_a_body_is_read(tmp_path):
+    path = tmp_path / "bodies.toml"
+    path.write_text(BODIES, encoding="utf-8")
+    found = counterexamples.bodies(path)
+    assert found == {"x": "a = 1\nc", "y": "a = 1\nb = 2\nc"}
+
+
 def test_scripts_are_written_and_removed(judged, tmp_path):
     book = tmp_path / "ledger.toml"
     assert counterexamples.renew(judged.values(), book) == []  # no folder
     folder = counterexamples.folder(book)
     folder.mkdir()
-    assert counterexamples.renew(judged.values(), book) == ["demo.case"]
+    missing = ["demo.open.reading3", "demo.case"]
+    assert counterexamples.renew(judged.values(), book) == missing
     assert (folder / "demo.sign.py").is_file()
+    assert (folder / "demo.open.reading2.py").is_file()
     mended = judge.identity([("one", Fraction(1), 1)], "one")
-    counterexamples.renew([_with(judged["demo.sign"], mended)], book)
+    changed = [_with(judged[f"demo.{k}"], mended) for k in ("sign", "open")]
+    counterexamples.renew(changed, book)
     assert not (folder / "demo.sign.py").exists()
+    assert not (folder / "demo.open.reading2.py").exists()
+    assert (folder / "demo.root.py").is_file()
 
 
 def _with(one, finding):

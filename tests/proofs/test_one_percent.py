@@ -16,6 +16,7 @@ from flverify.claims.claim import Free, Sharp, Source, claim
 from flverify.claims.one_percent import moved, undeclared
 from flverify.claims.registry import claims_in, proofs_folder, shipped_claims
 from flverify.claims.sharp import covered
+from flverify.report.pages.mathematics import understood
 from tests.proofs.sampling import drawn
 
 CLAIMS = shipped_claims()
@@ -51,6 +52,7 @@ def test_what_is_sharp_stands_beside_the_claim(key):
     assert found.passes()
     assert found.correction.finding.passes()
     assert set(covered(found)) == set(claim.sharp.best)
+    assert understood(found.correction.statement)
 
 
 def test_every_number_of_a_proved_claim_says_which_way_it_strengthens():
