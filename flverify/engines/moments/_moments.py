@@ -17,10 +17,11 @@ from flverify.engines.arithmetic import (
     arithmetic_for,
     settings_are_symbolic,
 )
+from flverify.engines.moments._kept import conserves
 from flverify.engines.moments._large import LargeMoments
 from flverify.engines.moments._small import SmallMoments
 from flverify.engines.moments._system import build
-from flverify.engines.trace import trace
+from flverify.engines.trace import exact_twin, trace
 from flverify.participation._law import Participation
 
 LARGEST_EXACT = 64  # state numbers up to which a system is built in rationals
@@ -195,7 +196,14 @@ def _engine(
             "with modes; pass floats (problem.as_float()) and a law with one mode.",
         )
     small = build(problem, algorithm, participation, arithmetic)
-    return small if isinstance(small, Refusal) else SmallMoments(small)
+    if isinstance(small, Refusal):
+        return small
+    if arithmetic.exact or size > LARGEST_EXACT or not conserves(small):
+        return SmallMoments(small)
+    # in floats what is conserved may look reachable: what is reachable is decided in
+    # rationals, from the numbers as the floats they are
+    twin = build(problem, exact_twin(algorithm), participation, RATIONAL)
+    return twin if isinstance(twin, Refusal) else SmallMoments(small, twin)
 
 
 def _state_size(problem: Any, algorithm: Any) -> int:

@@ -15,7 +15,7 @@ from scipy.linalg import qr
 
 from flverify._core.exact import Array
 from flverify._core.rationals import row_basis
-from flverify.engines.arithmetic import Arithmetic
+from flverify.engines.arithmetic import FLOAT, Arithmetic
 from flverify.engines.moments._system import Move, System
 
 # Float directions are taken strongest first, so that weak ones are not made of the
@@ -47,6 +47,27 @@ def means(system: System) -> System:
 def reduced(system: System) -> System:
     """Restrict to the reachable subspace, then divide out what is never seen."""
     return _divided(_restricted(system))
+
+
+def in_floats(system: System) -> System:
+    """Round a system in rationals; what is reachable was decided before."""
+    rounded = FLOAT.array
+    moves = tuple(
+        replace(
+            move,
+            probability=float(move.probability),
+            mean=rounded(move.mean),
+            terms=tuple((float(w), rounded(a)) for w, a in move.terms),
+        )
+        for move in system.moves
+    )
+    return System(
+        FLOAT,
+        moves,
+        tuple(rounded(part) for part in system.start),
+        tuple(rounded(part) for part in system.readout),
+        tuple(float(weight) for weight in system.initial),
+    )
 
 
 def _restricted(system: System) -> System:

@@ -6,6 +6,7 @@ Exact for flint rationals, plain linear algebra for floats.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -30,9 +31,17 @@ LARGEST_OPERATOR = 400  # order up to which operators are written out
 
 @dataclass(frozen=True)
 class SmallMoments:
-    """Rates, fixed point, stationary error and error curve of one system."""
+    """Rates, fixed point, stationary error and error curve of one system.
+
+    Parameters
+    ----------
+    system : System
+    twin : System or None
+        The same system in rationals, which then decides what is reachable.
+    """
 
     system: System
+    twin: System | None = None
 
     @property
     def exact(self) -> bool:
@@ -41,17 +50,23 @@ class SmallMoments:
 
     @cached_property
     def _differences(self) -> SecondMoments:
-        return SecondMoments(_reduce.reduced(_reduce.differences(self.system)))
+        return SecondMoments(self._reduced(_reduce.differences))
 
     @cached_property
     def _states(self) -> SecondMoments:
-        return SecondMoments(_reduce.reduced(self.system))
+        return SecondMoments(self._reduced(lambda system: system))
+
+    def _reduced(self, change: Callable[[System], System]) -> System:
+        if self.twin is None:
+            return _reduce.reduced(change(self.system))
+        return _reduce.in_floats(_reduce.reduced(change(self.twin)))
 
     @cached_property
     def mean_rate_interval(self) -> Interval:
         """Enclosure of the spectral radius of the mean dynamics of differences."""
-        means = _reduce.means(_reduce.differences(self.system))
-        lifted = _lifted_mean(_reduce.reduced(means))
+        lifted = _lifted_mean(
+            self._reduced(lambda system: _reduce.means(_reduce.differences(system)))
+        )
         if self.exact:
             return exact_radius(lifted)
         rate = float_radius(lifted)
@@ -85,7 +100,7 @@ class SmallMoments:
         RefusedError
             If the mean dynamics have no unique fixed point.
         """
-        system = _reduce.reduced(_reduce.means(self.system))
+        system = self._reduced(_reduce.means)
         lifted = _lifted_mean(system)
         readout = np.concatenate(system.readout, axis=1)
         return self._fixed(lifted, readout)

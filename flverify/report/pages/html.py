@@ -216,7 +216,7 @@ def _claim(one: Audited) -> str:
             f"<dl><dt>judged</dt><dd>{_e(claim.proposition)}</dd>",
             f"<dt>scope</dt><dd>{_e(finding.scope)}</dd>",
             f"<dt>reason</dt><dd>{_e(finding.reason)}</dd></dl>",
-            _correction(finding, "corrected"),
+            _correction(finding, "sharpened" if finding.passes() else "corrected"),
             _readings(finding) if finding.readings else _evidence(finding, True),
             _control(one),
             _how(one),

@@ -179,7 +179,7 @@ def _claim(one: Audited) -> Iterator[str]:
     yield _field("judged", claim.proposition)
     yield _field("scope", finding.scope)
     yield _field("reason", finding.reason)
-    yield from _correction(finding, "corrected")
+    yield from _correction(finding, "sharpened" if finding.passes() else "corrected")
     for name, found in finding.readings.items():
         verdict = _verdict(found.verdict)
         yield rf"\emph{{reading}} {_e(name)}: {verdict} {_e(found.reason)}" + "\n"

@@ -182,7 +182,7 @@ def _claim(one: Audited) -> Iterator[str]:
             f"- reason: {_e(finding.reason)}",
         ]
     )
-    yield from _correction(finding, "Corrected")
+    yield from _correction(finding, "Sharpened" if finding.passes() else "Corrected")
     for name, found in finding.readings.items():
         yield (
             f"Reading {_e(name)}: {_verdict(found.verdict)} "

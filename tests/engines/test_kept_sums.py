@@ -1,0 +1,52 @@
+"""What is conserved stays out of float spectra, however weak the directions beside it."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from flverify import moments
+from flverify.algorithms import Focus, ProxSkip
+from flverify.engines.moments import _moments
+from flverify.participation import AllOrNothing, Bernoulli, Full
+from flverify.problems import Quadratics
+
+COIN = AllOrNothing(4, "1/2")
+# curvatures that nearly agree: the clients' differences are weak directions
+NEARLY = [0.1, 0.10001, 0.10002, 0.10003]
+SETTINGS = {
+    "paper": (ProxSkip(0.5, probability="1/2"), COIN, NEARLY),
+    "two alike": (ProxSkip(0.5, probability="1/2"), COIN, [0.7, 0.7, 0.7, 0.7 + 1e-9]),
+    "notebook": (ProxSkip(0.5, 2, variant="notebook"), Full(4), NEARLY),
+}
+
+
+def rate(algorithm, law, curvatures, kind):
+    hessians = [[[kind(h)]] for h in curvatures]
+    problem = Quadratics(hessians, [[kind(0)]] * len(curvatures))
+    return float(moments(problem, algorithm, law).mean_square_rate)
+
+
+def exact(algorithm):
+    return algorithm.retuned(Fraction(algorithm.step_size))
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_floats_and_rationals_agree_for_nearly_equal_clients(name):
+    algorithm, law, curvatures = SETTINGS[name]
+    found = rate(algorithm, law, curvatures, float)
+    assert found == pytest.approx(rate(exact(algorithm), law, curvatures, Fraction))
+
+
+def test_floats_alone_would_be_wrong(monkeypatch):
+    algorithm, law, curvatures = SETTINGS["paper"]
+    true = rate(algorithm, law, curvatures, float)
+    monkeypatch.setattr(_moments, "conserves", lambda _: False)
+    assert abs(rate(algorithm, law, curvatures, float) - true) > 0.1
+
+
+def test_what_is_eliminated_before_needs_no_rationals():
+    problem = Quadratics([[[0.5]], [[0.7]]], [[0.0], [0.0]])
+    found = moments(problem, Focus(0.1, 2), Bernoulli([0.5, 0.5]))
+    assert found._engine.twin is None
