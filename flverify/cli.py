@@ -30,11 +30,13 @@ COMMANDS = {
     "law": "Tables of a participation law.",
     "rate": "Exact rates of convergence, several algorithms in one table.",
     "bias": "Where the mean goes: fixed point, bias, stationary error.",
+    "advise": "Which step size, how many rounds, for one's own data and clients.",
     "simulate": "Sampled mean squared error against rounds.",
     "certify": "Certify a linear rate for a whole function class.",
     "region": "Certify rates on a grid of step sizes and another parameter.",
     "check": "Prove a certificate anew, independently of what found it.",
     "figure": "Draw a printed figure and write its table.",
+    "explore": "Serve a page on this machine to look at step sizes and laws.",
 }
 BAD_INPUT, INTERRUPTED, READER_GONE = 2, 130, 141
 _TOO_LARGE = (MemoryError, OverflowError)

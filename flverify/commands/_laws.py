@@ -2,12 +2,14 @@
 
 `full`, `bernoulli:P1,P2,...` (one number: all clients), `uniform:M`,
 `successive:M:W1,W2,...`, `replacement:M:W1,W2,...`, `allornothing:P`,
-`nonempty:LAW`, `explicit:FILE.json` and `chain:FILE.json`.
+`nonempty:LAW`, `explicit:FILE.json`, `chain:FILE.json` and `file:FILE.json`.
 
 explicit: {"outcomes": [{"clients": [0, 2], "probability": "1/4"}, ...]}, perhaps
 with "n_clients". chain: {"transition": [["1/2", "1/2"], ...], "laws": [LAW, ...]},
 perhaps with "initial" ("stationary", a mode, or a distribution); a LAW is a text as
 above or an object with "outcomes", and files are sought beside the chain's.
+file: {"law": LAW, "n_clients": N}, or "outcomes" in place of "law", and perhaps
+"about", a text; `flverify advise --write-law` writes it.
 """
 
 from __future__ import annotations
@@ -38,8 +40,8 @@ DEEPEST = 8  # laws within laws: more is a file that names itself
 # The text of --help; the line break is kept.
 FORMS = """LAW is one of full, bernoulli:P1,P2,... (one number with --n-clients means
 all clients), uniform:M, successive:M:W1,W2,..., replacement:M:W1,W2,...,
-allornothing:P, nonempty:LAW, explicit:FILE.json, chain:FILE.json. Numbers are
-fractions or decimal text, with or without exponent, read exactly."""
+allornothing:P, nonempty:LAW, explicit:FILE.json, chain:FILE.json, file:FILE.json.
+Numbers are fractions or decimal text, with or without exponent, read exactly."""
 
 
 @dataclass(frozen=True)
@@ -254,6 +256,27 @@ def _chain(rest: str, place: _Place) -> Written:
     return Written(build, sizes[0] if sizes else None, alone if alone > 1 else None)
 
 
+def _file(rest: str, place: _Place) -> Written:
+    path = place.folder / rest
+    content = read_object(path, set(), {"law", "about"} | _OUTCOME_KEYS)
+    if ("law" in content) == ("outcomes" in content):
+        raise FormatError(
+            f"{path} must hold either law or outcomes; got {sorted(content)}; keep one "
+            "of them."
+        )
+    if "outcomes" in content:
+        return _outcomes(content, path, place)
+    inner = _part(content["law"], path, replace(place, folder=path.parent))
+    given = content.get("n_clients")
+    size = inner.clients if given is None else whole(given, "n_clients")
+    if inner.clients not in (None, size):
+        raise FormatError(
+            f"n_clients must agree with the law; {path} has {size} and a law of "
+            f"{inner.clients} clients; mend it."
+        )
+    return replace(inner, clients=size)
+
+
 def _part(law: object, path: Path, place: _Place) -> Written:
     if isinstance(law, str):
         return _read(law, place)
@@ -291,4 +314,5 @@ _READERS: dict[str, Callable[[str, _Place], Written]] = {
     "nonempty": _non_empty,
     "explicit": _explicit,
     "chain": _chain,
+    "file": _file,
 }

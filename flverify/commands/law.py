@@ -22,6 +22,8 @@ explicit:FILE.json  {{"outcomes": [{{"clients": [0, 2], "probability": "1/4"}}, 
 chain:FILE.json     {{"transition": [["1/2", "1/2"], [1, 0]], "laws": [LAW, LAW]}}
                     and perhaps "initial": "stationary", a mode or a distribution;
                     a LAW is a text as above or an object with "outcomes"
+file:FILE.json      {{"law": LAW, "n_clients": 3}}, as `flverify advise --write-law`
+                    writes it; "outcomes" may stand in place of "law"
 
 Clients are numbered from 0. A chain's tables are those of its stationary mode.
 """

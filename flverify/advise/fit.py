@@ -1,0 +1,192 @@
+"""The law that an availability log supports, with estimates and their intervals."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+from scipy.stats import chi2
+
+from flverify._core.exact import Array, text
+from flverify.advise.intervals import betting_interval, clopper_pearson
+from flverify.advise.log import AvailabilityLog
+from flverify.advise.significance import SHUFFLES, Tested, all_tests
+from flverify.participation._law import Participation
+from flverify.participation.bernoulli import Bernoulli
+from flverify.participation.explicit_law import ExplicitLaw
+from flverify.participation.full import Full
+from flverify.participation.uniform_cohort import UniformCohort
+
+LEVEL = 0.95  # of every interval, for itself
+ALARM = 0.05  # chance that some test speaks against independent rounds and clients
+
+Supports = Literal["full", "bernoulli", "fixed cohort size", "none"]
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A law fitted to a log.
+
+    Parameters
+    ----------
+    log : AvailabilityLog
+    inclusion, averaging_weights : (N,) arrays of Fraction
+        Frequencies: k_i/R, and the mean of I_i/|S|.
+    inclusion_intervals, averaging_intervals : (N, 2) arrays
+        Of level 95 % each: Clopper and Pearson, and betting.
+    tests : tuple of Tested
+    supports : {"full", "bernoulli", "fixed cohort size", "none"}
+        The kind of law that the log supports.
+    reason : str
+        Why, in one sentence.
+    law : Participation
+        The fitted law; the frequencies of the cohorts where no kind has them.
+    """
+
+    log: AvailabilityLog
+    inclusion: Array
+    averaging_weights: Array
+    inclusion_intervals: Array
+    averaging_intervals: Array
+    tests: tuple[Tested, ...]
+    supports: Supports
+    reason: str
+    law: Participation
+
+    def file(self, about: str) -> str:
+        """Text of a law's file, which `--law file:PATH` reads."""
+        content: dict[str, object] = {"about": about, "n_clients": self.law.n_clients}
+        if isinstance(self.law, ExplicitLaw):
+            content["outcomes"] = [
+                {"clients": sorted(members), "probability": text(chance)}
+                for members, chance in self.law.outcomes.items()
+            ]
+        else:
+            content["law"] = self.law.spec
+        return json.dumps(content, indent=1) + "\n"
+
+    def in_floats(self) -> Participation:
+        """Return the same law in floats, for searches."""
+        if isinstance(self.law, Bernoulli):
+            return Bernoulli([float(p) for p in self.law.inclusion().tolist()])
+        if isinstance(self.law, ExplicitLaw):
+            chances = {
+                tuple(sorted(members)): float(chance)
+                for members, chance in self.law.outcomes.items()
+            }
+            return ExplicitLaw(chances, self.law.n_clients)
+        return self.law
+
+
+def fit(log: AvailabilityLog, shuffles: int = SHUFFLES) -> Fitted:
+    """Estimate inclusion and averaging weights, test, and choose a law.
+
+    Definition: rounds with memory support no law of independent rounds; else equal
+    cohort sizes support a fixed cohort size; else clients that are not independent
+    support none; else Bernoulli with p_i = k_i/R. A test speaks if its p-value,
+    adjusted by Holm's method for all of them, is at most 0.05.
+
+    Examples
+    --------
+    >>> mask = np.random.default_rng(1).random((400, 3)) < [0.2, 0.5, 0.8]
+    >>> found = fit(AvailabilityLog(mask, 0), shuffles=199)
+    >>> found.supports, found.law.spec
+    ('bernoulli', 'bernoulli:79/400,99/200,309/400')
+    """
+    tests = all_tests(log, shuffles)
+    supports, reason, law = _choice(log, tests)
+    return Fitted(
+        log,
+        _fractions(log.counts.tolist(), log.rounds),
+        _shares(log),
+        clopper_pearson(log.counts, log.rounds, LEVEL),
+        betting_interval(log.shares, LEVEL),
+        tests,
+        supports,
+        reason,
+        law,
+    )
+
+
+def _choice(
+    log: AvailabilityLog, tests: tuple[Tested, ...]
+) -> tuple[Supports, str, Participation]:
+    remembered = _speaking(tests, "memory")
+    dependent = _speaking(tests, "independence")
+    sizes = np.unique(log.sizes).tolist()
+    if remembered:
+        why = f"rounds are not independent of one another ({remembered})"
+        return "none", f"{why}; the frequencies of cohorts stand in", _cohorts(log)
+    if sizes == [log.n_clients]:
+        return "full", "every client took part in every round", Full(log.n_clients)
+    if len(sizes) == 1 and sizes[0] > 0:
+        return _fixed(log, sizes[0])
+    if dependent:
+        why = f"clients are not independent within a round ({dependent})"
+        return "none", f"{why}; the frequencies of cohorts stand in", _cohorts(log)
+    reason = "nothing speaks against independent clients in independent rounds"
+    law = Bernoulli(_fractions(log.counts.tolist(), log.rounds).tolist())
+    return "bernoulli", reason, law
+
+
+def _fixed(log: AvailabilityLog, size: int) -> tuple[Supports, str, Participation]:
+    """Say whether clients of a fixed cohort size take part equally often."""
+    p_value = equal_chances(log, size)
+    told = f"every cohort has {size} of {log.n_clients} clients"
+    if p_value > ALARM:
+        reason = f"{told}, who take part equally often (chi-square p = {p_value:.3g})"
+        law = UniformCohort(log.n_clients, size)
+        return "fixed cohort size", reason, law
+    reason = (
+        f"{told}, who do not take part equally often (chi-square p = {p_value:.3g}); "
+        "the frequencies of cohorts stand in"
+    )
+    return "fixed cohort size", reason, _cohorts(log)
+
+
+def equal_chances(log: AvailabilityLog, size: int) -> float:
+    """P-value of counts at most as even as these, for uniform cohorts of one size.
+
+    Definition: Q = (N - 1)/(R m (1 - m/N)) sum_i (k_i - R m/N)^2 is asymptotically
+    chi-square with N - 1 degrees of freedom.
+    """
+    n, share = log.n_clients, size / log.n_clients
+    gaps = log.counts - log.rounds * share
+    scale = (n - 1) / (log.rounds * size * (1 - share))
+    return float(chi2.sf(scale * float((gaps * gaps).sum()), n - 1))
+
+
+def _speaking(tests: tuple[Tested, ...], about: str) -> str:
+    """Name the tests that speak, with their p-values."""
+    against = [
+        f"{one.name}: p = {one.adjusted:.3g}"
+        for one in tests
+        if one.about == about and one.adjusted is not None and one.adjusted <= ALARM
+    ]
+    return ", ".join(against)
+
+
+def _cohorts(log: AvailabilityLog) -> ExplicitLaw:
+    """Take the frequencies of the cohorts for their chances."""
+    rows, counts = np.unique(log.mask, axis=0, return_counts=True)
+    chances = _fractions(counts.tolist(), log.rounds)
+    sets = (tuple(np.flatnonzero(row).tolist()) for row in rows)
+    return ExplicitLaw(dict(zip(sets, chances, strict=True)), log.n_clients)
+
+
+def _fractions(counts: list[int], rounds: int) -> Array:
+    out = np.empty(len(counts), dtype=object)
+    out[:] = [Fraction(count, rounds) for count in counts]
+    return out
+
+
+def _shares(log: AvailabilityLog) -> Array:
+    """Mean of I_i/|S| in rationals: by cohort sizes."""
+    total = np.full(log.n_clients, Fraction(0), dtype=object)
+    for size in np.unique(log.sizes[log.sizes > 0]).tolist():
+        counts = log.mask[log.sizes == size].sum(axis=0).tolist()
+        total = total + _fractions(counts, size * log.rounds)
+    return np.asarray(total)

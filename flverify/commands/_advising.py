@@ -1,0 +1,186 @@
+"""What `flverify advise` asks about: a problem, a law or a log, and algorithms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from flverify._core.errors import DomainError, InputError
+from flverify.advise.budget import LEAST, require_start
+from flverify.advise.class_wide import Constants, constants
+from flverify.advise.fit import Fitted, fit
+from flverify.advise.log import read_log
+from flverify.advise.rarest import Rarest, rarest
+from flverify.advise.table import Place
+from flverify.commands._algorithms import Chosen, build, read_overrides
+from flverify.commands._laws import build_law, read_law
+from flverify.commands._numbers import one_number
+from flverify.commands._problems import Described, read_problem
+from flverify.commands._setting import default_step_size
+from flverify.participation._law import Participation
+from flverify.participation.bernoulli import Bernoulli
+from flverify.report.laws import notes
+
+ALGORITHMS = ("focus", "fedavg", "scaffold")
+DEFAULT_LAW, DEFAULT_ACCURACY = "full", "1e-6"
+NOTED = 200  # clients up to which the law's notes are computed: they take N^2 steps
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Everything that was asked, read and checked.
+
+    Parameters
+    ----------
+    place : Place
+    algorithms : tuple of (Chosen, Chosen)
+        Each for the exact law and for the law in floats.
+    fitted : Fitted or None
+        What the log says, if there is one.
+    rarest : Rarest
+    target : Fraction
+    words : mapping
+        What was asked, by name.
+    notes : tuple of str
+    """
+
+    place: Place
+    algorithms: tuple[tuple[Chosen, Chosen], ...]
+    fitted: Fitted | None
+    rarest: Rarest
+    target: Fraction
+    words: Mapping[str, Any]
+    notes: tuple[str, ...]
+
+    @property
+    def constants(self) -> str:
+        """The class in words."""
+        found = self.place.constants
+        if found is None:
+            return f"the class of the problem ({self.place.no_constants})"
+        ends = f"mu = {found.strong_convexity}, L = {found.smoothness}"
+        return f"{ends} (rounded outward)" if found.rounded else ends
+
+
+@dataclass(frozen=True)
+class _Laws:
+    """One law twice, and where it is from."""
+
+    exact: Participation
+    floats: Participation
+    text: str
+    fitted: Fitted | None = None
+
+
+def read_question(names: Sequence[str], options: Mapping[str, Any]) -> Asked:
+    """Read and check all options.
+
+    Raises
+    ------
+    FlverifyError
+        If an option is outside its domain or contradicts another.
+    """
+    listed = tuple(dict.fromkeys(names or ALGORITHMS))
+    overrides = read_overrides(options["overrides"], listed)
+    target = _accuracy(options["accuracy"] or DEFAULT_ACCURACY)
+    described, laws = _problem_and_laws(options)
+    floats = described.problem.as_float()
+    problem = floats if options["floats"] else described.problem
+    require_start(problem)
+    steps = options["local_steps"] or 1
+    step_size = default_step_size(problem, steps)  # it is searched, but must be some
+    chosen = tuple(
+        (
+            build(name, step_size, steps, overrides, laws.exact),
+            build(name, step_size, steps, overrides, laws.floats),
+        )
+        for name in listed
+    )
+    exactly = problem.exact
+    lone = rarest(problem, laws.exact if exactly else laws.floats)
+    known, why = _constants(problem)
+    place = Place(
+        problem, floats, laws.exact, laws.floats, _in_floats(lone.raised), known, why
+    )
+    words = {
+        "problem": described.text,
+        "law": laws.text,
+        "n_clients": problem.n_clients,
+        "local_steps": steps,
+        "accuracy": target,
+        "arithmetic": "exact rationals" if exactly else "floats",
+    }
+    told = notes(laws.floats) if problem.n_clients <= NOTED else []
+    filled = [f"{c.name}: {note}" for c, _ in chosen for note in c.notes]
+    return Asked(place, chosen, laws.fitted, lone, target, words, (*told, *filled))
+
+
+def _problem_and_laws(options: Mapping[str, Any]) -> tuple[Described, _Laws]:
+    """Read the problem, and the law from its text or from a log.
+
+    Raises
+    ------
+    InputError
+        If both a law and a log are given, or options of a log without one.
+    """
+    if options["availability"] is None:
+        for name in ("rounds", "write_law"):
+            if options[name] is not None:
+                raise InputError(
+                    f"--{name.replace('_', '-')} must come with --availability; it is "
+                    "not there; add it or leave this out."
+                )
+        text = options["law"] or DEFAULT_LAW
+        written = read_law(text)
+        alone = written.alone if (written.alone or 0) > 1 else None
+        described = read_problem(options, written.clients or alone)
+        size = described.problem.n_clients
+        exact = build_law(written, text, size)
+        return described, _Laws(
+            exact, build_law(read_law(text, True), text, size), text
+        )
+    if options["law"]:
+        raise InputError(
+            "--law must not come with --availability, which gives the law; got both; "
+            "leave one out."
+        )
+    return _from_log(options, Path(options["availability"]))
+
+
+def _from_log(options: Mapping[str, Any], path: Path) -> tuple[Described, _Laws]:
+    """Let the problem say the number of clients, where it does; else the log."""
+    says = [options[n] for n in ("problem", "curvatures", "n_clients")]
+    if any(says):
+        described = read_problem(options, None)
+        log = read_log(path, described.problem.n_clients, options["rounds"])
+    else:
+        log = read_log(path, None, options["rounds"])
+        described = read_problem(options, log.n_clients)
+    found = fit(log)
+    text = f"fitted to {path}"
+    return described, _Laws(found.law, found.in_floats(), text, found)
+
+
+def _constants(problem: Any) -> tuple[Constants | None, str]:
+    try:
+        return constants(problem), ""
+    except DomainError as error:
+        return None, str(error)
+
+
+def _in_floats(law: Participation | None) -> Participation | None:
+    if law is None:
+        return None
+    return Bernoulli([float(p) for p in law.inclusion().tolist()])
+
+
+def _accuracy(text: str) -> Fraction:
+    target = Fraction(one_number("--accuracy", text))
+    if not LEAST <= target < 1:
+        raise DomainError(
+            f"--accuracy must lie between {LEAST:g} and 1; got {text}; choose another."
+        )
+    return target

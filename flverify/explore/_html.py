@@ -1,0 +1,120 @@
+"""The page around the widgets: headings, regions, links, and one short script.
+
+The script never sees more than the address and the names of the controls. It writes the
+address that the server says into the address bar and into the links, at most some times
+a second (browsers refuse more), and gives every slider its name for screen readers.
+"""
+
+TEMPLATE = """
+{% extends base %}
+{% block inner_head %}
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>flverify explorer</title>
+<link rel="icon" href="data:,">
+{% for script in scripts %}<script src="{{ script }}"></script>
+{% endfor %}<style>{{ page_css }}</style>
+{% endblock %}
+{% block contents %}
+<a class="skip" href="#results">Skip to the results</a>
+<header>
+  <h1>flverify explorer</h1>
+  <span class="about">Rate = factor per round of the squared distance.</span>
+  <nav class="export" aria-label="Export this view">
+    Export:
+    <a data-export="view.png" href="view.png" download>PNG</a>
+    <a data-export="view.csv" href="view.csv" download>CSV</a>
+    <a data-export="view.py" href="view.py" download>Python</a>
+  </nav>
+</header>
+<main id="results" tabindex="-1">
+  <section id="notice" role="alert">{{ embed(roots.notice) }}</section>
+  <section id="controls" aria-label="Setting">
+    {% for name, word in control_words.items() %}
+    <div class="control" data-name="{{ name }}" data-word="{{ word }}">
+      {{ embed(roots[name]) }}
+    </div>
+    {% endfor %}
+    <div class="help">
+      <p>Numbers are read exactly: 1/3, 0.2, 2e-4. A click on the map moves the
+      point.</p>
+      <p><b>supported</b>: computed for the listed instances; <b>certified</b>: an exact
+      certificate passed the independent checker; <b>refuted</b>: the printed statement
+      has a counterexample; <b>proved</b>: exact, for the whole scope.</p>
+    </div>
+  </section>
+  {% for name, title in results %}
+  <section id="{{ name }}" class="result" aria-label="{{ title }}">
+    <h2>{{ title }}</h2>
+    {% for root in parts[name] %}
+    {% if root.startswith("plot_") %}
+    <div class="plot"><div class="fill">{{ embed(roots[root]) }}</div></div>
+    {% else %}
+    <div class="text">{{ embed(roots[root]) }}</div>
+    {% endif %}
+    {% endfor %}
+  </section>
+  {% endfor %}
+</main>
+{{ embed(roots.address) }}
+<script>{{ page_js }}</script>
+{% endblock %}
+"""
+
+SCRIPT = """
+(() => {
+  "use strict";
+  const wait = (ready, then) => {
+    const found = ready();
+    if (found) then(found); else setTimeout(() => wait(ready, then), 30);
+  };
+  const model = (name) => {
+    const all = window.Bokeh && Bokeh.documents ? Bokeh.documents : [];
+    return all.length ? all[0].get_model_by_name(name) : null;
+  };
+  const inside = (root, selector) => {
+    const found = [...root.querySelectorAll(selector)];
+    for (const element of root.querySelectorAll("*"))
+      if (element.shadowRoot) found.push(...inside(element.shadowRoot, selector));
+    return found;
+  };
+  const name = () => {
+    for (const control of document.querySelectorAll(".control")) {
+      const [handle] = inside(control, ".noUi-handle");
+      const [input] = inside(control, "input");
+      if (handle && input) {
+        handle.setAttribute("aria-label", control.dataset.word);
+        handle.setAttribute("aria-valuetext", input.value);
+      }
+    }
+  };
+  let timer = null;
+  const follow = (address) => {
+    const query = address.text ? "?" + address.text : "";
+    for (const link of document.querySelectorAll("[data-export]"))
+      link.href = link.dataset.export + query;
+    if (query && query !== window.location.search)
+      history.replaceState(null, "", query);
+    name();
+  };
+  const told = (notice) => {
+    const refused = notice.tags.includes("refused");
+    document.getElementById("notice").classList.toggle("told", notice.text !== "");
+    document.getElementById("results").classList.toggle("refused", refused);
+    for (const link of document.querySelectorAll("[data-export]"))
+      link.toggleAttribute("hidden", refused);
+  };
+  const ready = () => inside(document, ".noUi-handle").length && model("address");
+  wait(ready, (address) => {
+    follow(address);
+    address.properties.text.change.connect(() => {
+      clearTimeout(timer);
+      timer = setTimeout(() => follow(address), 200);
+    });
+    const notice = model("notice");
+    told(notice);
+    notice.properties.text.change.connect(() => told(notice));
+    notice.properties.tags.change.connect(() => told(notice));
+  });
+})();
+"""

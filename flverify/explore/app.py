@@ -1,0 +1,155 @@
+"""The page: text from widgets to a view, tables of the view to plots.
+
+One session is one open page. A change asks for an answer a few milliseconds later, so
+that the places a slider rushes through are answered once, by the last. The answer shows
+the fast tables and asks for the slow ones, which arrive with the number of their
+request and are dropped if the page has moved on.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from dataclasses import asdict
+from functools import partial
+from typing import Any
+from urllib.parse import urlencode
+
+import panel as pn
+from bokeh.document import Document
+
+from flverify._core.errors import FlverifyError
+from flverify.explore.axis import moved
+from flverify.explore.layers import Arrival
+from flverify.explore.layout import Page
+from flverify.explore.shown import Shown
+from flverify.explore.view import LAW_PARAMETERS, View
+
+SETTLE = 8  # milliseconds in which further moves are taken together
+_BASE = frozenset(
+    {"n_clients", "local_steps", "step_size", "strong_convexity", "smoothness"}
+)
+
+
+class Session:
+    """One open page.
+
+    Parameters
+    ----------
+    document : Document
+        What the browser sees.
+    query : str
+        The query of the address it was opened with.
+    """
+
+    def __init__(self, document: Document, query: str) -> None:
+        self._document = document
+        self.page = Page(self._changed, self._clicked)
+        self._shown = Shown(self.page, self._deliver)
+        self._number = 0
+        self._waiting = False
+        self._over = False
+        self._fields: dict[str, str] = _texts(View())
+        self._open(query)
+        document.on_session_destroyed(self._destroyed)
+
+    def _open(self, query: str) -> None:
+        try:
+            self._fields = _texts(View.from_query(query))
+        except FlverifyError as error:
+            self._refuse(f"{error} The page shows its first view instead.")
+            self._show_controls()
+            return
+        self._answer()
+
+    def _changed(self, field: str, text: str) -> None:
+        self._fields[field] = text
+        self._ask()
+
+    def _clicked(self, value: float, step_size: float) -> None:
+        view = self._view()
+        if not isinstance(view, View):
+            return
+        try:
+            there = moved(view, value, step_size)
+        except FlverifyError:  # no browser sends a place outside the plot
+            return
+        self._fields = _texts(there)
+        self._ask()
+
+    def _ask(self) -> None:
+        if not self._waiting:
+            self._waiting = True
+            self._document.add_timeout_callback(self._answer, SETTLE)
+
+    def _view(self) -> View | str:
+        """Return the view of the fields, or why there is none."""
+        try:
+            view = View.from_query(urlencode(self._fields))
+        except FlverifyError as error:
+            return str(error)
+        return view.refusal() or view
+
+    def _answer(self) -> None:
+        """Show the fast tables of the newest fields; ask for the slow ones."""
+        self._waiting = False
+        self._number += 1
+        view = self._view()
+        with pn.io.hold(self._document):  # all changes go in one message
+            self._show_controls()
+            try:
+                self._show(view)
+            except FlverifyError as error:
+                self._refuse(str(error))
+
+    def _show(self, view: View | str) -> None:
+        if isinstance(view, str):
+            self._refuse(view)
+            return
+        self._shown.show(view)
+        self._tell("", view.to_query())
+
+    def _show_controls(self) -> None:
+        law = LAW_PARAMETERS.get(self._fields["law"], ())
+        self.page.controls.show(self._fields)
+        self.page.controls.need(_BASE | frozenset(law))
+
+    def _refuse(self, reason: str) -> None:
+        self._shown.end()
+        self._tell(reason, self.page.texts["address"].text)
+
+    def _tell(self, reason: str, query: str) -> None:
+        said = f"<p>{html.escape(reason)}</p>" if reason else ""
+        self.page.texts["notice"].text = said
+        self.page.texts["notice"].tags = ["refused"] if reason else []
+        # last of all: who sees it change has seen the rest change
+        self.page.texts["address"].update(text=query, tags=[str(self._number)])
+
+    def _deliver(self, arrival: Arrival) -> None:
+        self._document.add_next_tick_callback(partial(self._arrived, arrival))
+
+    def _arrived(self, arrival: Arrival) -> None:
+        if not self._over:
+            with pn.io.hold(self._document):
+                self._shown.arrived(arrival)
+
+    def _destroyed(self, context: Any) -> None:
+        del context
+        self._over = True
+        self._shown.end()
+
+
+def _texts(view: View) -> dict[str, str]:
+    return {name: str(value) for name, value in asdict(view).items()}
+
+
+def _query(arguments: Mapping[str, list[bytes]]) -> str:
+    """Return the arguments of a request as a query again."""
+    return urlencode([(name, v) for name, values in arguments.items() for v in values])
+
+
+def page() -> None:
+    """Fill the document of one session: what the server calls when a page is opened."""
+    document = pn.state.curdoc
+    if document is not None:
+        Session(document, _query(pn.state.session_args)).page.fill(document)

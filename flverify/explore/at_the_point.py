@@ -1,0 +1,224 @@
+"""What holds at the point of the map: rates, rounds, bias, verdicts and formulas."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+
+from flverify._core.errors import InputError
+from flverify.certify.printed import printed
+from flverify.claims import ledger
+from flverify.claims.registry import proofs_folder
+from flverify.claims.verdict import Verdict
+from flverify.explore.corners import law_of, scaled, worst_corner
+from flverify.explore.instance import describe, instance_rate
+from flverify.explore.rounds import rounds_of
+from flverify.explore.view import View
+from flverify.report.rows import RowTable
+
+ACCURACY = Fraction(1, 10**6)
+DIGITS = 6  # significant digits of a shown number
+# the claim that judges an algorithm's printed rate, and its formulas
+PRINTED = {
+    "focus": (
+        "focus.thm1.sc",
+        r"\rho=1-\tfrac{1}{2}\eta\mu N",
+        r"\eta\le\min\{\tfrac{3\mu}{27NL^2},\tfrac{1}{3L(\tau-1)},"
+        r"\tfrac{q_{\min}^{3/2}}{8L\sqrt{N}}\}",
+    ),
+    "fedavg": (
+        "focus.thm2",
+        r"\rho=(1-\tfrac{1}{2}\eta\mu)^{\tau}",
+        r"\eta\le\min\{\tfrac{1}{3L},\tfrac{1}{4(\tau-1)L}\}",
+    ),
+}
+RATE = r"\rho=\max_{h_i\in\{\mu,L\}}\varrho\big(P\mapsto\mathbb{E}[M_hPM_h^{\top}]\big)"
+OWN_RATE = r"\rho=\varrho\big(P\mapsto\mathbb{E}[MPM^{\top}]\big)"
+ROUNDS = r"r=\lceil\ln 10^{-6}/\ln\rho\rceil"
+BIAS = r"\lim_{r\to\infty}|\mathbb{E}x_r-x^\star|"
+
+
+@dataclass(frozen=True)
+class PointRow:
+    """One quantity at the point.
+
+    Parameters
+    ----------
+    name : str
+        Its key, for a program.
+    label : str
+        Its name, for a reader.
+    value : float
+        NaN where there is none, infinite where there is no bound.
+    text : str
+        The value as it is shown.
+    verdict : str
+        How much was shown: of a printed statement, the ledger's.
+    formula : str
+        LaTeX.
+    scope : str
+        What it holds for, in a few words.
+    """
+
+    name: str
+    label: str
+    value: float
+    text: str
+    verdict: str
+    formula: str
+    scope: str
+
+
+def point(view: View) -> RowTable[PointRow]:
+    """Exact and printed rate, rounds to 1e-6 and bias at the point, at once.
+
+    Raises
+    ------
+    InputError
+        If the view is refused.
+
+    Examples
+    --------
+    >>> view = View("gradient_descent", 2, "full", local_steps=1, step_size="1/4")
+    >>> [(row.name, row.text) for row in point(view).rows][:2]
+    [('exact_rate', '0.9025'), ('exact_rounds', '135')]
+    """
+    require_sound(view)
+    ratio, scale = scaled(view)
+    key = law_of(view)
+    rate, corner = worst_corner(key, ratio, scale)
+    here = instance_rate(key, ratio, scale)
+    supported = str(Verdict.SUPPORTED)
+    worst = f"worst of the families h_i in {{mu, L}}: {corner}"
+    curves = f"the quadratics of the curves: {describe(view)}"
+    rows = [
+        number_row("exact_rate", "exact rate", rate, supported, RATE, worst),
+        rounds_row("exact_rounds", "rounds to 1e-6", rate, supported, worst),
+        *_printed(view),
+        number_row(
+            "instance_rate",
+            "exact rate of the curves",
+            here,
+            supported,
+            OWN_RATE,
+            curves,
+        ),
+        number_row("bias", "bias", rounds_of(view).bias(), supported, BIAS, curves),
+    ]
+    return RowTable(tuple(rows))
+
+
+def require_sound(view: View) -> None:
+    """Check that the fields of a view go together.
+
+    Raises
+    ------
+    InputError
+        With the sentence of `View.refusal`.
+    """
+    refused = view.refusal()
+    if refused is not None:
+        raise InputError(refused)
+
+
+def verdict_of(claim: str) -> str:
+    """Return the ledger's verdict on a claim.
+
+    Examples
+    --------
+    >>> verdict_of("focus.eq4.R"), verdict_of("no.such.claim")
+    ('PROVED', 'no verdict in the ledger')
+    """
+    return _ledger().get(claim, "no verdict in the ledger")
+
+
+@lru_cache(maxsize=1)
+def _ledger() -> dict[str, str]:
+    known = ledger.read(proofs_folder() / "ledger.toml")
+    return {claim: str(entry["verdict"]) for claim, entry in known.items()}
+
+
+def number_row(
+    name: str, label: str, value: float, verdict: str, formula: str, scope: str
+) -> PointRow:
+    """Return a row with its value as text."""
+    return PointRow(name, label, value, shown(value), verdict, formula, scope)
+
+
+def rounds_row(
+    name: str, label: str, rate: float, verdict: str, scope: str
+) -> PointRow:
+    """Return the rounds to 1e-6 of a rate."""
+    row = number_row(name, label, rounds_to(rate), verdict, ROUNDS, scope)
+    return replace(row, text="never") if math.isinf(row.value) else row
+
+
+def rounds_to(rate: float) -> float:
+    """Count rounds until a factor per round has made 1e-6; infinite from a rate of 1.
+
+    Examples
+    --------
+    >>> rounds_to(0.1), rounds_to(1.0), rounds_to(0.0)
+    (6, inf, 1)
+    """
+    if not rate < 1:
+        return math.nan if math.isnan(rate) else math.inf
+    if rate <= float(ACCURACY):
+        return 1
+    return math.ceil(math.log(float(ACCURACY)) / math.log(rate) - 1e-9)
+
+
+def shown(value: float) -> str:
+    """Write a number for a reader; a rate near 1 keeps the digits that tell it apart.
+
+    Examples
+    --------
+    >>> shown(0.25), shown(float("inf")), shown(float("nan")), shown(0.99999912345)
+    ('0.25', 'infinite', 'none', '0.99999912345')
+    """
+    if math.isnan(value):
+        return "none"
+    if math.isinf(value):
+        return "infinite"
+    if 0.99 < value < 1:
+        return f"{value:.12g}" if value > 0.999999 else f"{value:.8g}"
+    return f"{value:.{DIGITS}g}"
+
+
+def _printed(view: View) -> list[PointRow]:
+    """Rate, rounds and cap of the algorithm's theorem, if it has one."""
+    found = printed(
+        view.algorithm_object(),
+        view.participation(),
+        view.number("strong_convexity"),
+        view.number("smoothness"),
+    )
+    if found is None:
+        return [
+            number_row(
+                name, label, math.nan, "no theorem", formula, "the papers print none"
+            )
+            for name, label, formula in (
+                ("printed_rate", "printed rate", r"\text{none}"),
+                ("printed_cap", "printed cap", r"\text{none}"),
+            )
+        ]
+    claim, rate_formula, cap_formula = PRINTED[view.algorithm]
+    where = "within" if found.inside else "above"
+    kind = " to a neighbourhood" if view.algorithm == "fedavg" else ""
+    scope = f"{found.source}{kind}; step size {where} the cap; claim {claim}"
+    stated = found.rate if found.inside else None
+    rate = math.nan if stated is None else float(stated)
+    verdict = verdict_of(claim)
+    rates = [
+        number_row("printed_rate", "printed rate", rate, verdict, rate_formula, scope),
+        rounds_row("printed_rounds", "printed rounds to 1e-6", rate, verdict, scope),
+    ]
+    return [
+        *(replace(r, text="above the cap") if stated is None else r for r in rates),
+        number_row(
+            "printed_cap", "printed cap", float(found.cap), verdict, cap_formula, scope
+        ),
+    ]

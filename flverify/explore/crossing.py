@@ -1,0 +1,133 @@
+"""Where the worst corner of the curvature families stops contracting.
+
+The boundary is where det(I - A(s)), s = eta L, first changes its sign on a grid: of
+ratio 2 up to 1/64 and 1.1 from there, and s = 1 apart, where FOCUS stands still without
+a change of sign. The grid looks at a few counts of clients at L; what it finds is
+located to 3e-5, and then all corners are asked whether they contract below. Islands of
+instability narrower than the grid, and curvatures inside (mu, L), are left to
+`flverify.certify.stability`, which the slow layer asks.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from flverify._core.exact import Array
+from flverify.certify.quadratics import QuadraticRates
+from flverify.explore.corners import (
+    Corner,
+    all_corners,
+    corner_batch,
+    corner_of,
+    matrices,
+    radii,
+    unit_rates,
+)
+from flverify.explore.view import View
+
+GRID = np.concatenate([2.0 ** np.arange(-20, -6), 1.1 ** np.arange(-44, 15)])
+STILL = 1.0  # eta L where a client's local step ends at its own minimiser
+TOUCHED = 1e-9  # a gap below this is none
+PARTS = 64  # into which a cell of the grid is cut, twice
+# parts of a boundary where all corners must contract
+BELOW = np.array([0.25, 0.5, 0.75, 0.9, 0.97, 0.999])
+AGAIN = 3  # times that corners unstable below are scanned
+
+
+@lru_cache(maxsize=256)
+def _telling(sizes: tuple[int, ...], ratio: float) -> Array:
+    """Places of the corners that the grid looks at: few counts in every class."""
+    corners = all_corners(sizes, ratio)
+    at_most = np.where(corners.curvatures == 1.0, corners.clients, 0)
+    counts = at_most.reshape(len(at_most), len(sizes), 2).sum(axis=2)
+    allowed = [(0, n) if len(sizes) > 1 else (0, 1, n // 2, n - 1, n) for n in sizes]
+    kept = [np.isin(counts[:, r], listed) for r, listed in enumerate(allowed)]
+    return np.flatnonzero(np.logical_and.reduce(kept))
+
+
+@lru_cache(maxsize=4096)
+def crossing(view: View, ratio: float) -> tuple[float, Corner] | None:
+    """Smallest eta L at which a corner's rate reaches 1, and that corner.
+
+    Parameters
+    ----------
+    view : View
+        In the form of `law_of`.
+    ratio : float
+        mu/L.
+
+    Returns
+    -------
+    found : (float, Corner) or None
+        None if no corner stops contracting on the grid.
+
+    Examples
+    --------
+    >>> from flverify.explore.corners import law_of
+    >>> descent = law_of(View("gradient_descent", local_steps=1, law="full"))
+    >>> found, corner = crossing(descent, 0.5)
+    >>> round(found, 5), str(corner)
+    (0.125, '16 of 16 clients at L')
+    """
+    rates = unit_rates(view)
+    found = _scanned(rates, ratio, _telling(rates.classes.sizes, ratio))
+    for _ in range(AGAIN):
+        top = float(GRID[-1]) if found is None else found[0]
+        unstable = _unstable_below(rates, ratio, top)
+        lower = _scanned(rates, ratio, unstable) if len(unstable) else None
+        if lower is None or lower[0] >= top:
+            break
+        found = lower
+    return found
+
+
+def _scanned(
+    rates: QuadraticRates, ratio: float, places: Array
+) -> tuple[float, Corner] | None:
+    """Go along the grid until a corner stops contracting, then cut that cell."""
+    signs = _signs(rates, ratio, GRID, places)
+    cell = _first_change(signs)
+    if cell is None or GRID[cell - 1] >= STILL:
+        still = _still(rates, ratio, places)
+        if still is not None:
+            return STILL, still
+    if cell is None:
+        return None
+    low, high = float(GRID[cell - 1]), float(GRID[cell])
+    for _ in range(2):
+        places = places[signs[cell] != signs[0]]
+        scales = np.linspace(low, high, PARTS + 1)
+        signs = _signs(rates, ratio, scales, places)
+        cell = _first_change(signs) or PARTS
+        low, high = float(scales[cell - 1]), float(scales[cell])
+    changed = int(np.argmax(signs[cell] != signs[0]))
+    batch = corner_batch(rates, ratio, np.array([high]), places)
+    return high, corner_of(rates, batch, changed, high)
+
+
+def _still(rates: QuadraticRates, ratio: float, places: Array) -> Corner | None:
+    """Return the last corner that stands still at eta L = 1, if one does."""
+    batch = corner_batch(rates, ratio, np.array([STILL]), places)
+    found = np.flatnonzero(radii(rates, batch) >= 1 - TOUCHED)
+    return corner_of(rates, batch, int(found[-1]), STILL) if len(found) else None
+
+
+def _unstable_below(rates: QuadraticRates, ratio: float, top: float) -> Array:
+    """Places of the corners that do not contract somewhere below."""
+    found = radii(rates, corner_batch(rates, ratio, top * BELOW))
+    return np.flatnonzero((found.reshape(len(BELOW), -1) >= 1).any(axis=0))
+
+
+def _signs(rates: QuadraticRates, ratio: float, scales: Array, places: Array) -> Array:
+    """Whether det(I - A) is positive, (scales, corners)."""
+    parts = matrices(rates, corner_batch(rates, ratio, scales, places))
+    values = [np.linalg.det(np.eye(part.shape[1]) - part) for part in parts]
+    return np.concatenate(values).reshape(len(scales), -1) > 0
+
+
+def _first_change(signs: Array) -> int | None:
+    """First row in which a column differs from its first sign."""
+    rows = np.flatnonzero((signs != signs[0]).any(axis=1))
+    return int(rows[0]) if len(rows) else None

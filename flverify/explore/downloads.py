@@ -1,0 +1,66 @@
+"""A view as a file: what the server answers beside the page.
+
+`view.png`, `view.csv` and `view.py` take the view in their query, as the page does.
+"""
+
+from __future__ import annotations
+
+import io
+from concurrent.futures import ThreadPoolExecutor
+
+from tornado.ioloop import IOLoop
+from tornado.web import RequestHandler
+
+from flverify._core.errors import FlverifyError
+from flverify.explore.notebook import show
+from flverify.explore.slices import csv, snippet
+from flverify.explore.view import View
+
+_TYPES = {"png": "image/png", "csv": "text/csv", "py": "text/x-python"}
+# one picture at a time: matplotlib's settings belong to the whole process
+_PAINTER = ThreadPoolExecutor(1, thread_name_prefix="explorer-files")
+
+
+class Download(RequestHandler):
+    """Answers with the view of the query as a file of some kind."""
+
+    async def get(self, kind: str) -> None:
+        """Send the file, or one sentence that says why there is none."""
+        loop = IOLoop.current()
+        try:
+            view = View.from_query(self.request.query)
+            content = await loop.run_in_executor(_PAINTER, made, view, kind)
+        except FlverifyError as error:
+            self.set_status(400)
+            self.set_header("Content-Type", "text/plain; charset=utf-8")
+            self.finish(f"{error}\n")
+            return
+        self.set_header("Content-Type", f"{_TYPES[kind]}; charset=utf-8")
+        self.set_header("Content-Disposition", f'attachment; filename="view.{kind}"')
+        self.set_header("X-Content-Type-Options", "nosniff")
+        self.finish(content)
+
+
+def made(view: View, kind: str) -> bytes:
+    """Return the file of a view.
+
+    Parameters
+    ----------
+    view : View
+    kind : {"png", "csv", "py"}
+
+    Raises
+    ------
+    InputError
+        If the view is refused.
+
+    Examples
+    --------
+    >>> made(View(), "py").splitlines()[0]
+    b'\"\"\"A view of the flverify explorer.'
+    """
+    if kind == "png":
+        sink = io.BytesIO()
+        show(view).savefig(sink, format="png", metadata={"Software": None})
+        return sink.getvalue()
+    return (csv if kind == "csv" else snippet)(view).encode()

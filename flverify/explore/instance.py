@@ -1,0 +1,91 @@
+"""The quadratics that curves are drawn on, and their rounds as linear maps.
+
+f_i = L (x - 1)^2/2 for every other client, f_i = mu (x + 1)^2/2 for the rest: scalar
+curvatures at both ends of the class and minimisers that differ. Coordinates are
+shifted so that x* = 0, and runs start at distance 1 from it.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from flverify._core.exact import Array
+from flverify.certify._quadratic_rows import Batch
+from flverify.explore.corners import unit_rates
+from flverify.explore.view import View
+from flverify.problems.quadratics import Quadratics
+
+START = 1.0  # distance of the start from x*
+
+
+def curvatures(view: View) -> Array:
+    """h_i: L for clients 0, 2, 4, ..., mu for the others, shape (N,)."""
+    odd = np.arange(view.n_clients) % 2 == 1
+    ends = float(view.number("smoothness")), float(view.number("strong_convexity"))
+    return np.where(odd, ends[1], ends[0])
+
+
+def centres(view: View) -> Array:
+    """Minimisers of the clients with x* moved to 0, shape (N,)."""
+    h = curvatures(view)
+    plain = np.where(np.arange(view.n_clients) % 2 == 1, -1.0, 1.0)
+    return np.asarray(plain - (h @ plain) / h.sum())
+
+
+def problem(view: View) -> Quadratics:
+    """Return the instance, in floats.
+
+    Examples
+    --------
+    >>> two = problem(View(n_clients=2, strong_convexity="1/3"))
+    >>> two.linear.ravel().round(12).tolist(), bool(abs(two.minimiser()[0]) < 1e-12)
+    ([0.5, -0.5], True)
+    """
+    h = curvatures(view)
+    linear = h * centres(view)
+    return Quadratics(h[:, None, None], linear[:, None])
+
+
+def describe(view: View) -> str:
+    """Say what the instance is.
+
+    Examples
+    --------
+    >>> describe(View(n_clients=3))
+    '2 clients L(x-1)²/2, 1 client μ(x+1)²/2; start at distance 1 from x*'
+    """
+    most = (view.n_clients + 1) // 2
+    rest = view.n_clients - most
+    parts = [f"{most} client{'s' * (most > 1)} L(x-1)²/2"]
+    if rest:
+        parts.append(f"{rest} client{'s' * (rest > 1)} μ(x+1)²/2")
+    return f"{', '.join(parts)}; start at distance 1 from x*"
+
+
+@lru_cache(maxsize=512)
+def instance_rate(view: View, ratio: float, scale: float) -> float:
+    """Mean-square rate of the instance, exact but for rounding.
+
+    Parameters
+    ----------
+    view : View
+        In the form of `law_of`.
+    ratio, scale : float
+        mu/L and eta L.
+    """
+    rates = unit_rates(view)
+    clients, values = [], []
+    first = 0
+    for size in rates.classes.sizes:
+        odd = sum(1 for i in range(first, first + size) if i % 2)
+        # the first group of a batch is never empty: a class of one client lists itself
+        groups = [(size - odd, scale), (odd, scale * ratio)]
+        groups = groups if groups[0][0] else groups[::-1]
+        clients += [n for n, _ in groups]
+        values += [h for _, h in groups]
+        first += size
+    places = tuple(r for r in range(len(rates.classes.sizes)) for _ in range(2))
+    batch = Batch(places, np.array([clients]), np.array([values]))
+    return float(rates.rates(batch)[0])

@@ -1,0 +1,203 @@
+"""The rounds of a view on its instance as linear maps: curves, samples and bias.
+
+A round of second moments is P -> Mbar P Mbar' + E (K o C P C') E' for what can be
+traced (features of the law with covariance K), else one term per outcome.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from flverify._core.errors import Refusal, RefusedError
+from flverify._core.exact import Array
+from flverify.algorithms._algorithm import Algorithm
+from flverify.engines.arithmetic import arithmetic_for
+from flverify.engines.forms import TAKES_PART
+from flverify.engines.moments._messages import message_system
+from flverify.engines.moments._system import build, feature_moments
+from flverify.explore.corners import law_of
+from flverify.explore.instance import START, problem
+from flverify.explore.view import View
+from flverify.participation._law import Participation
+
+DOUBLINGS = 40  # of the rounds after which means have settled
+ROUNDING = 1e-15  # relative change of a mean that has settled
+NONE = 1e-12  # a bias below is rounding
+FAR = 1e15  # means beyond do not settle
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """The rounds of a view on its instance, in homogeneous coordinates (state, 1).
+
+    Parameters
+    ----------
+    mean : (n, n) array
+        Mbar.
+    rows, columns : (n, m) and (m, n) arrays
+        E and C; empty for a system of outcomes.
+    features : tuple of (str, int)
+        Feature and client of each of the m messages.
+    first : (m,) array
+        Means of the features.
+    covariance : (m, m) array
+        K.
+    outcomes : tuple of (float, frozenset, (n, n) array)
+        Probability, participants and map, where rounds are listed.
+    start : (n,) array
+        The state at distance 1.
+    readout : (n,) array
+        Of the server model.
+    """
+
+    mean: Array
+    rows: Array
+    columns: Array
+    features: tuple[tuple[str, int], ...]
+    first: Array
+    covariance: Array
+    outcomes: tuple[tuple[float, frozenset[int], Array], ...]
+    start: Array
+    readout: Array
+
+    @classmethod
+    def of(cls, view: View) -> Rounds:
+        """Read the rounds of a view.
+
+        Raises
+        ------
+        RefusedError
+            If moments refuse the setting.
+        """
+        algorithm, law = view.algorithm_object(), view.participation(floats=True)
+        algorithm = algorithm.retuned(float(view.number("step_size")))
+        if view.algorithm == "proxskip":
+            return cls._listed(view, algorithm, law)
+        system = message_system(problem(view), algorithm, law)
+        draws = [m.draw for m in system.messages for _ in range(m.width)]
+        means = np.zeros(0)
+        if draws:
+            means = np.asarray(feature_moments(law, draws)[0], dtype=np.float64)
+        owner = [k for k, m in enumerate(system.messages) for _ in range(m.width)]
+        readout = np.zeros(system.size)
+        readout[system.layout.places["server", "model", -1].start] = 1.0
+        return cls(
+            system.mean,
+            system.rows,
+            system.columns,
+            tuple(draws),
+            means,
+            system.covariance[np.ix_(owner, owner)],
+            (),
+            system.start @ np.array([START, 1.0]),
+            readout,
+        )
+
+    @classmethod
+    def _listed(cls, view: View, algorithm: Algorithm, law: Participation) -> Rounds:
+        instance = problem(view)
+        arithmetic = arithmetic_for(instance, algorithm, law)
+        found = build(instance, algorithm, law, arithmetic)
+        if isinstance(found, Refusal):
+            raise RefusedError(str(found))
+        (move,) = found.moves
+        members = [s for s, chance in law.support().items() if chance != 0]
+        terms = zip(move.terms, members, strict=True)
+        outcomes = tuple((float(w), s, matrix) for (w, matrix), s in terms)
+        none = np.zeros((len(move.mean), 0))
+        return cls(
+            move.mean,
+            none,
+            none.T,
+            (),
+            np.zeros(0),
+            np.zeros((0, 0)),
+            outcomes,
+            found.start[0] @ np.array([START, 1.0]),
+            found.readout[0][0],
+        )
+
+    def curve(self, rounds: int) -> Array:
+        """E|x_r - x*|^2 for r = 0, ..., rounds, in floats."""
+        second = np.outer(self.start, self.start)
+        out = [self.readout @ second @ self.readout]
+        for _ in range(rounds):
+            second = self._next(second)
+            out.append(self.readout @ second @ self.readout)
+        return np.maximum(out, 0.0)
+
+    def _next(self, second: Array) -> Array:
+        if self.outcomes:
+            parts = [w * (a @ second @ a.T) for w, _, a in self.outcomes]
+            return np.asarray(sum(parts[1:], start=parts[0]))
+        out = self.mean @ second @ self.mean.T
+        if self.features:
+            heard = self.columns @ second @ self.columns.T
+            out += self.rows @ (self.covariance * heard) @ self.rows.T
+        return np.asarray(out)
+
+    def sampled(self, masks: Array) -> Array:
+        """|x_r - x*|^2 of sampled runs, shape (runs, rounds + 1).
+
+        Parameters
+        ----------
+        masks : (runs, rounds, N) array of bool
+            Who takes part.
+        """
+        runs, rounds, _ = masks.shape
+        states = np.tile(self.start, (runs, 1))
+        out = np.empty((rounds + 1, runs))
+        out[0] = states @ self.readout
+        drawn = self._drawn(masks)
+        mean, rows, columns = self.mean.T, self.rows.T, self.columns.T
+        for r in range(rounds):
+            if self.outcomes:
+                states = self._played(states, masks[:, r])
+            else:
+                states = states @ mean + (drawn[:, r] * (states @ columns)) @ rows
+            out[r + 1] = states @ self.readout
+        return np.asarray(out.T**2)
+
+    def _drawn(self, masks: Array) -> Array:
+        """Features less their means, (runs, rounds, m)."""
+        if not self.features:
+            return np.zeros((*masks.shape[:2], 0))
+        clients = [i for _, i in self.features]
+        counts = np.maximum(masks.sum(axis=2, keepdims=True), 1)
+        shares = np.where([kind == TAKES_PART for kind, _ in self.features], 1, counts)
+        return np.asarray(masks[:, :, clients] / shares - self.first)
+
+    def _played(self, states: Array, mask: Array) -> Array:
+        out = np.empty_like(states)
+        for _, members, matrix in self.outcomes:
+            chosen = mask.sum(axis=1) == len(members)
+            out[chosen] = states[chosen] @ matrix.T
+        return out
+
+    def bias(self) -> float:
+        """|lim E x_r - x*|, 0 below rounding; infinite where means do not settle."""
+        step, state = self.mean, self.start
+        for _ in range(DOUBLINGS):
+            drift = np.abs(self.mean @ state - state).max()
+            size = np.abs(state).max()
+            if not np.isfinite(drift) or size > FAR:
+                return math.inf
+            if drift <= ROUNDING * size:
+                break
+            step, state = step @ step, step @ state
+        found = abs(float(self.readout @ state))
+        return found if found > NONE else 0.0
+
+
+def rounds_of(view: View) -> Rounds:
+    """Return the rounds of a view on its instance, read once."""
+    return _rounds(law_of(view, "strong_convexity", "smoothness", "step_size"))
+
+
+@lru_cache(maxsize=64)
+def _rounds(view: View) -> Rounds:
+    return Rounds.of(view)

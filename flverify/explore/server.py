@@ -1,0 +1,152 @@
+"""The server of the page: which address it has, who may connect, what else it answers.
+
+Beside the page it answers three addresses with the view as a file, and refuses Panel's
+own door to resources of Python modules, which would import a module that a stranger
+names.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import socket
+import webbrowser
+from collections.abc import Callable, Sequence
+
+import panel as pn
+from bokeh.server.server import Server
+from tornado.web import RequestHandler
+
+from flverify._core.errors import InputError
+from flverify.explore import app, layers
+from flverify.explore.downloads import Download
+
+_LOCAL_NAMES = ("127.0.0.1", "localhost")
+# milliseconds: a page that was left ends, and its slow layers with it
+_LOOK, _LEFT = 1000, 5000
+_PRELOAD = ("flverify.explore.slow", "cvxpy")
+
+
+class _Closed(RequestHandler):
+    """Answers nothing."""
+
+    def get(self, *_rest: str) -> None:
+        """Say that there is nothing here."""
+        self.send_error(404)
+
+
+def make_server(address: str, port: int, origins: Sequence[str] = ()) -> Server:
+    """Return a server that listens and is not yet started.
+
+    Parameters
+    ----------
+    address : str
+        The address to listen on.
+    port : int
+        The port; 0 for one that is free.
+    origins : sequence of str
+        HOST:PORT of pages that may connect, beside the server's own.
+
+    Raises
+    ------
+    InputError
+        If the address cannot be taken, or an origin is no HOST:PORT.
+    """
+    for origin in origins:
+        _require_origin(origin)
+    port = _free_port(address, port)
+    layers.prepare(*_PRELOAD)
+    serve: Callable[..., Server] = pn.serve
+    try:
+        return serve(
+            {"/": app.page},
+            port=port,
+            address=address,
+            websocket_origin=[*_own_origins(address, port), *origins],
+            show=False,
+            start=False,
+            verbose=False,
+            title="flverify explorer",
+            location=False,
+            admin=False,
+            check_unused_sessions_milliseconds=_LOOK,
+            unused_session_lifetime_milliseconds=_LEFT,
+            extra_patterns=[
+                (r"/view\.(png|csv|py)", Download),
+                (r"/components/(.*)", _Closed),
+            ],
+        )
+    except OSError as error:
+        raise _taken(address, port, error) from error
+
+
+def url(server: Server, query: str = "") -> str:
+    """Return the address of the page of a server."""
+    host = server.address or "localhost"
+    host = f"[{host}]" if ":" in host else host
+    return f"http://{host}:{server.port}/{'?' + query if query else ''}"
+
+
+def run(server: Server, show: str | None = None) -> None:
+    """Answer until interrupted; perhaps open a browser at an address first."""
+    server.start()
+    if show is not None:
+        server.io_loop.add_callback(lambda: _open(show))
+    server.io_loop.start()
+    server.stop()
+
+
+def _open(address: str) -> None:
+
+    webbrowser.open(address)
+
+
+def _own_origins(address: str, port: int) -> list[str]:
+    """Hosts by which a browser reaches an address."""
+    host = f"[{address}]" if ":" in address else address
+    names = _LOCAL_NAMES if _is_local(address) else ()
+    return [f"{name}:{port}" for name in dict.fromkeys((*names, host))]
+
+
+def _is_local(address: str) -> bool:
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return address == "localhost"
+    return parsed.is_loopback or parsed.is_unspecified
+
+
+def _free_port(address: str, port: int) -> int:
+    """Return a port that can be had; found out here, with sockets that are closed."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    try:
+        with socket.socket(family) as probe:
+            if os.name == "posix":  # elsewhere it lets two servers share a port
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((address, port))
+            found: int = probe.getsockname()[1]
+    except OSError as error:
+        raise _taken(address, port, error) from error
+    return found
+
+
+def _taken(address: str, port: int, error: OSError) -> InputError:
+    return InputError(
+        f"the address and the port must be free on this machine; got {address} and "
+        f"{port}: {error.strerror or error}; choose another --port or --address."
+    )
+
+
+def _require_origin(text: str) -> None:
+    host, _, port = text.rpartition(":")
+    if (
+        not host
+        or "*" in host
+        or "/" in host
+        or not port.isascii()
+        or not port.isdigit()
+    ):
+        raise InputError(
+            f"an origin must be HOST:PORT; got {text!r}; write for example "
+            "lab.example.org:5006."
+        )

@@ -1,0 +1,90 @@
+"""`assert_averaging_weights`: q_i = E[I_i/|S|] of a law."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from flverify._core.errors import DomainError, InputError, ShapeError
+from flverify._core.exact import Scalar, array, scalar
+from flverify.participation._law import Participation
+from flverify.testing import reproduce, written
+from flverify.testing.outcome import Outcome, Status, settle
+from flverify.testing.written import number, vector
+
+NAME = "assert_averaging_weights"
+ROUNDING = 1e-12  # weights are at most 1; laws in floats compute them to about this
+
+
+def assert_averaging_weights(
+    law: object, expected: Any, *, tolerance: Scalar = 0
+) -> Outcome:
+    """Assert the averaging weights of a participation law.
+
+    Definition: q_i = E[I_i/|S|] with 0/0 = 0, the weight with which client i enters
+    an average over the participants.
+
+    Parameters
+    ----------
+    law : Participation
+    expected : (N,) numbers, weight 1
+        The claimed weights; they sum to the probability of a nonempty round.
+    tolerance : scalar >= 0
+        How far each weight may be off; 0 means equality, in floats up to 1e-12.
+
+    Returns
+    -------
+    outcome : Outcome
+
+    Raises
+    ------
+    Broken
+        If a weight is another.
+    InputError
+        If a parameter lies outside its domain.
+
+    Examples
+    --------
+    >>> from flverify.participation import Bernoulli
+    >>> law = Bernoulli(["1/2", "1/2"])
+    >>> assert_averaging_weights(law, ["3/8", "3/8"]).found
+    'q = (3/8, 3/8)'
+    """
+    __tracebackhide__ = True
+    if not isinstance(law, Participation):
+        raise InputError(
+            f"law must be a participation law; got {law!r}; pass one such as "
+            "Bernoulli([...])."
+        )
+    claimed, slack = array(expected, "expected"), scalar(tolerance, "tolerance")
+    if claimed.shape != (law.n_clients,):
+        raise ShapeError(
+            f"expected must have one weight per client, shape ({law.n_clients},); got "
+            f"{claimed.shape}; give as many."
+        )
+    if slack < 0:
+        raise DomainError(f"tolerance must be at least 0; got {slack}; give a length.")
+    return settle(_compare(law, claimed, slack))
+
+
+def _compare(law: Participation, claimed: Any, slack: Scalar) -> Outcome:
+    weights = law.averaging_weights()
+    floats = weights.dtype != object
+    reach = slack + ROUNDING if floats or claimed.dtype != object else slack
+    pairs = list(zip(weights.tolist(), claimed.tolist(), strict=True))
+    off = (i for i, (found, said) in enumerate(pairs) if abs(found - said) > reach)
+    worst = next(off, None)
+    out = Outcome(
+        NAME,
+        Status.HOLDS,
+        claimed=f"q = {vector(claimed)}" + (f", to {number(slack)}" if slack else ""),
+        found=f"q = {vector(weights)}",
+        answered_by="the law's moments" + (" in floats, to 1e-12" if floats else ""),
+        setting=written.law(law),
+        reproduce=reproduce.law_command(law) or reproduce.law_script(law),
+    )
+    if worst is None:
+        return out
+    found, said = map(number, pairs[worst])
+    where = f"client {worst} is the first that is off: q = {found}, claimed {said}"
+    return replace(out, status=Status.BROKEN, found=f"{out.found}; {where}")

@@ -1,0 +1,322 @@
+"""The error itself as a linear system: how fast E|x_r - x*|^2 grows or shrinks.
+
+The moments engine's rate is that of differences of two runs. The error is more: it
+also follows what no difference excites, such as a bias, or a stored gradient that no
+start moves. So the state with its constant 1 is observed through x - x* and reduced to
+what is reachable from the start and seen by that: T is its second-moment operator, and
+E|x_r - x*|^2 <= C rate^r for some C exactly if the radius of T is below rate, or equal
+to it with an index of 1 (no Jordan block). If x* is where the method ends, the constant
+is not seen and drops out; a bias keeps it, with its eigenvalue 1.
+
+T maps positive semidefinite matrices to such, so its radius is an eigenvalue whose
+index no other eigenvalue of that modulus exceeds. On a reduced system the sums of the
+first powers of T and of its adjoint map the start and the observation into the
+interior of the cone, hence the observed error grows like |T^r| and no slower.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from flverify._core.errors import Refusal, RefusedError
+from flverify._core.exact import Array, Scalar, identity
+from flverify._core.rationals import (
+    is_positive_definite,
+    matrix,
+    solve,
+    to_fraction,
+)
+from flverify.engines.arithmetic import FLOAT, RATIONAL
+from flverify.engines.moments import _reduce
+from flverify.engines.moments._operator import SecondMoments
+from flverify.engines.moments._radius import exact_radius, float_radius
+from flverify.engines.moments._small import LARGEST_OPERATOR, SmallMoments
+from flverify.engines.moments._system import System
+from flverify.testing.fixed_state import common_fixed_state
+from flverify.testing.moments import Answer
+from flverify.testing.setting import Setting
+
+ROUNDING = 1e-9  # relative: float rates that differ by less are taken as equal
+NEAR = 1e-4  # relative: so far off may the eigenvalue of a Jordan block be
+LARGEST_SPECTRUM = 66  # order up to which the eigenvalues of a rational T are taken
+LARGEST_FLOATS = 1200  # order up to which a float operator's eigenvalues are taken
+LEAK = 1e-10  # of the squared size: a stationary error below it may be rounding
+FLOOR = 1e-12  # of the squared size: float errors below it are rounding
+LONG = 4096  # rounds after which a polynomial factor shows in floats
+
+
+@dataclass(frozen=True)
+class Dynamics:
+    """The reduced system of the error x_r - x* of one setting."""
+
+    system: System
+    unit: float = 1.0  # float states are measured in it
+    searched: int = 20_000  # rounds among which a broken one is sought
+    biased: bool | None = False  # what floats say apart from T; T tells in rationals
+    contraction: float = 0.0  # float rate of differences, a lower bound
+
+    @property
+    def exact(self) -> bool:
+        """Whether the system is rational."""
+        return self.system.arithmetic.exact
+
+    @property
+    def quick(self) -> bool:
+        """Whether numbers to be shown may come from the moments themselves."""
+        return not self.exact or self.order <= LARGEST_SPECTRUM
+
+    @property
+    def undecided(self) -> str:
+        """Why `is_bounded_by` gave None."""
+        if self.exact:
+            return "the claimed rate is an eigenvalue and not told from the largest"
+        return (
+            "floats do not tell whether this rate is rounding, or exceeded by a power "
+            "of r; pass rationals, or claim a slightly larger rate"
+        )
+
+    @property
+    def remark(self) -> str:
+        """What an answer is up to."""
+        return "" if self.exact else f", rates to {ROUNDING:g}, parts to 1e-8"
+
+    @cached_property
+    def operator(self) -> SecondMoments:
+        """T on second moments."""
+        return SecondMoments(self.system)
+
+    @property
+    def floor(self) -> float:
+        """Squared errors below this are rounding; in a reduced system nothing is."""
+        return 0.0 if self.exact else FLOOR * self.unit**2
+
+    @property
+    def order(self) -> int:
+        """Order of T."""
+        return self.operator.offsets[-1]
+
+    @cached_property
+    def rate_interval(self) -> tuple[Scalar, Scalar]:
+        """Enclosure of the radius of T, or one float twice."""
+        if not self.order:
+            return 0, 0
+        if self.exact and self.order <= LARGEST_SPECTRUM:
+            return exact_radius(self.operator.matrix())
+        rate = float_radius(self.in_floats().operator.matrix())
+        rate = max(rate, 1.0) if self.biased else rate
+        return rate, rate
+
+    def is_bounded_by(self, rate: Scalar) -> bool | None:
+        """Whether E|x_r - x*|^2 <= C rate^r for some C; None if that is not decided.
+
+        Floats are compared to 1e-9 relatively.
+        """
+        if not self.exact:
+            return self._bounded_in_floats(float(rate), self.rate_interval[0])
+        below = self.is_below(rate)
+        if below is not None:
+            return below
+        if self.order > LARGEST_SPECTRUM:
+            return None
+        low, high = self.rate_interval  # rate is an eigenvalue, perhaps not the largest
+        if low > rate:
+            return False
+        return self._has_index_one(rate) if low == high == rate else None
+
+    def is_below(self, rate: Scalar) -> bool | None:
+        """Whether the radius of a rational T is below a rate; None at an eigenvalue.
+
+        It is exactly if rate X - T(X) = identity has a positive definite solution.
+        """
+        values = -self.operator.matrix()
+        values[np.diag_indices(len(values))] += RATIONAL.convert(rate)
+        sizes = self.system.sizes
+        units = tuple(RATIONAL.array(identity(n, exact=True)) for n in sizes)
+        try:
+            solved = solve(values, self.operator.stack(units)[:, None])[:, 0]
+        except ZeroDivisionError:
+            return None
+        return all(is_positive_definite(p) for p in self.operator.unstack(solved))
+
+    def stays_bounded(self) -> bool | None:
+        """Whether E|x_r - x*|^2 stays bounded."""
+        if self.exact:
+            return self.is_bounded_by(1)
+        return self._bounded_in_floats(1.0, self.rate_interval[0])
+
+    def _bounded_in_floats(self, rate: float, found: float) -> bool | None:
+        if self.contraction > rate * (1 + NEAR):
+            return False
+        if self.biased is None and (found <= rate or abs(found - 1) < NEAR):
+            return None
+        near = abs(found - rate) <= NEAR * rate
+        if near and _grows_like_a_polynomial(self.operator.matrix() / found):
+            return None  # such an eigenvalue is known to a third of the digits
+        return found <= rate * (1 + ROUNDING)
+
+    def _has_index_one(self, rate: Scalar) -> bool:
+        """Whether T - rate and its square have the same rank."""
+        values = self.operator.matrix()
+        values[np.diag_indices(len(values))] -= RATIONAL.convert(rate)
+        shifted = matrix(values)
+        return bool(shifted.rank() == (shifted * shifted).rank())
+
+    def in_floats(self) -> Dynamics:
+        """Return the same reduced system in floats; nothing cancels in it any more."""
+        return self if not self.exact else Dynamics(_in_floats(self.system))
+
+    def curve(self, begin: Array) -> Iterator[Scalar]:
+        """Yield E|x_r - x*|^2 for r = 0, 1, ... from a start (or the one given)."""
+        convert = self.system.arithmetic.convert
+        columns = self.system.start[0].shape[1]
+        inside = begin if self.exact else [float(v) / self.unit for v in begin]
+        vector = [*inside, 1] if columns > 1 else [1]
+        parts = self.operator.start(np.array([convert(v) for v in vector]))
+        while True:
+            yield self._seen(parts)
+            with np.errstate(over="ignore", invalid="ignore"):
+                parts = self.operator.apply(parts)
+
+    def _seen(self, parts: tuple[Array, ...]) -> Scalar:
+        pairs = zip(self.system.readout, parts, strict=True)
+        seen = sum(np.trace(read @ part @ read.T) for read, part in pairs)
+        if self.exact:
+            return to_fraction(RATIONAL.convert(seen))
+        error = float(seen) * self.unit**2
+        return error if math.isfinite(error) else math.inf
+
+
+def dynamics(asked: Setting, answer: Answer) -> Dynamics | Refusal:
+    """Observe the error of a setting whose system is small enough to write out."""
+    engine = answer.found._engine
+    if not isinstance(engine, SmallMoments):
+        return Refusal("moments", "the system is too large to be written out.")
+    if engine.exact:
+        return _within_limits(_exactly(asked, engine.system))
+    return _within_limits(_approximately(asked, answer, engine.system))
+
+
+def _exactly(asked: Setting, system: System) -> Dynamics:
+    """Observe x - x* from the state with its constant."""
+    optimum = RATIONAL.array(asked.minimiser)
+    readout = tuple(r[:-1] - np.outer(optimum, r[-1]) for r in system.readout)
+    start = system.start
+    if asked.start is not None:
+        begin = np.append(RATIONAL.array(asked.start), RATIONAL.convert(1))
+        start = tuple((s @ begin)[:, None] for s in system.start)
+    return Dynamics(_reduce.reduced(replace(system, start=start, readout=readout)))
+
+
+def _approximately(asked: Setting, answer: Answer, whole: System) -> Dynamics:
+    """Observe the distance to a state that nothing moves, or else as in rationals."""
+    unit = asked.size
+    system = _rescaled(whole, unit)
+    optimum = asked.minimiser.astype(np.float64) / unit
+    start = system.start
+    if asked.start is not None:
+        begin = np.append(asked.start.astype(np.float64) / unit, 1.0)
+        start = tuple((s @ begin)[:, None] for s in system.start)
+    still = common_fixed_state(system, optimum)
+    if still is None:
+        readout = tuple(r[:-1] - np.outer(optimum, r[-1]) for r in system.readout)
+    else:  # the constant is the last coordinate: here it is 0 and stays so
+        readout = tuple(r[:-1] for r in system.readout)
+        constant = np.zeros((len(still), start[0].shape[1]))
+        constant[:, -1] = still
+        start = tuple(s - constant for s in start)
+    found = _reduce.reduced(replace(system, start=start, readout=readout))
+    biased = False if still is not None else _is_biased(answer, system, optimum)
+    rate = 0.0 if math.isnan(answer.contraction) else answer.contraction
+    return Dynamics(found, unit, biased=biased, contraction=rate)
+
+
+def _is_biased(answer: Answer, system: System, optimum: Array) -> bool | None:
+    """Whether a stationary error remains; None where it may be rounding.
+
+    The system is measured in units of the problem, which the engine's tolerances like.
+    """
+    if not answer.contraction < 1:
+        return None
+    try:
+        with np.errstate(all="ignore"):
+            error = float(SmallMoments(system).stationary_error(optimum))
+    except RefusedError:
+        return None
+    return None if error < LEAK else True
+
+
+def differences(answer: Answer) -> Dynamics | Refusal:
+    """Follow the difference of two runs of the same rounds, from any starts."""
+    engine = answer.found._engine
+    if not isinstance(engine, SmallMoments):
+        return Refusal("moments", "the system is too large to be written out.")
+    return _within_limits(Dynamics(engine._differences.system))
+
+
+def _within_limits(found: Dynamics) -> Dynamics | Refusal:
+    most = LARGEST_OPERATOR if found.exact else LARGEST_FLOATS
+    if found.order <= most:
+        return found
+    why = f"second moments are limited to an operator of order {most}"
+    return Refusal("moments", f"{why}; got {found.order}.")
+
+
+def _rescaled(system: System, unit: float) -> System:
+    """Measure a float state, its start and its model in a unit of x.
+
+    Only what adds a constant changes: the last column of every map but its last entry.
+    """
+
+    def scaled(values: Array) -> Array:
+        out = values.copy()
+        out[:-1, -1] /= unit
+        return out
+
+    moves = tuple(
+        replace(
+            move,
+            mean=scaled(move.mean),
+            terms=tuple((w, scaled(a)) for w, a in move.terms),
+        )
+        for move in system.moves
+    )
+    return replace(system, moves=moves, start=tuple(map(scaled, system.start)))
+
+
+def _in_floats(system: System) -> System:
+    """Return a rational system in floats."""
+
+    def plain(values: Array) -> Array:
+        flat = [float(to_fraction(RATIONAL.convert(v))) for v in values.flat]
+        return np.array(flat).reshape(values.shape)
+
+    def number(value: Scalar) -> float:
+        return float(to_fraction(RATIONAL.convert(value)))
+
+    moves = tuple(
+        replace(
+            move,
+            probability=number(move.probability),
+            mean=plain(move.mean),
+            terms=tuple((number(w), plain(a)) for w, a in move.terms),
+        )
+        for move in system.moves
+    )
+    return System(
+        FLOAT,
+        moves,
+        tuple(map(plain, system.start)),
+        tuple(map(plain, system.readout)),
+        tuple(map(number, system.initial)),
+    )
+
+
+def _grows_like_a_polynomial(scaled: Array) -> bool:
+    """Whether the powers of a float matrix of radius 1 keep growing."""
+    once = np.linalg.matrix_power(scaled, LONG)
+    return bool(np.linalg.norm(once @ once) > 1.5 * np.linalg.norm(once))

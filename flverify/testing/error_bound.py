@@ -1,0 +1,241 @@
+"""`assert_error_bound`: E|x_r - x*|^2 <= bound(r) in the first rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from flverify._core.checks import whole
+from flverify._core.errors import DomainError, Refusal, RefusedError
+from flverify._core.exact import Array, Scalar, is_exact, is_symbolic, scalar
+from flverify.testing import reproduce, sampling
+from flverify.testing.dynamics import FLOOR
+from flverify.testing.moments import Answer, answers
+from flverify.testing.outcome import Outcome, Status, settle
+from flverify.testing.setting import Setting, setting
+from flverify.testing.written import number
+
+NAME = "assert_error_bound"
+SLACK = 1e-9  # relative: a float error this close above its bound keeps it
+
+Bound: TypeAlias = Callable[[int], Scalar] | Scalar
+
+
+def assert_error_bound(
+    problem: object,
+    algorithm: object,
+    participation: object,
+    *,
+    bound: Bound,
+    rounds: int = 100,
+    start: object = None,
+    method: str = "auto",
+    false_alarm: float = 1e-6,
+    tail: float = 30.0,
+    budget: int = 10_000,
+    seed: int = 0,
+) -> Outcome:
+    """Assert a bound on the mean squared error of every one of the first rounds.
+
+    Definition: E|x_r - x*|^2 <= bound(r) for r = 0, ..., rounds.
+
+    Parameters
+    ----------
+    problem, algorithm, participation
+        As in `assert_linear_rate`.
+    bound : callable, sympy expression or number, weight x^2
+        From the round r to a number; an expression has at most one free symbol, the
+        round. Rationals are compared exactly.
+    rounds : int >= 1
+        Last round.
+    start : (d,) numbers, weight x, optional
+        Server model before round 0; 0 by default (all ones if x* = 0).
+    method, false_alarm, tail, budget, seed
+        As in `assert_linear_rate`.
+
+    Returns
+    -------
+    outcome : Outcome
+
+    Raises
+    ------
+    Broken
+        If some round breaks the bound.
+    Inconclusive
+        If there is no answer.
+    InputError
+        If a parameter lies outside its domain.
+
+    Notes
+    -----
+    Moments in floats are compared to 1e-9 relatively; where bound and error lie below
+    1e-12 of the problem's squared size their order is rounding, and there is no answer.
+
+    Examples
+    --------
+    >>> from flverify.algorithms import GradientDescent
+    >>> from flverify.participation import Full
+    >>> from flverify.problems import Quadratics
+    >>> import sympy
+    >>> one = Quadratics([[[1]]], [[2]])
+    >>> r = sympy.Symbol("r")
+    >>> setting = (one, GradientDescent("1/2"), Full(1))
+    >>> assert_error_bound(*setting, bound=4 / 4**r, rounds=5).answered_by
+    'exact moments (rationals)'
+    >>> try:
+    ...     assert_error_bound(*setting, bound=lambda r: 4 * 0.2**r, rounds=5)
+    ... except AssertionError as error:
+    ...     print(error.outcome.first_break)
+    1: E|x_r - x*|^2 = 1, allowed 0.8
+    """
+    __tracebackhide__ = True
+    last = whole(rounds, "rounds")
+    how = sampling.plan(last, seed, false_alarm, tail, budget)
+    chosen = sampling.method_of(method)
+    asked = setting(problem, algorithm, participation, start)
+    claim = _Claim(asked, bound, [_value(bound, r) for r in range(last + 1)])
+    if chosen == "sampled":
+        return settle(_by_sampling(claim, how))
+    found = _by_moments(claim)
+    if isinstance(found, Outcome):
+        return settle(found)
+    if chosen == "exact":
+        return settle(replace(claim.outcome(), reason=str(found)))
+    return settle(_by_sampling(claim, how).instead_of(found))
+
+
+@dataclass(frozen=True)
+class _Claim:
+    """What is asserted: one value per round."""
+
+    asked: Setting
+    bound: Any
+    values: list[Scalar]
+
+    @property
+    def rounds(self) -> int:
+        """Last round."""
+        return len(self.values) - 1
+
+    def outcome(self) -> Outcome:
+        """Return the outcome before anything is known."""
+        is_function = callable(self.bound) and not is_symbolic(self.bound)
+        words = "bound(r)" if is_function else str(self.bound)
+        first, final = number(self.values[0]), number(self.values[-1])
+        text = (
+            f"E|x_r - x*|^2 <= {words} for r = 0, ..., {self.rounds}, from {first} "
+            f"to {final}"
+        )
+        shown = self.asked.text_with_start
+        return Outcome(NAME, Status.INCONCLUSIVE, text, "nothing", "", shown)
+
+
+def _value(bound: Any, r: int) -> Scalar:
+    """Return the bound at one round, a number."""
+    if callable(bound) and not is_symbolic(bound):
+        found = scalar(bound(r), f"bound({r})")
+    else:
+        found = scalar(bound, "bound")
+        if is_symbolic(found) and len(found.free_symbols) == 1:
+            found = scalar(found.subs(next(iter(found.free_symbols)), r), f"bound({r})")
+    if is_symbolic(found) and found.free_symbols:
+        raise DomainError(
+            "bound must be a number at every round; got the symbols "
+            f"{sorted(map(str, found.free_symbols))}; leave the round alone free."
+        )
+    return found
+
+
+def _by_moments(claim: _Claim) -> Outcome | Refusal:
+    """Compare the curve of the first moments that give one."""
+    known = answers(claim.asked)
+    if isinstance(known, Refusal):
+        return known
+    for answer in known:
+        try:
+            begin = claim.asked.begin
+            curve = answer.found.mean_square_error(begin, claim.rounds)
+        except RefusedError as error:
+            refused = Refusal("moments", str(error))
+        else:
+            return _compare(claim, answer, curve)
+    return refused
+
+
+def _compare(claim: _Claim, answer: Answer, curve: Array) -> Outcome:
+    """Give every round HOLDS, BROKEN or nothing; the worst is the answer."""
+    out = replace(
+        claim.outcome(),
+        found=_closest(claim, curve),
+        answered_by=answer.answered_by + (f", to {SLACK:g}" if answer.floats else ""),
+        reproduce=_reproduce(claim),
+    )
+    exact = answer.found.exact
+    floor = 0.0 if exact else FLOOR * _size(claim, curve)
+    kept = [_keeps(e, b, floor) for e, b in zip(curve, claim.values, strict=True)]
+    if False in kept:
+        r = kept.index(False)
+        text = f"{r}: E|x_r - x*|^2 = {number(curve[r])}"
+        allowed = f"allowed {number(claim.values[r])}"
+        return replace(out, status=Status.BROKEN, first_break=f"{text}, {allowed}")
+    if None in kept:
+        r = kept.index(None)
+        why = (
+            f"from round {r} on bound and error lie below the rounding of floats, "
+            f"{floor:.1e}; pass rationals, or assert fewer rounds"
+        )
+        return replace(out, reason=why)
+    return replace(out, status=Status.HOLDS)
+
+
+def _keeps(error: Scalar, bound: Scalar, floor: float) -> bool | None:
+    """Whether a round keeps its bound; None where rounding decides."""
+    if is_exact(error) and not isinstance(bound, float):
+        return bool(error <= bound)
+    if is_exact(error) and floor == 0.0:
+        return bool(error <= bound)  # Python compares a Fraction with a float exactly
+    allowed = float(bound)
+    if error > allowed * (1 + SLACK) + floor:
+        return False
+    return True if allowed >= floor else None
+
+
+def _size(claim: _Claim, curve: Array) -> float:
+    finite = [float(v) for v in curve if np.isfinite(float(v))]
+    return max(claim.asked.size**2, max(finite, default=0.0))
+
+
+def _closest(claim: _Claim, curve: Array) -> str:
+    """Say where the error comes closest to its bound, or exceeds it most."""
+    pairs = enumerate(zip(curve, claim.values, strict=True))
+    ratios = {r: float(e) / float(b) for r, (e, b) in pairs if float(b) > 0}
+    if not ratios:
+        return f"E|x_r - x*|^2 = {number(curve[0])} at round 0"
+    r = max(ratios, key=lambda place: ratios[place])
+    return (
+        f"largest error over bound: {ratios[r]:.6g} at round {r}, where "
+        f"E|x_r - x*|^2 = {number(curve[r])}"
+    )
+
+
+def _reproduce(claim: _Claim) -> str:
+    begin = reproduce.numbers(claim.asked.begin)
+    return reproduce.script(
+        claim.asked,
+        ["from flverify import moments"],
+        "found = moments(problem, algorithm, law)",
+        f"print(found.mean_square_error({begin}, {claim.rounds}))",
+    )
+
+
+def _by_sampling(claim: _Claim, how: sampling.Plan) -> Outcome:
+    bounds = np.array([float(v) for v in claim.values])
+    found = sampling.judge(claim.asked, bounds, how)
+    return replace(
+        claim.outcome(),
+        status=found.status,
+        **sampling.words(claim.asked, how, found, bounds),
+    )

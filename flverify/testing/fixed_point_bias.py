@@ -1,0 +1,258 @@
+"""`assert_fixed_point_bias`: where the mean of the server model ends."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from flverify._core.checks import whole
+from flverify._core.errors import (
+    DomainError,
+    InputError,
+    Refusal,
+    RefusedError,
+    ShapeError,
+)
+from flverify._core.exact import Array, Scalar, array, scalar
+from flverify.testing import reproduce, sampling
+from flverify.testing.functions import run_models
+from flverify.testing.moments import Answer, answers
+from flverify.testing.outcome import Outcome, Status, settle
+from flverify.testing.setting import Setting, setting
+from flverify.testing.vector_mean import mean_ball
+from flverify.testing.written import number, vector
+
+NAME = "assert_fixed_point_bias"
+SLACK = 1e-9  # of the problem's size: how far off a bias in floats may be
+
+
+def assert_fixed_point_bias(
+    problem: object,
+    algorithm: object,
+    participation: object,
+    *,
+    bias: Any = None,
+    bound: Scalar | None = None,
+    tolerance: Scalar = 0,
+    start: object = None,
+    rounds: int = 200,
+    method: str = "auto",
+    false_alarm: float = 1e-6,
+    tail: float = 30.0,
+    budget: int = 10_000,
+    seed: int = 0,
+) -> Outcome:
+    """Assert the bias of the fixed point of the mean dynamics, or a bound on it.
+
+    Definition: with x_inf the server model at the fixed point of the mean dynamics,
+    x_inf - x* = bias, or |x_inf - x*| <= bound.
+
+    Parameters
+    ----------
+    problem, algorithm, participation
+        As in `assert_linear_rate`.
+    bias : (d,) numbers or 0, weight x
+        The claimed bias; 0 is that of an unbiased method.
+    bound : scalar >= 0, weight x
+        A bound on its length, in place of the bias itself.
+    tolerance : scalar >= 0, weight x
+        How far from the claimed bias the true one may lie; 0 means equality, in floats
+        up to 1e-9 of the problem's size.
+    start : (d,) numbers, weight x, optional
+        Server model before round 0, for sampling.
+    rounds : int >= 1
+        Sampling: the mean model after so many rounds stands for the fixed point.
+    method, false_alarm, budget, seed
+        As in `assert_linear_rate`.
+    tail : float >= 1
+        Sampling: assumed largest E|x - m|^4/(E|x - m|^2)^2 of the model x after the
+        last round, m = E x.
+
+    Returns
+    -------
+    outcome : Outcome
+
+    Raises
+    ------
+    Broken
+        If the bias is another, or longer than the bound.
+    Inconclusive
+        If there is no answer; so is equality where the bias must be sampled.
+    InputError
+        If not exactly one of bias and bound is given, or a parameter lies outside its
+        domain.
+
+    Examples
+    --------
+    >>> from flverify.algorithms import FedAvg, Focus
+    >>> from flverify.participation import Bernoulli
+    >>> from flverify.problems import Quadratics
+    >>> problem = Quadratics([[[1]], [[2]]], [[0], [2]])
+    >>> law = Bernoulli(["1/2", "1/3"])
+    >>> assert_fixed_point_bias(problem, Focus("1/8"), law, bias=0).found
+    'bias (0)'
+    >>> fedavg = FedAvg("1/4", 2)
+    >>> assert_fixed_point_bias(problem, fedavg, law, bias=["-34/213"]).found
+    'bias (-34/213), length 0.159624413146'
+    """
+    __tracebackhide__ = True
+    asked = setting(problem, algorithm, participation, start)
+    how = sampling.plan(whole(rounds, "rounds"), seed, false_alarm, tail, budget)
+    chosen = sampling.method_of(method)
+    claim = _claim(asked, bias, bound, tolerance)
+    if chosen == "sampled":
+        return settle(_by_sampling(claim, how))
+    found = _by_moments(claim)
+    if isinstance(found, Outcome):
+        return settle(found)
+    if chosen == "exact":
+        return settle(replace(claim.outcome(), reason=str(found)))
+    return settle(_by_sampling(claim, how).instead_of(found))
+
+
+@dataclass(frozen=True)
+class _Claim:
+    """The bias lies within `reach` of `centre`; the centre is 0 for a bound."""
+
+    asked: Setting
+    centre: Array
+    reach: Scalar
+    text: str
+
+    def outcome(self) -> Outcome:
+        """Return the outcome before anything is known."""
+        shown = self.asked.text
+        return Outcome(NAME, Status.INCONCLUSIVE, self.text, "nothing", "", shown)
+
+
+def _claim(asked: Setting, bias: Any, bound: Any, tolerance: Any) -> _Claim:
+    if (bias is None) == (bound is None):
+        raise InputError(
+            "exactly one of bias and bound must be given; got both or neither; give "
+            "bias=0 for an unbiased method."
+        )
+    nothing = np.zeros(asked.problem.dim, dtype=int).astype(object)
+    if bound is not None:
+        reach = _least_zero(bound, "bound")
+        return _Claim(asked, nothing, reach, f"|x_inf - x*| <= {number(reach)}")
+    reach = _least_zero(tolerance, "tolerance")
+    centre = nothing if np.ndim(bias) == 0 and bias == 0 else array(bias, "bias")
+    if centre.shape != nothing.shape:
+        raise ShapeError(
+            f"bias must be 0 or have shape {nothing.shape}; got {centre.shape}; give "
+            "one number per coordinate."
+        )
+    near = f", to {number(reach)}" if reach else ""
+    return _Claim(asked, centre, reach, f"x_inf - x* = {vector(centre)}{near}")
+
+
+def _least_zero(value: object, name: str) -> Scalar:
+    found = scalar(value, name)
+    if found < 0:
+        raise DomainError(f"{name} must be at least 0; got {found}; give a length.")
+    return found
+
+
+def _by_moments(claim: _Claim) -> Outcome | Refusal:
+    """Compare the bias of the first moments that have one."""
+    known = answers(claim.asked)
+    if isinstance(known, Refusal):
+        return known
+    answer = known[0]
+    try:
+        return _compare(claim, answer, answer.found.bias)
+    except RefusedError as error:  # no unique fixed point: sampling has none either
+        return replace(
+            claim.outcome(), reason=str(error), answered_by=answer.answered_by
+        )
+
+
+def _compare(claim: _Claim, answer: Answer, bias: Array) -> Outcome:
+    gap = bias - claim.centre
+    off = gap @ gap
+    slack = 0 if answer.found.exact else SLACK * claim.asked.size
+    holds = off <= (claim.reach + slack) ** 2
+    return replace(
+        claim.outcome(),
+        status=Status.HOLDS if holds else Status.BROKEN,
+        found=_found(bias, answer),
+        answered_by=answer.answered_by
+        + (f", to {SLACK:g} of the problem's size" if answer.floats else ""),
+        reproduce=reproduce.command("bias", claim.asked) or _script(claim.asked),
+    )
+
+
+def _found(bias: Array, answer: Answer) -> str:
+    length = math.sqrt(float(bias @ bias))
+    text = f"bias {vector(bias)}" + (f", length {number(length)}" if length else "")
+    if answer.found.mean_rate >= 1:
+        return f"{text}; the mean does not converge to it: {answer.found.mean_rate}"
+    return text
+
+
+def _script(asked: Setting) -> str:
+    lines = ["found = moments(problem, algorithm, law)", "print(found.bias)"]
+    return reproduce.script(asked, ["from flverify import moments"], *lines)
+
+
+def _by_sampling(claim: _Claim, how: sampling.Plan) -> Outcome:
+    """Compare the mean model after the last round, look by look."""
+    asked, reach = claim.asked, float(claim.reach)
+    target = np.asarray(asked.minimiser + claim.centre, dtype=np.float64)
+    looks = [runs for runs in how.looks() if runs > sampling.FIRST] or [how.budget]
+    status, off, radius, runs = Status.INCONCLUSIVE, math.nan, math.inf, 0
+    for place, runs in enumerate(looks):
+        models = _final_models(asked, how, runs)
+        if isinstance(models, Refusal):
+            return replace(claim.outcome(), reason=str(models))
+        # the probabilities of all looks add up to less than false_alarm
+        ball = mean_ball(models, how.false_alarm / 2 ** (place + 1), how.tail)
+        radius = ball.radius
+        with np.errstate(over="ignore", invalid="ignore"):
+            off = float(np.linalg.norm(ball.centre - target))
+        if off + radius <= reach:
+            status = Status.HOLDS
+        elif off - radius > reach:
+            status = Status.BROKEN
+        if status != Status.INCONCLUSIVE:
+            break
+    away = f"{off:.6g} +- {radius:.3g} from the claimed one"
+    return replace(
+        claim.outcome(),
+        status=status,
+        found=f"the mean model after {how.rounds} rounds is {away}",
+        reason="" if status != Status.INCONCLUSIVE else _why(reach, runs),
+        answered_by=_words(how, runs),
+        setting=asked.text_with_start,
+        reproduce=_repeated(asked, how, runs),
+    )
+
+
+def _final_models(asked: Setting, how: sampling.Plan, runs: int) -> Array | Refusal:
+    if asked.is_function:
+        return run_models(asked, how.seed, range(runs), how.rounds)[:, -1]
+    found = sampling.simulated(asked, how, runs)
+    return found if isinstance(found, Refusal) else np.asarray(found.final_models)
+
+
+def _why(reach: float, runs: int) -> str:
+    if reach == 0:
+        return "sampling cannot show equality; give a tolerance above 0, or a bound"
+    return f"{runs} runs do not decide; raise budget, or give a wider tolerance"
+
+
+def _words(how: sampling.Plan, runs: int) -> str:
+    alpha, tail = number(how.false_alarm), number(how.tail)
+    return (
+        f"sampling: {runs} of at most {how.budget} runs, seed {how.seed}; the mean "
+        f"after {how.rounds} rounds in place of the fixed point; either answer is "
+        f"wrong with probability at most {alpha} if E|x - m|^4 <= {tail} (E|x - m|^2)^2"
+    )
+
+
+def _repeated(asked: Setting, how: sampling.Plan, runs: int) -> str:
+    means = ".final_models.mean(axis=0)", "[:, -1].mean(axis=0)"
+    return sampling.script(asked, how, runs, *means)

@@ -1,0 +1,85 @@
+"""Algorithms given as a function of masks and gradients, in plain numpy.
+
+The function computes one run:
+
+    function(masks, gradient, start) -> models
+
+masks : (rounds, N) array of bool
+    Who takes part in which round; read-only.
+gradient : callable
+    `gradient(client, point)` is the gradient of f_client at a point of shape (d,);
+    clients are numbered from 0.
+start : (d,) array of floats
+    Server model before the first round.
+models : (rounds + 1, d) array
+    The server model before round 0 (the start) and after every round. The model after
+    round r must depend on the masks up to round r alone; nothing can check that here.
+
+Such an algorithm can only be sampled, since nothing is known of how it computes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from flverify._core.errors import ShapeError
+from flverify._core.exact import Array
+from flverify.problems.quadratics import Quadratics
+from flverify.testing.setting import Setting
+
+Gradient: TypeAlias = Callable[[int, Array], Array]
+Function: TypeAlias = Callable[[Array, Gradient, Array], Array]
+
+
+def run_models(asked: Setting, seed: int, runs: range, rounds: int) -> Array:
+    """Server models of given runs, shape (runs, rounds + 1, d).
+
+    Participants are those of `flverify.simulate` for the same seed, run and round.
+
+    Raises
+    ------
+    ShapeError
+        If the function returns another shape, or not the start first.
+    """
+    gradient = _gradient(asked.problem)
+    start = np.asarray(asked.begin, dtype=np.float64)
+    out = np.empty((len(runs), rounds + 1, len(start)))
+    masks = asked.participation.sample(seed, runs, rounds)
+    masks.flags.writeable = False
+    for row, mask in enumerate(masks):
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = asked.algorithm(mask, gradient, start.copy())
+        out[row] = _checked(found, start, rounds)
+    return out
+
+
+def _checked(found: object, start: Array, rounds: int) -> Array:
+    models = np.asarray(found, dtype=np.float64)
+    if models.shape != (rounds + 1, len(start)):
+        raise ShapeError(
+            f"an algorithm given as a function must return {rounds + 1} models of "
+            f"{len(start)} numbers, the start first; got shape {models.shape}; return "
+            "the model before the first round and after every round."
+        )
+    if not np.array_equal(models[0], start):
+        raise ShapeError(
+            "an algorithm given as a function must return the start as its first "
+            f"model; got {models[0].tolist()} for {start.tolist()}; put it first."
+        )
+    return models
+
+
+def _gradient(problem: Any) -> Gradient:
+    """Gradients in floats, without the checks that every call would repeat."""
+    if not isinstance(problem, Quadratics):
+        return lambda client, point: np.asarray(problem.gradient(client, point))
+    plain = problem.as_float()
+    hessians, linear = plain.hessians, plain.linear
+
+    def gradient(client: int, point: Array) -> Array:
+        return np.asarray(hessians[client] @ point - linear[client])
+
+    return gradient

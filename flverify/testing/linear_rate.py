@@ -1,0 +1,307 @@
+"""`assert_linear_rate`: E|x_r - x*|^2 <= C rate^r, to the minimiser itself."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from flverify._core.checks import positive, whole
+from flverify._core.errors import DomainError, Refusal, RefusedError
+from flverify._core.exact import Scalar, is_symbolic, scalar
+from flverify.testing import reproduce, sampling
+from flverify.testing.dynamics import dynamics
+from flverify.testing.large import large_dynamics
+from flverify.testing.moments import Answer, answers
+from flverify.testing.outcome import Outcome, Status, settle
+from flverify.testing.setting import Setting, setting
+from flverify.testing.written import number
+
+NAME = "assert_linear_rate"
+CHECKED = 100  # rounds in which a constant is checked by default
+SLACK = 1e-9  # relative: float errors are compared to this
+SAMPLED_CONSTANT = 10  # times |x_0 - x*|^2: C where sampling must fix one
+SAMPLED_DECAY = 1e-4  # sampling looks at rounds until rate^r is about this
+LONGEST_SAMPLE = 2000  # rounds it looks at by default, at most
+
+
+def assert_linear_rate(
+    problem: object,
+    algorithm: object,
+    participation: object,
+    *,
+    rate: Scalar,
+    constant: Scalar | None = None,
+    start: object = None,
+    rounds: int | None = None,
+    method: str = "auto",
+    false_alarm: float = 1e-6,
+    tail: float = 30.0,
+    budget: int = 10_000,
+    seed: int = 0,
+) -> Outcome:
+    """Assert linear convergence in mean square to the minimiser itself.
+
+    Definition: E|x_r - x*|^2 <= C rate^r for all rounds r, with x_r the server model
+    and x* the minimiser of F; rate is the factor per round of the squared distance. A
+    method that ends elsewhere breaks it, whatever its contraction.
+
+    Parameters
+    ----------
+    problem : Problem
+        With a method `minimiser()`.
+    algorithm : Algorithm or callable
+        Also one of the test's own file, or a function of masks and gradients (see
+        `flverify.testing.functions`).
+    participation : Participation
+    rate : scalar in (0, 1), weight 1
+        The claimed factor.
+    constant : scalar > 0, weight x^2, optional
+        C. By default some C is asserted to exist; a given one is checked in rounds 0
+        to `rounds` from the start. Sampling takes 10 |x_0 - x*|^2 if none is given.
+    start : (d,) numbers, weight x, optional
+        Server model before round 0. By default every start is meant where moments
+        answer, and 0 (all ones if x* = 0) where a constant or sampling needs one.
+    rounds : int >= 1, optional
+        Rounds in which a constant is checked (100), or that are sampled (until rate^r
+        is 1e-4, at most 2000).
+    method : {"auto", "exact", "sampled"}
+        "auto" takes exact moments if the round is linear, else sampling.
+    false_alarm : float in (0, 1)
+        Sampling: the probability with which a correct setting may be called broken.
+    tail : float >= 1
+        Sampling: assumed largest E e^2/max(b, E e)^2 of the squared error e and its
+        bound b.
+    budget : int >= 2
+        Sampling: largest number of runs.
+    seed : int >= 0
+        Sampling: key of the random streams.
+
+    Returns
+    -------
+    outcome : Outcome
+        What was found and how.
+
+    Raises
+    ------
+    Broken
+        If the rate does not hold.
+    Inconclusive
+        If there is no answer.
+    InputError
+        If a parameter lies outside its domain.
+
+    Notes
+    -----
+    Moments in rationals decide for all rounds. In floats, rates are compared to 1e-9,
+    and what is weaker than 1e-8 of the problem's size does not count. Sampling sees
+    finitely many rounds and one C. That the rate is broken it says without any
+    assumption; that it holds, only for squared errors whose tail is as assumed, since
+    no sample bounds the mean of an arbitrary nonnegative variable.
+    Where C rate^r is below 1e-24 of the problem's squared size there is no answer.
+
+    Examples
+    --------
+    >>> from flverify.algorithms import FedAvg, Focus
+    >>> from flverify.participation import Bernoulli
+    >>> from flverify.problems import Quadratics
+    >>> problem = Quadratics([[[1]], [[2]]], [[0], [2]])
+    >>> law = Bernoulli(["1/2", "1/3"])
+    >>> assert_linear_rate(problem, Focus("1/8"), law, rate="9/10").found
+    '~0.86139514485924 per round'
+    >>> try:
+    ...     assert_linear_rate(problem, FedAvg("1/4", 2), law, rate="9/10")
+    ... except AssertionError as error:
+    ...     print(error.outcome.status)
+    BROKEN
+    """
+    __tracebackhide__ = True
+    asked = setting(problem, algorithm, participation, start)
+    claim = _Claim(
+        asked,
+        _rate(rate),
+        None if constant is None else positive(constant, "constant"),
+        None if rounds is None else whole(rounds, "rounds"),
+    )
+    how = sampling.plan(claim.sampled_rounds, seed, false_alarm, tail, budget)
+    chosen = sampling.method_of(method)
+    if chosen == "sampled":
+        return settle(_by_sampling(claim, how))
+    found = _by_moments(claim)
+    if isinstance(found, Outcome):
+        return settle(found)
+    if chosen == "exact":
+        return settle(replace(claim.outcome(), reason=str(found)))
+    return settle(_by_sampling(claim, how).instead_of(found))
+
+
+@dataclass(frozen=True)
+class _Claim:
+    """What is asserted."""
+
+    asked: Setting
+    rate: Scalar
+    constant: Scalar | None
+    rounds: int | None
+
+    @property
+    def sampled_rounds(self) -> int:
+        """Rounds that are sampled."""
+        by_rate = math.ceil(math.log(SAMPLED_DECAY) / math.log(self.rate))
+        return self.rounds or min(max(by_rate, 1), LONGEST_SAMPLE)
+
+    @property
+    def text(self) -> str:
+        """The claim about all rounds."""
+        power = f"({number(self.rate)})^r"
+        if self.constant is not None:
+            checked = f"C is checked in rounds 0 to {self.rounds or CHECKED}"
+            return f"E|x_r - x*|^2 <= {number(self.constant)} {power}; {checked}"
+        every = "" if self.asked.start is not None else ", from every start"
+        return f"E|x_r - x*|^2 <= C {power} for some C{every}"
+
+    def outcome(self) -> Outcome:
+        """Return the outcome before anything is known."""
+        fixed = self.constant is not None
+        words = self.asked.text_with_start if fixed else self.asked.text
+        return Outcome(NAME, Status.INCONCLUSIVE, self.text, "nothing", "", words)
+
+
+def _rate(value: object) -> Scalar:
+    rate = scalar(value, "rate")
+    if is_symbolic(rate) or not 0 < rate < 1:
+        raise DomainError(
+            f"rate must lie between 0 and 1; got {rate}; it is the factor per round of "
+            "the squared distance (assert_stable is for 1)."
+        )
+    return rate
+
+
+def _by_moments(claim: _Claim) -> Outcome | Refusal:
+    """Answer by the first moments that can; a refusal if none can."""
+    known = answers(claim.asked)
+    if isinstance(known, Refusal):
+        return known
+    tried, refused = [], []
+    for answer in known:
+        try:
+            found = dynamics(claim.asked, answer) or large_dynamics(claim.asked, answer)
+            if not isinstance(found, Refusal):
+                tried.append(_answer(claim, answer, found))
+                if tried[-1].status != Status.INCONCLUSIVE:
+                    return tried[-1]
+        except RefusedError as error:
+            found = Refusal("moments", str(error))
+        if isinstance(found, Refusal):
+            refused.append(found)
+    return tried[0] if tried else refused[0]
+
+
+def _answer(claim: _Claim, answer: Answer, found: Any) -> Outcome:
+    """Compare the rate, then the constant."""
+    bounded = found.is_bounded_by(claim.rate)
+    out = replace(
+        claim.outcome(),
+        found=_found(found, answer),
+        answered_by=answer.answered_by + found.remark,
+        reproduce=_reproduce(claim, answer, found),
+    )
+    if bounded is None:
+        return replace(out, reason=found.undecided)
+    if not bounded:
+        text = _first_break(claim, found)
+        return replace(out, status=Status.BROKEN, first_break=text)
+    if claim.constant is not None:
+        return _with_constant(claim, found, out)
+    return replace(out, status=Status.HOLDS)
+
+
+def _found(found: Any, answer: Answer) -> str:
+    rate = found.rate_interval[1]
+    about = "about " if found.exact and isinstance(rate, float) else ""
+    if rate < 1 - 1e-9:
+        return f"{about}{number(rate)} per round"
+    shown = answer.found if found.quick else answer.in_floats
+    if not (answer.contraction < 1 and found.stays_bounded()):
+        return f"no convergence: {about}{number(rate)} per round"
+    try:
+        contraction = number(shown.mean_square_rate)
+        error = number(shown.stationary_mean_square_error)
+    except RefusedError:
+        return f"no convergence: {about}{number(rate)} per round"
+    return (
+        f"E|x_r - x*|^2 tends to {error}, not to 0; two runs approach each other at "
+        f"{contraction} per round"
+    )
+
+
+def _with_constant(claim: _Claim, found: Any, out: Outcome) -> Outcome:
+    """Check the first rounds against the constant; the rate holds."""
+    curve, r = found.curve(claim.asked.begin), 0
+    for r, error in enumerate(islice(curve, (claim.rounds or CHECKED) + 1)):
+        allowed = claim.constant * claim.rate**r
+        if allowed < found.floor:
+            r -= 1  # noqa: PLW2901
+            break
+        slack = 0 if found.exact else SLACK * float(allowed)
+        if error > allowed + slack:
+            text = _at(r, error, allowed)
+            return replace(out, status=Status.BROKEN, first_break=text)
+    done = f"C was checked in rounds 0 to {r}"
+    return replace(out, status=Status.HOLDS, found=f"{out.found}; {done}")
+
+
+def _first_break(claim: _Claim, found: Any) -> str:
+    """Seek the first round above C rate^r, with C = |x_0 - x*|^2 unless given."""
+    first = claim.asked.first_error if claim.constant is None else claim.constant
+    scale, rate = float(first), float(claim.rate)
+    least = max(found.floor, 1e-290)
+    curve, r = found.in_floats().curve(claim.asked.begin), 0
+    for r, error in enumerate(islice(curve, found.searched)):
+        allowed = scale * rate**r
+        if allowed < least:
+            break
+        if error > allowed * (1 + SLACK):
+            return f"{_at(r, error, allowed)}, with C = {number(first)} from x_0"
+    return f"none before {r} with C = {number(first)} from x_0; a later one does"
+
+
+def _at(r: int, error: Scalar, allowed: Scalar) -> str:
+    return f"{r}: E|x_r - x*|^2 = {number(error)}, allowed {number(allowed)}"
+
+
+def _reproduce(claim: _Claim, answer: Answer, found: Any) -> str:
+    """Return `flverify rate` where its number is the one found, else `bias`."""
+    rate = found.rate_interval[1]
+    same = abs(float(rate) - answer.contraction) < 1e-9
+    command = reproduce.command("rate" if same else "bias", claim.asked)
+    if command and claim.constant is None and (same or rate >= 1 - 1e-9):
+        return command
+    begin = reproduce.numbers(claim.asked.begin)
+    last = claim.rounds or CHECKED
+    return reproduce.script(
+        claim.asked,
+        ["from flverify import moments"],
+        "found = moments(problem, algorithm, law)",
+        "print(found.mean_square_rate, found.stationary_mean_square_error)",
+        f"print(found.mean_square_error({begin}, {last}))",
+    )
+
+
+def _by_sampling(claim: _Claim, how: sampling.Plan) -> Outcome:
+    """Sample the claim with a constant, in finitely many rounds."""
+    asked = claim.asked
+    constant = claim.constant or SAMPLED_CONSTANT * asked.first_error
+    powers = np.float64(float(claim.rate)) ** np.arange(how.rounds + 1)
+    bounds = float(constant) * powers
+    found = sampling.judge(asked, bounds, how)
+    text = f"E|x_r - x*|^2 <= {number(constant)} ({number(claim.rate)})^r"
+    return replace(
+        claim.outcome(),
+        status=found.status,
+        claimed=f"{text}, sampled in rounds 0 to {how.rounds}",
+        **sampling.words(asked, how, found, bounds),
+    )

@@ -1,0 +1,73 @@
+"""Exact moments of a setting, in rationals where that is possible, else in floats."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from flverify._core.errors import Refusal, RefusedError
+from flverify.engines.moments import Moments, moments
+from flverify.testing.setting import Setting
+
+EXACT = "exact moments (rationals)"
+FLOATS = "moments in floats"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Moments and the words for how exact they are."""
+
+    asked: Setting
+    found: Moments
+    floats: bool
+
+    @property
+    def answered_by(self) -> str:
+        """How a value of these moments was computed."""
+        return FLOATS if self.floats else EXACT
+
+    @cached_property
+    def contraction(self) -> float:
+        """Mean-square rate of differences in floats; not a number if refused."""
+        try:
+            return float(self.in_floats.mean_square_rate)
+        except RefusedError:
+            return math.nan
+
+    @cached_property
+    def in_floats(self) -> Moments:
+        """The same moments in floats, for numbers that are only shown."""
+        if self.floats:
+            return self.found
+        plain = _ask(self.asked.problem.as_float(), self.asked)
+        return self.found if isinstance(plain, Refusal) else plain
+
+
+def answers(asked: Setting) -> list[Answer] | Refusal:
+    """Return the moments in rationals, if the setting is exact, then in floats.
+
+    Whoever asks takes the first that can give what is wanted: rationals are refused
+    where they would take too long.
+    """
+    if asked.is_function:
+        why = "an algorithm given as a function of masks and gradients is not traced."
+        return Refusal("moments", why)
+    first = _ask(asked.problem, asked)
+    out = [] if isinstance(first, Refusal) else [Answer(asked, first, not first.exact)]
+    if (isinstance(first, Refusal) or first.exact) and _can_be_floats(asked.problem):
+        second = _ask(asked.problem.as_float(), asked)
+        out += [] if isinstance(second, Refusal) else [Answer(asked, second, True)]
+    return out if out or not isinstance(first, Refusal) else first
+
+
+def _ask(problem: Any, asked: Setting) -> Moments | Refusal:
+    try:
+        return moments(problem, asked.algorithm, asked.participation)
+    except RefusedError as error:
+        return Refusal("moments", str(error))
+
+
+def _can_be_floats(problem: Any) -> bool:
+    return hasattr(problem, "as_float")

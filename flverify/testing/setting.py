@@ -1,0 +1,157 @@
+"""What an assertion is about: a problem, an algorithm, a law and a start."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, is_dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from flverify._core.errors import InputError, ShapeError
+from flverify._core.exact import Array, array
+from flverify.algorithms._algorithm import Algorithm
+from flverify.participation._law import Participation
+from flverify.problems._problem import Problem
+from flverify.testing import written
+
+ZERO = 1e-12  # of the size: a minimiser so close to 0 is 0
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """A checked setting.
+
+    Parameters
+    ----------
+    problem : Problem
+        With a minimiser, since errors are distances to it.
+    algorithm : Algorithm or callable
+        An algorithm written against the cohort's verbs, or a function of masks and
+        gradients (see `flverify.testing.functions`).
+    participation : Participation
+    start : (d,) numbers, weight x, or None
+        Server model before the first round, if one was given.
+    """
+
+    problem: Any
+    algorithm: Any
+    participation: Participation
+    start: Array | None = None
+
+    @property
+    def is_function(self) -> bool:
+        """Whether the algorithm is a function of masks and gradients."""
+        return not isinstance(self.algorithm, Algorithm)
+
+    @cached_property
+    def minimiser(self) -> Array:
+        """x*, the minimiser of F, shape (d,)."""
+        return np.asarray(self.problem.minimiser())
+
+    @cached_property
+    def begin(self) -> Array:
+        """The start given; else 0, or all ones where 0 is the minimiser."""
+        if self.start is not None:
+            return self.start
+        at_zero = _largest(self.minimiser) <= ZERO * self.size
+        return np.full(len(self.minimiser), int(at_zero), dtype=object)
+
+    @cached_property
+    def size(self) -> float:
+        """Length that float errors are measured against, weight x.
+
+        The largest entry of x*, of a start given, and of the linear terms over that of
+        the Hessians: x* may be small because large parts cancel.
+        """
+        sizes = [_largest(self.minimiser)]
+        if self.start is not None:
+            sizes.append(_largest(self.start))
+        if hasattr(self.problem, "hessians") and _largest(self.problem.hessians) > 0:
+            parts = self.problem.linear, self.problem.hessians
+            sizes.append(_largest(parts[0]) / _largest(parts[1]))
+        return max(sizes) or 1.0
+
+    @cached_property
+    def first_error(self) -> Any:
+        """|x_0 - x*|^2, exact if both are."""
+        gap = self.begin - self.minimiser
+        return gap @ gap
+
+    @property
+    def text(self) -> str:
+        """The setting in words; the start only if one was given."""
+        given = f" from {written.vector(self.start)}" if self.start is not None else ""
+        return self._words + given
+
+    @property
+    def text_with_start(self) -> str:
+        """The setting in words, with the start that was used."""
+        return f"{self._words} from x_0 = {written.vector(self.begin)}"
+
+    @property
+    def _words(self) -> str:
+        shown = written.algorithm(self.algorithm)
+        return f"{shown} on {self.problem!r} under {written.law(self.participation)}"
+
+
+def _require_numbers(algorithm: Algorithm) -> None:
+    """Refuse settings that a user's class has left as text."""
+    if not is_dataclass(algorithm):
+        raise InputError(
+            f"an algorithm must be a dataclass; {type(algorithm).__name__} is none; "
+            "add @dataclass(frozen=True)."
+        )
+    if isinstance(getattr(algorithm, "step_size", 0), str):
+        raise InputError(
+            f"step_size must be a number; {type(algorithm).__name__} keeps the text "
+            f"{algorithm.step_size!r}; pass a Fraction, or call self.check_common()."
+        )
+
+
+def _largest(values: Array) -> float:
+    return max((abs(float(v)) for v in values.flat), default=0.0)
+
+
+def setting(
+    problem: object, algorithm: object, participation: object, start: object = None
+) -> Setting:
+    """Check the parts of a setting against one another.
+
+    Raises
+    ------
+    InputError
+        If a part is of another kind, or the problem has no minimiser.
+    ShapeError
+        If numbers of clients or dimensions do not agree.
+    """
+    if not isinstance(problem, Problem) or not hasattr(problem, "minimiser"):
+        raise InputError(
+            "problem must be a Problem with the method minimiser(), since errors are "
+            f"distances to it; got {problem!r}; pass one such as Quadratics(...)."
+        )
+    if not isinstance(participation, Participation):
+        raise InputError(
+            f"participation must be a law; got {participation!r}; pass one such as "
+            "Bernoulli([...])."
+        )
+    is_class = isinstance(algorithm, type)
+    if is_class or not (isinstance(algorithm, Algorithm) or callable(algorithm)):
+        raise InputError(
+            "algorithm must be an instance of an Algorithm or a function of masks and "
+            f"gradients; got {algorithm!r}; pass one of them."
+        )
+    if isinstance(algorithm, Algorithm):
+        _require_numbers(algorithm)
+    if problem.n_clients != participation.n_clients:
+        raise ShapeError(
+            "problem and participation must have the same clients; got "
+            f"{problem.n_clients} and {participation.n_clients}; change one of them."
+        )
+    begin = None if start is None else array(start, "start")
+    if begin is not None and begin.shape != (problem.dim,):
+        raise ShapeError(
+            f"start must have shape ({problem.dim},); got {begin.shape}; give one "
+            "number per coordinate."
+        )
+    return Setting(problem, algorithm, participation, begin)

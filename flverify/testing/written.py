@@ -1,0 +1,81 @@
+"""Settings in words: algorithms, laws and vectors, and numbers for a message."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from fractions import Fraction
+from typing import Any
+
+from flverify._core.exact import Scalar, is_symbolic
+from flverify.participation._law import Participation
+
+LONGEST = 24  # characters of a rational that is written out
+MOST = 8  # entries of a vector that are written out
+
+
+def number(value: Scalar) -> str:
+    """Text of a number; a long rational is a decimal marked with `~`.
+
+    Examples
+    --------
+    >>> number(Fraction(3, 8)), number(0.1), number(Fraction(1, 3**60))
+    ('3/8', '0.1', '~2.3589824875925728e-29')
+    """
+    if isinstance(value, Fraction):
+        exact = str(value)
+        return exact if len(exact) <= LONGEST else f"~{_decimal(value)}"
+    if isinstance(value, int) or is_symbolic(value):
+        return str(value)
+    return f"{float(value):.12g}"
+
+
+def _decimal(value: Fraction) -> str:
+    try:
+        return repr(float(value))
+    except OverflowError:
+        return f"1e{len(str(abs(value.numerator))) - len(str(value.denominator))}"
+
+
+def vector(values: Any) -> str:
+    """Text of a vector; what is left out is said."""
+    listed = list(values)
+    shown = ", ".join(number(v) for v in listed[:MOST])
+    more = f", and {len(listed) - MOST} more" if len(listed) > MOST else ""
+    return f"({shown}{more})"
+
+
+def algorithm(given: Any) -> str:
+    """Text of an algorithm: its name and the settings that are not defaults."""
+    if not is_dataclass(given):
+        home = getattr(given, "__module__", "")
+        name = getattr(given, "__qualname__", type(given).__name__)
+        return f"the function {home}.{name}" if home else f"the function {name}"
+    return call(given, text=_plain)
+
+
+def law(given: Participation) -> str:
+    """Text of a law: its notation and its number of clients."""
+    spec = given.spec
+    shown = spec if len(spec) <= 60 else f"{spec[:57]}..."
+    return f"{shown} on {given.n_clients} clients"
+
+
+def call(made: Any, text: Callable[[Any], str]) -> str:
+    """Write a dataclass as the call that makes it, without its defaults."""
+    values = [(f, getattr(made, f.name)) for f in fields(made) if f.init]
+    parts = [f"{f.name}={text(value)}" for f, value in values if value != f.default]
+    return f"{type(made).__name__}({', '.join(parts)})"
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, tuple | list):
+        return vector(value) if all(_is_number(v) for v in value) else repr(value)
+    if _is_number(value):
+        return number(value)
+    return call(value, _plain) if is_dataclass(value) else repr(value)
+
+
+def _is_number(value: Any) -> bool:
+    plain = isinstance(value, Fraction | int | float) and not isinstance(value, bool)
+    return plain or is_symbolic(value)

@@ -1,0 +1,315 @@
+"""The page without a browser: slow layers, controls, the session and its server."""
+
+from __future__ import annotations
+
+import threading
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+if find_spec("panel") is None or find_spec("bokeh") is None:
+    pytest.skip("the extra explorer is not installed", allow_module_level=True)
+
+from bokeh.document import Document
+from bokeh.models import InlineStyleSheet
+
+from flverify._core.errors import InputError
+from flverify.explore import downloads, server
+from flverify.explore.app import Session, _query
+from flverify.explore.controls import NUMBERS, Controls
+from flverify.explore.layers import Arrival, SlowLayer
+from flverify.explore.point_table import table
+from flverify.explore.scales import geometric, hundredths
+from flverify.explore.slices import PointRow, boundary, point
+from flverify.explore.view import View
+from tests.explore.works import count, end_at_once, refuse, sleep_then
+
+# ------------------------------------------------------------ slow layers
+
+
+class Heard:
+    """Keeps arrivals and waits for them."""
+
+    def __init__(self, work, pause=0.0):
+        self.arrivals, self.more = [], threading.Condition()
+        self.layer = SlowLayer("layer", work, self.deliver, pause)
+
+    def deliver(self, arrival):
+        with self.more:
+            self.arrivals.append(arrival)
+            self.more.notify_all()
+
+    def wait(self, ready):
+        with self.more:
+            assert self.more.wait_for(lambda: ready(self.arrivals), timeout=60)
+        return self.arrivals
+
+
+def ended(arrivals):
+    return bool(arrivals) and arrivals[-1].piece is None
+
+
+def test_a_layer_arrives_piece_by_piece_and_says_when_it_ends():
+    heard = Heard(count)
+    assert heard.layer.ask(3, "three")
+    pieces = [arrival.piece for arrival in heard.wait(ended)]
+    assert pieces == [0, 1, 2, None]
+    assert all(heard.layer.is_newest(arrival) for arrival in heard.arrivals)
+
+
+def test_a_newer_request_ends_the_older_and_makes_it_stale():
+    heard = Heard(sleep_then)
+    heard.layer.ask(600, "slow")
+    old = heard.layer.number
+    begun = time.monotonic()
+    heard.layer.ask(0, "fast")
+    arrivals = heard.wait(ended)
+    assert time.monotonic() - begun < 60
+    assert all(heard.layer.is_newest(arrival) for arrival in arrivals)
+    assert not heard.layer.is_newest(Arrival("layer", old, "late"))
+
+
+def test_the_same_request_goes_on():
+    heard = Heard(count)
+    assert heard.layer.ask(1, "same")
+    number = heard.layer.number
+    assert not heard.layer.ask(1, "same")
+    assert heard.layer.number == number
+    heard.wait(ended)
+    assert not heard.layer.ask(1, "same")
+    heard.layer.end()
+    assert heard.layer.ask(1, "same")
+    heard.layer.end()
+
+
+def test_a_moving_slider_starts_no_process():
+    heard = Heard(count, pause=0.5)
+    for k in range(20):
+        heard.layer.ask(1, k)
+    heard.wait(ended)
+    assert len(heard.arrivals) == 2  # one piece and the end, of the last request
+
+
+def test_what_a_layer_refuses_is_a_sentence():
+    heard = Heard(refuse)
+    heard.layer.ask("it must be so; it is not; change it.", 1)
+    last = heard.wait(ended)[-1]
+    assert last.problem == "it must be so; it is not; change it."
+
+
+def test_a_process_that_is_ended_is_a_sentence():
+    heard = Heard(end_at_once)
+    heard.layer.ask(None, 1)
+    assert "was ended" in heard.wait(ended)[-1].problem
+
+
+# --------------------------------------------------------------- controls
+
+
+def controls():
+    told = []
+    choices = {"algorithm": {"focus": "FOCUS", "fedavg": "FedAvg"}}
+    sheet = InlineStyleSheet(css="")
+    made = Controls(
+        choices,
+        {"algorithm": "algorithm"},
+        sheet,
+        sheet,
+        lambda field, text: told.append((field, text)),
+    )
+    return made, told
+
+
+def widgets(made, field):
+    text, slider = made[field].children
+    return text, slider
+
+
+def test_a_slider_writes_its_number_and_tells_it_once():
+    made, told = controls()
+    text, slider = widgets(made, "probability")
+    slider.value = 49
+    assert text.value == "0.5"
+    assert told == [("probability", "0.5")]
+
+
+def test_a_typed_number_moves_the_slider_and_keeps_its_text():
+    made, told = controls()
+    text, slider = widgets(made, "probability")
+    text.value = "1/3"
+    assert hundredths(1, 100).texts[slider.value] == "0.33"
+    assert (text.value, told) == ("1/3", [("probability", "1/3")])
+
+
+def test_what_the_page_shows_is_told_to_nobody_even_when_the_document_is_held():
+    made, told = controls()
+    document = Document()
+    document.add_root(made["step_size"])
+    document.hold("combine")
+    made.show({"step_size": "0.0525", "algorithm": "fedavg"})
+    document.unhold()
+    text, slider = widgets(made, "step_size")
+    assert geometric(-5, 1, 40).texts[slider.value] == "0.0531"
+    assert (text.value, told) == ("0.0525", [])
+
+
+@pytest.mark.parametrize("place", [10**6, -3, 2.5])
+def test_a_place_that_no_slider_has_is_a_number_of_its_scale(place):
+    made, told = controls()
+    _, slider = widgets(made, "probability")
+    slider.value = place
+    ((_, text),) = told
+    assert text in hundredths(1, 100).texts
+
+
+def test_every_number_of_a_view_has_a_control():
+    words = {"algorithm", "law", "over"}
+    assert {n.field for n in NUMBERS} == View.__dataclass_fields__.keys() - words
+
+
+# ---------------------------------------------------------------- session
+
+
+def opened(query=""):
+    document = Document()
+    session = Session(document, query)
+    session.page.fill(document)
+    return session
+
+
+def shown(session):
+    return session.page.texts["address"].text, session.page.texts["notice"].text
+
+
+def change(session, **texts):
+    """Type into fields and answer at once, as the server does some time later."""
+    for name, text in texts.items():
+        session._changed(name, text)
+    session._answer()
+
+
+def test_a_session_shows_the_tables_of_its_view():
+    view = View(n_clients=3, step_size="1/30")
+    session = opened(view.to_query())
+    rows = boundary(view).rows
+    assert session.page.map.exact.data["y"] == [row.boundary for row in rows]
+    assert session.page.map.printed.data["y"] == [row.printed_cap for row in rows]
+    assert session.page.map.point.data["y"] == [1 / 30]
+    for row in point(view).rows:
+        assert row.text in session.page.texts["point_table"].text
+    assert shown(session) == (view.to_query(), "")
+    session._destroyed(None)
+
+
+def test_refused_text_keeps_the_last_address_and_says_why():
+    session = opened()
+    address, _ = shown(session)
+    change(session, step_size="<b>")
+    kept, said = shown(session)
+    assert kept == address
+    assert "step_size" in said
+    assert "<b>" not in said
+    assert session.page.texts["notice"].tags == ["refused"]
+    change(session, step_size="1/9")
+    assert shown(session)[1] == ""
+    assert session.page.texts["notice"].tags == []
+    session._destroyed(None)
+
+
+def test_a_click_takes_the_nearest_view():
+    session = opened(View(over="tau").to_query())
+    session._clicked(3.2, 0.0123456)
+    session._answer()
+    assert session._view() == View(over="tau", local_steps=3, step_size="0.0123")
+    session._clicked(float("nan"), 0.1)  # nothing is there
+    assert session._fields["step_size"] == "0.0123"
+    session._destroyed(None)
+
+
+def slow_rows(text):
+    return (
+        PointRow("certified_rate", "certified rate", 0.5, text, "CERTIFIED", "", ""),
+    )
+
+
+def test_a_stale_result_never_replaces_a_newer_one():
+    session = opened()
+    layer = session._shown._point_layer
+    old = layer.number
+    change(session, step_size="1/300")
+    session._arrived(Arrival("point", old, slow_rows("0.125125")))
+    assert "0.125125" not in session.page.texts["point_table"].text
+    assert "busy" in session.page.texts["point_table"].text
+    session._arrived(Arrival("point", layer.number, slow_rows("0.375375")))
+    assert "0.375375" in session.page.texts["point_table"].text
+    assert "busy" not in session.page.texts["point_table"].text
+    session._destroyed(None)
+
+
+def test_what_is_known_is_not_asked_again():
+    session = opened()
+    layer = session._shown._point_layer
+    session._arrived(Arrival("point", layer.number, slow_rows("0.375375")))
+    change(session, step_size="1/300")
+    assert "0.375375" not in session.page.texts["point_table"].text
+    change(session, step_size="1/100")
+    assert "0.375375" in session.page.texts["point_table"].text
+    session._destroyed(None)
+
+
+def test_arguments_of_a_request_are_a_query_again():
+    query = _query({"step_size": [b"1/9"], "x": [b"a&b=c", b"\xff"]})
+    assert query == "step_size=1%2F9&x=a%26b%3Dc&x=%FF"
+
+
+# ------------------------------------------------------------------- table
+
+
+def test_the_table_escapes_what_it_shows_and_keeps_verdicts_apart():
+    row = PointRow("a", "<i>a</i>", 1.0, "<b>1</b>", "REFUTED", r"\rho<1", "<s>")
+    shown = table([row], [], "")
+    for tag in ("<i>", "<b>1", "<s>"):
+        assert tag not in shown
+    assert '<span class="verdict REFUTED">REFUTED</span>' in shown
+    assert "<math" in shown
+
+
+def test_every_formula_of_every_algorithm_is_set():
+    for name in ("focus", "fedavg", "scaffold", "proxskip", "gradient_descent"):
+        view = View(name, law="full", local_steps=1)
+        assert "<code>" not in table(point(view), [], "")
+
+
+# ------------------------------------------------------------------ server
+
+
+def test_the_own_names_of_an_address_may_connect_and_no_others():
+    assert server._own_origins("127.0.0.1", 5006) == [
+        "127.0.0.1:5006",
+        "localhost:5006",
+    ]
+    assert server._own_origins("192.0.2.7", 80) == ["192.0.2.7:80"]
+
+
+@pytest.mark.parametrize(
+    "origin", ["*", "*:80", "example.org", "http://a:1", "a:b", ":1"]
+)
+def test_an_origin_must_be_a_host_and_a_port(origin):
+    with pytest.raises(InputError, match="HOST:PORT"):
+        server.make_server("127.0.0.1", 0, [origin])
+
+
+def test_an_address_that_is_not_ours_is_a_sentence():
+    with pytest.raises(InputError, match="must be free on this machine"):
+        server.make_server("192.0.2.7", 0)
+
+
+def test_files_of_a_view(tmp_path: Path):
+    view = View(n_clients=2)
+    assert downloads.made(view, "png").startswith(b"\x89PNG")
+    assert downloads.made(view, "csv").startswith(b"table,")
+    assert b"View(" in downloads.made(view, "py")
+    with pytest.raises(InputError, match="cohort"):
+        downloads.made(View(law="uniform", n_clients=2, cohort=3), "csv")

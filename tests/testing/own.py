@@ -1,0 +1,116 @@
+"""Algorithms a user might write in a test file; nothing of them is registered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from flverify.testing import Algorithm, Clients, Server, gradient_steps
+
+
+class MomentumState(NamedTuple):
+    model: Server
+    previous: Server
+
+
+@dataclass(frozen=True)
+class HeavyBall(Algorithm):
+    """x+ = x - step_size mean grad f_i(x) + momentum (x - x-)."""
+
+    step_size: Any
+    momentum: Any
+
+    State = MomentumState
+
+    def init(self, start, cohort, oracle):  # noqa: ARG002
+        return MomentumState(start, start)
+
+    def round(self, state, cohort, oracle):
+        here = cohort.broadcast(state.model)
+        total = cohort.everyone(oracle.gradient(here))
+        share = self.step_size / cohort.n_clients
+        moved = state.model - share * total
+        moved = moved + self.momentum * (state.model - state.previous)
+        return MomentumState(moved, state.model)
+
+
+class TaggedState(NamedTuple):
+    model: Server
+    tags: Clients
+
+
+@dataclass(frozen=True)
+class MifaLike(Algorithm):
+    """Server steps along the mean of the clients' last gradients."""
+
+    step_size: Any
+
+    State = TaggedState
+
+    def init(self, start, cohort, oracle):  # noqa: ARG002
+        return TaggedState(start, 0 * cohort.broadcast(start))
+
+    def round(self, state, cohort, oracle):
+        new = oracle.gradient(cohort.pull(state.model))
+        tags = cohort.select(new, state.tags)
+        share = self.step_size / cohort.n_clients
+        return TaggedState(state.model - share * cohort.everyone(tags), tags)
+
+
+@dataclass(frozen=True)
+class ForgetsFlag(Algorithm):
+    """Wrong on purpose: divides by the number of clients where it means |S|."""
+
+    step_size: Any
+    local_steps: int = 1
+
+    class State(NamedTuple):
+        model: Server
+
+    def init(self, start, cohort, oracle):  # noqa: ARG002
+        return self.State(start)
+
+    def round(self, state, cohort, oracle):
+        here = cohort.pull(state.model)
+        local = gradient_steps(here, self.step_size, self.local_steps, oracle)
+        return self.State(Fraction(1, cohort.n_clients) * cohort.sum(local))
+
+
+class DriftState(NamedTuple):
+    model: Server
+    pile: Server
+
+
+@dataclass(frozen=True)
+class PilesUp(Algorithm):
+    """Two runs come together, yet a pile of gradients of one start grows for ever."""
+
+    step_size: Any
+
+    State = DriftState
+
+    def init(self, start, cohort, oracle):  # noqa: ARG002
+        return DriftState(start, 0 * start)
+
+    def round(self, state, cohort, oracle):
+        all_here = cohort.broadcast(0 * state.model)
+        pile = state.pile + cohort.everyone(oracle.gradient(all_here))
+        return DriftState(self.step_size * state.model + pile, pile)
+
+
+def fedavg_function(masks, gradient, start):
+    """FedAvg with two local steps of size 1/4, one run, in plain numpy."""
+    models = [start]
+    for mask in masks:
+        x = models[-1]
+        local = []
+        for client in np.flatnonzero(mask):
+            point = x
+            for _ in range(2):
+                point = point - 0.25 * gradient(client, point)
+            local.append(point)
+        models.append(np.mean(local, axis=0) if local else x)
+    return np.array(models)

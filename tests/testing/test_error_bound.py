@@ -1,0 +1,113 @@
+"""Bounds on the mean squared error, round by round."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pytest
+import sympy
+
+from flverify._core.errors import DomainError
+from flverify.algorithms import AgnosticFedAvg, Ball, FedAvg, Focus
+from flverify.participation import Bernoulli, Full
+from flverify.problems import Quadratics
+from flverify.testing import Broken, Inconclusive, assert_error_bound
+from tests.testing.own import fedavg_function
+
+F = Fraction
+
+
+def test_the_exact_curve_is_its_own_bound(problem, law, enumerated):
+    settings = {"step_size": F(1, 4), "local_steps": 2}
+    curve = enumerated("fedavg", problem, law, 4, [0], **settings)
+    parts = problem, FedAvg("1/4", 2), law
+    assert assert_error_bound(*parts, bound=lambda r: curve[r], rounds=4)
+    tiny = F(1, 10**30)
+    with pytest.raises(Broken) as caught:
+        assert_error_bound(*parts, bound=lambda r: curve[r] - (r == 3) * tiny, rounds=4)
+    assert caught.value.outcome.first_break.startswith("3: ")
+
+
+def test_a_biased_method_breaks_a_decaying_bound(problem, law):
+    parts = problem, FedAvg("1/4", 2), law
+    r = sympy.Symbol("r")
+    bound = 4 * sympy.Rational(9, 10) ** r
+    assert assert_error_bound(problem, Focus("1/8"), law, bound=bound)
+    with pytest.raises(Broken) as caught:
+        assert_error_bound(*parts, bound=bound)
+    assert caught.value.outcome.first_break.startswith("35: ")
+    with pytest.raises(Broken) as sampled:
+        assert_error_bound(*parts, bound=bound, method="sampled")
+    place = int(sampled.value.outcome.first_break.partition(" ")[0])
+    assert 35 <= place <= 100
+
+
+def test_a_number_and_an_irrational_bound(problem, law):
+    parts = problem, FedAvg("1/4", 2), law
+    assert assert_error_bound(*parts, bound="4/9")
+    assert assert_error_bound(*parts, bound=1 / sympy.sqrt(5))  # 0.447 > 4/9
+    with pytest.raises(Broken):
+        assert_error_bound(*parts, bound=1 / sympy.sqrt(6))
+
+
+def test_floats_keep_a_bound_up_to_rounding(problem, law):
+    found = assert_error_bound(
+        problem.as_float(), Focus("1/8"), law, bound=lambda r: 0.9**r, rounds=50
+    )
+    assert found.answered_by == "moments in floats, to 1e-09"
+
+
+def test_below_the_rounding_of_floats_there_is_no_answer(problem, law):
+    parts = problem.as_float(), Focus("1/8"), law
+    with pytest.raises(Inconclusive, match="below the rounding of floats"):
+        assert_error_bound(*parts, bound=lambda r: 0.9**r, rounds=400)
+    exact = problem, Focus("1/8"), law
+    assert assert_error_bound(*exact, bound=lambda r: 0.9**r, rounds=400)
+
+
+def test_sampling_answers_what_is_not_linear(problem, agreeing, law):
+    inside = AgnosticFedAvg("1/4", 3, projection=Ball(2))
+    options = {"rounds": 10, "bound": lambda r: 2.0 * 0.5**r}
+    assert assert_error_bound(agreeing, inside, Full(2), **options)
+    with pytest.raises(Broken):
+        assert_error_bound(problem, inside, law, **options)
+
+
+def test_the_first_error_is_compared_without_sampling(problem, law):
+    with pytest.raises(Broken) as caught:
+        assert_error_bound(problem, fedavg_function, law, bound="1/9")
+    assert caught.value.outcome.first_break.startswith("0 (seen first)")
+
+
+def test_bounds_below_what_floats_resolve_are_no_answer(agreeing):
+    inside = AgnosticFedAvg("1/4", 3, projection=Ball(2))
+    with pytest.raises(Inconclusive, match="below the rounding of floats"):
+        assert_error_bound(
+            agreeing, inside, Full(2), bound=lambda r: 1e-9**r, rounds=4, start=[1]
+        )
+
+
+def test_a_start_of_ones_own(problem, law):
+    parts = problem, Focus("1/8"), law
+    assert assert_error_bound(*parts, bound=10, start=["8/3"])
+    with pytest.raises(Broken) as caught:
+        assert_error_bound(*parts, bound=1, start=["8/3"])
+    assert caught.value.outcome.first_break == "0: E|x_r - x*|^2 = 4, allowed 1"
+
+
+def test_a_bound_must_be_a_number_of_the_round(problem, law):
+    a, b = sympy.symbols("a b")
+    with pytest.raises(DomainError):
+        assert_error_bound(problem, Focus("1/8"), law, bound=a + b)
+    with pytest.raises(DomainError):
+        assert_error_bound(problem, Focus("1/8"), law, bound=lambda r: math.nan * r)
+    with pytest.raises(DomainError):
+        assert_error_bound(problem, Focus("1/8"), law, bound=1, rounds=0)
+
+
+def test_the_default_start_is_not_the_minimiser():
+    centred = Quadratics([[[1]], [[2]]], [[0], [0]])
+    with pytest.raises(Broken) as caught:
+        assert_error_bound(centred, FedAvg("1/4"), Bernoulli(["1/2"] * 2), bound="1/2")
+    assert "x_0 = (1)" in caught.value.outcome.setting

@@ -1,0 +1,127 @@
+"""Algorithms of a test's own: against the cohort's verbs, or as a function."""
+
+from __future__ import annotations
+
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from flverify import simulate
+from flverify._core.errors import InputError, ShapeError
+from flverify.algorithms import FedAvg, GradientDescent
+from flverify.participation import Bernoulli, Full
+from flverify.problems import Quadratics
+from flverify.testing import (
+    Broken,
+    assert_error_bound,
+    assert_fixed_point_bias,
+    assert_linear_rate,
+    assert_stable,
+)
+from flverify.testing.functions import run_models
+from flverify.testing.setting import setting
+from tests.testing.own import ForgetsFlag, HeavyBall, MifaLike, fedavg_function
+
+F = Fraction
+
+
+def test_a_function_meets_the_participants_of_the_simulation(problem, law):
+    asked = setting(problem, fedavg_function, law)
+    models = run_models(asked, 7, range(5, 9), 12)
+    runs = simulate(
+        problem,
+        FedAvg("1/4", 2),
+        law,
+        rounds=12,
+        runs=9,
+        seed=7,
+        start=[0],
+        keep_models=True,
+    )
+    assert np.allclose(models, runs.models[5:], rtol=1e-13)
+
+
+def test_every_assertion_takes_a_function(problem, agreeing, law):
+    assert assert_linear_rate(agreeing, fedavg_function, law, rate="3/4", rounds=20)
+    with pytest.raises(Broken) as caught:
+        assert_linear_rate(problem, fedavg_function, law, rate="3/4")
+    assert "the function" in caught.value.outcome.setting
+    assert "one of the test" in caught.value.outcome.reproduce
+    assert assert_error_bound(problem, fedavg_function, law, bound=8, rounds=5)
+    assert assert_stable(problem, fedavg_function, law, bound=8, rounds=5)
+    options = {"bias": [0], "tolerance": 1, "rounds": 5, "budget": 3000}
+    assert assert_fixed_point_bias(problem, fedavg_function, law, **options)
+
+
+def test_an_algorithm_of_ones_own_is_answered_exactly(problem, law):
+    # with momentum 0 it is gradient descent: (1 - 1/4 * 3/2)^2
+    plain = assert_linear_rate(problem, HeavyBall(F(1, 4), 0), law, rate=F(25, 64))
+    # the catalogue's gradient descent steps along the sum
+    descent = assert_linear_rate(problem, GradientDescent("1/8"), law, rate=F(25, 64))
+    assert plain.found == descent.found == "25/64 per round"
+    assert assert_fixed_point_bias(problem, MifaLike(F(1, 4)), law, bias=0)
+    assert "tests.testing.own import HeavyBall" in plain.reproduce
+
+
+def test_a_wrong_algorithm_of_ones_own_is_caught(problem, law):
+    with pytest.raises(Broken):
+        assert_linear_rate(problem, ForgetsFlag(F(1, 4)), law, rate="9/10")
+    with pytest.raises(Broken):
+        assert_error_bound(problem, ForgetsFlag(F(1, 4)), law, bound="1/10")
+    with pytest.raises(Broken):
+        assert_stable(problem, ForgetsFlag(F(4)), Bernoulli([1, 1]))
+
+
+def test_settings_of_ones_own_class_must_be_numbers(problem, law):
+    with pytest.raises(InputError, match="keeps the text '1/4'"):
+        assert_stable(problem, ForgetsFlag("1/4"), law)
+
+    class Plain(ForgetsFlag.__base__):
+        init = round = None
+
+    with pytest.raises(InputError, match="Plain is none"):
+        assert_stable(problem, Plain(), law)
+
+
+def test_outcomes_survive_pickling(problem, law):
+    with pytest.raises(Broken) as caught:
+        assert_stable(problem, ForgetsFlag(F(4)), Bernoulli([1, 1]))
+    twin = pickle.loads(pickle.dumps(caught.value))  # noqa: S301
+    assert twin.outcome == caught.value.outcome
+    assert str(twin) == str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda masks, _, start: [start] * len(masks),
+        lambda masks, _, start: [start + 1] * (len(masks) + 1),
+        lambda _masks, _, start: start,
+    ],
+)
+def test_what_is_returned_is_checked(agreeing, law, wrong):
+    with pytest.raises(ShapeError, match="given as a function"):
+        assert_stable(agreeing, wrong, law, rounds=3)
+
+
+def test_masks_can_not_be_written_to(agreeing, law):
+    def cheats(masks, gradient, start):
+        masks[:] = True
+        return [start] * (len(masks) + 1)
+
+    with pytest.raises(ValueError, match="read-only"):
+        assert_stable(agreeing, cheats, law, rounds=3)
+
+
+def test_a_gradient_is_that_of_the_problem():
+    plane = Quadratics([[[2, 1], [1, 3]]], [[1, -1]])
+    seen = []
+
+    def asks(masks, gradient, start):
+        seen.append(gradient(0, np.array([1.0, 2.0])))
+        return [start] * (len(masks) + 1)
+
+    run_models(setting(plane, asks, Full(1)), 0, range(1), 1)
+    assert seen[0].tolist() == [3.0, 8.0]

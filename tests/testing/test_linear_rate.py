@@ -1,0 +1,290 @@
+"""Linear rates: what passes, what is caught, and what gets no answer."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import islice
+
+import pytest
+
+from flverify._core.errors import DomainError, InputError, ShapeError
+from flverify.algorithms import (
+    AgnosticFedAvg,
+    Ball,
+    FedAvg,
+    Focus,
+    GradientDescent,
+    Scaffold,
+)
+from flverify.participation import Bernoulli, Full, ModeChain, UniformCohort
+from flverify.problems import Quadratics, synthetic_ridge
+from flverify.testing import Broken, Inconclusive, Status, assert_linear_rate
+from flverify.testing.dynamics import dynamics
+from flverify.testing.large import LargeDynamics
+from flverify.testing.moments import answers
+from flverify.testing.setting import setting
+from tests.testing.own import HeavyBall, MifaLike, PilesUp
+
+F = Fraction
+
+
+def broken(*parts, **options):
+    with pytest.raises(Broken) as caught:
+        assert_linear_rate(*parts, **options)
+    return caught.value.outcome
+
+
+def unanswered(*parts, **options):
+    with pytest.raises(Inconclusive) as caught:
+        assert_linear_rate(*parts, **options)
+    return caught.value.outcome
+
+
+def test_gradient_descent_has_the_rate_of_its_slowest_direction():
+    plane = Quadratics([[[1, 0], [0, 3]]], [[1, 1]])
+    parts = plane, GradientDescent("1/2"), Full(1)
+    # (1 - 1/2)^2 = (1 - 3/2)^2 = 1/4, twice: a plain multiple eigenvalue
+    assert assert_linear_rate(*parts, rate="1/4").found == "1/4 per round"
+    found = broken(*parts, rate="249/1000")
+    assert found.found == "1/4 per round"
+
+
+@pytest.mark.parametrize("method", ["auto", "sampled"])
+def test_a_biased_method_breaks_every_rate(problem, law, method):
+    found = broken(problem, FedAvg("1/4", 2), law, rate="99/100", method=method)
+    assert found.status == Status.BROKEN
+
+
+def test_fedavg_may_pass_where_the_clients_agree(agreeing):
+    # T(x) - 1 is 9/16 and 1/4 of x - 1; the mean of both is 13/32
+    parts = agreeing, FedAvg("1/4", 2), Full(2)
+    assert assert_linear_rate(*parts, rate=F(13, 32) ** 2).status == Status.HOLDS
+
+
+def test_full_participation_alone_does_not_save_fedavg(problem):
+    found = broken(problem, FedAvg("1/4", 2), Full(2), rate="9/10")
+    assert "not to 0" in found.found
+
+
+def test_one_local_step_at_full_participation_is_unbiased(problem):
+    # x+ - x* = (1 - 3/8)(x - x*)
+    parts = problem, FedAvg("1/4", 1), Full(2)
+    assert assert_linear_rate(*parts, rate=F(25, 64)).found == "25/64 per round"
+
+
+@pytest.mark.parametrize("algorithm", [Focus("1/8"), Scaffold("1/8", 2)])
+def test_corrected_methods_reach_the_minimiser(problem, law, algorithm):
+    assert assert_linear_rate(problem, algorithm, law, rate="9/10")
+
+
+def test_the_curve_behind_the_answer_is_that_of_every_sequence(
+    problem, law, enumerated
+):
+    for start in (None, ["1/2"]):
+        asked = setting(problem, Focus("1/8", 2), law, start)
+        first = answers(asked)[0]
+        found = list(islice(dynamics(asked, first).curve(asked.begin), 4))
+        settings = {"step_size": F(1, 8), "local_steps": 2}
+        expected = enumerated("focus", problem, law, 3, asked.begin, **settings)
+        assert found == expected
+
+
+def test_floats_agree_with_rationals(problem, law):
+    exact, plain = setting(problem, Focus("1/8", 2), law), problem.as_float()
+    floats = setting(plain, Focus("1/8", 2), law)
+    one = dynamics(exact, answers(exact)[0]).rate_interval[1]
+    other = dynamics(floats, answers(floats)[0]).rate_interval[1]
+    assert other == pytest.approx(float(one), rel=1e-10)
+
+
+@pytest.mark.parametrize("size", [F(1), F(1, 10**9), F(10**9)])
+def test_no_bias_looks_small_because_the_problem_is(size, law):
+    tiny = Quadratics([[[1]], [[2]]], [[0], [2 * size]]).as_float()
+    assert broken(tiny, FedAvg("1/4", 2), law, rate="9/10")
+    assert assert_linear_rate(tiny, Focus("1/8"), law, rate="9/10")
+
+
+def test_a_minimiser_that_cancels_to_zero_gives_no_false_bias(law):
+    # 0.3 - 0.1 * 3 is not 0 in floats, nor is x* then
+    opposed = Quadratics([[[1.0]], [[3.0]]], [[0.3], [-0.1 * 3]])
+    assert 0 < abs(opposed.minimiser()[0]) < 1e-16
+    assert assert_linear_rate(opposed, Focus("1/8"), law, rate="95/100")
+    found = broken(opposed, FedAvg("1/4", 2), law, rate="95/100")
+    assert "x_0 = (1)" not in found.setting
+
+
+def test_a_constant_in_floats_is_checked_down_to_rounding():
+    one = Quadratics([[[1]]], [[2.0]])
+    found = assert_linear_rate(
+        one, GradientDescent("1/2"), Full(1), rate=0.3, constant=5
+    )
+    assert found.found == "0.25 per round; C was checked in rounds 0 to 23"
+    ridge = synthetic_ridge(8, 12, 20)
+    parts = ridge, Focus(1e-3, 2), UniformCohort(8, 2)
+    asked = setting(*parts)
+    constant = 1000 * float(asked.first_error)
+    many = {"constant": constant, "rounds": 2000}
+    assert "was checked" in assert_linear_rate(*parts, rate=0.9, **many).found
+
+
+def test_a_double_root_needs_more_than_its_own_rate():
+    # y^2 - y + 1/4 = 0 has the double root 1/2: |x_r - x*|^2 ~ r^2 / 4^r
+    one = Quadratics([[[1]]], [[2]])
+    critical = HeavyBall(F(1, 4), F(1, 4))
+    found = broken(one, critical, Full(1), rate="1/4")
+    assert found.found == "1/4 per round"
+    assert assert_linear_rate(one, critical, Full(1), rate="251/1000")
+    # in floats the two cannot be told apart, and that is said
+    plain = one.as_float()
+    assert unanswered(plain, critical, Full(1), rate="1/4", method="exact").reason
+    assert assert_linear_rate(plain, critical, Full(1), rate="251/1000")
+
+
+def test_what_no_difference_excites_counts():
+    # client 1 is linear: its gradient 1 enters when it first takes part, and until
+    # then the method aims elsewhere; nothing of that shows in differences
+    flat = Quadratics([[[2]], [[0]]], [[0], [-1]])
+    rare = Bernoulli([1, "1/10"])
+    asked = setting(flat, MifaLike(F(1, 2)), rare)
+    first = answers(asked)[0]
+    assert first.found.mean_square_rate < F(1, 2)
+    assert dynamics(asked, first).rate_interval == (F(9, 10), F(9, 10))
+    assert broken(flat, MifaLike(F(1, 2)), rare, rate="89/100")
+    assert assert_linear_rate(flat, MifaLike(F(1, 2)), rare, rate="9/10")
+
+
+def test_a_start_of_ones_own_may_converge_faster():
+    plane = Quadratics([[[1, 0], [0, 3]]], [[0, 0]])
+    parts = plane, GradientDescent("1/4"), Full(1)
+    assert broken(*parts, rate="1/10")  # (3/4)^2 from elsewhere
+    assert assert_linear_rate(*parts, rate="1/10", start=[0, 1]).found == (
+        "1/16 per round"
+    )
+
+
+def test_a_constant_is_checked_in_the_first_rounds():
+    # x_r - x* = -2, -3/2, -1, -5/8, ... by y+ = y - y-/4
+    parts = Quadratics([[[1]]], [[2]]), HeavyBall(F(1, 4), F(1, 4)), Full(1)
+    assert assert_linear_rate(*parts, rate="1/2", constant=5)
+    found = broken(*parts, rate="1/2", constant=4)
+    assert found.first_break == "1: E|x_r - x*|^2 = 9/4, allowed 2"
+
+
+def test_an_unstable_method_says_so(problem, law):
+    found = broken(problem, FedAvg("5/4", 2), law, rate="9/10")
+    assert found.found == "no convergence: 8609/6144 per round"
+    assert broken(problem, PilesUp(F(1, 2)), law, rate="9/10")
+
+
+def test_a_law_with_memory_is_answered(agreeing):
+    chain = ModeChain(
+        [["1/2", "1/2"], ["1/4", "3/4"]], [Full(2), Bernoulli(["1/2", "1/2"])]
+    )
+    assert assert_linear_rate(agreeing, FedAvg("1/4"), chain, rate="9/10")
+    found = broken(agreeing, FedAvg("1/4"), chain, rate="1/10")
+    assert "Python" not in found.reproduce
+    assert "ModeChain(" in found.reproduce
+
+
+def test_a_rational_rate_is_decided_where_no_spectrum_is_taken():
+    many = Quadratics([[[1 + i]] for i in range(16)], [[i] for i in range(16)])
+    parts = many, Focus("1/200"), UniformCohort(16, 4)
+    asked = setting(*parts)
+    first = answers(asked)[0]
+    exact = dynamics(asked, first)
+    high = Fraction(exact.rate_interval[1])
+    assert exact.order > 66
+    assert exact.is_below(high * F(1001, 1000)) is True
+    assert exact.is_below(high * F(999, 1000)) is False
+    assert assert_linear_rate(*parts, rate="999/1000").answered_by.startswith("exact")
+
+
+def test_large_systems_are_answered_by_their_messages():
+    ridge = synthetic_ridge(8, 12, 20)
+    law = UniformCohort(8, 2)
+    parts = ridge, Focus(1e-3, 2), law
+    asked = setting(*parts)
+    small = LargeDynamics(asked, answers(asked)[0])
+    rate = answers(asked)[0].found.mean_square_rate
+    assert small.contraction == pytest.approx(rate, rel=1e-7)
+    assert assert_linear_rate(*parts, rate=rate * 1.001)
+    assert broken(*parts, rate=rate * 0.999)
+    assert unanswered(*parts, rate=rate, method="exact")
+
+
+def test_a_large_biased_method_is_caught():
+    ridge = synthetic_ridge(4, 90, 20)
+    found = broken(ridge, FedAvg(1e-3, 3), UniformCohort(4, 2), rate=0.999_9)
+    assert "not to 0" in found.found
+    assert "a large system" in found.answered_by
+
+
+def test_what_is_not_linear_is_sampled(agreeing, problem, law):
+    inside = AgnosticFedAvg("1/4", 3, projection=Ball(2))
+    found = assert_linear_rate(agreeing, inside, Full(2), rate="1/2")
+    assert found.answered_by.startswith("sampling: 1024 of at most 10000 runs")
+    assert broken(problem, inside, law, rate="9/10").first_break
+
+
+def test_sampling_and_moments_agree(agreeing, law):
+    parts = agreeing, FedAvg("1/4", 2), law
+    assert assert_linear_rate(*parts, rate="6/10", method="sampled")
+    assert broken(*parts, rate="1/5", method="sampled")
+    assert broken(*parts, rate="1/5")
+
+
+def test_a_small_budget_is_no_answer(agreeing, law):
+    parts = agreeing, FedAvg("1/4", 2), law
+    found = unanswered(*parts, rate="6/10", method="sampled", budget=100)
+    assert "after 100 runs neither answer is clear" in found.reason
+    # at the very rate no margin is left, whatever the budget
+    exact = {"rate": "2929/6144", "constant": 1}
+    assert unanswered(*parts, **exact, method="sampled", budget=500)
+    assert assert_linear_rate(*parts, **exact)
+
+
+def test_a_sample_that_contradicts_its_assumption_accepts_nothing(agreeing, law):
+    options = {"rate": "1/2", "method": "sampled", "rounds": 6}
+    parts = agreeing, FedAvg("1/4", 2), law
+    found = unanswered(*parts, **options, constant="5/4", tail=1, budget=2000)
+    assert found.reason
+
+
+def test_a_function_can_not_be_answered_exactly(agreeing, law):
+    def still(masks, gradient, start):
+        return [start] * (len(masks) + 1)
+
+    found = unanswered(agreeing, still, law, rate="1/2", method="exact")
+    assert "not traced" in found.reason
+    assert broken(agreeing, still, law, rate="1/2")
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"rate": 1}, DomainError),
+        ({"rate": 0}, DomainError),
+        ({"rate": True}, DomainError),
+        ({"rate": "1/2", "constant": 0}, DomainError),
+        ({"rate": "1/2", "rounds": 0}, DomainError),
+        ({"rate": "1/2", "method": "guess"}, DomainError),
+        ({"rate": "1/2", "false_alarm": 1}, DomainError),
+        ({"rate": "1/2", "tail": "1/2"}, DomainError),
+        ({"rate": "1/2", "budget": 1}, DomainError),
+        ({"rate": "1/2", "start": [1, 2]}, ShapeError),
+    ],
+)
+def test_parameters_outside_their_domain_are_refused(problem, law, options, error):
+    with pytest.raises(error):
+        assert_linear_rate(problem, Focus("1/8"), law, **options)
+
+
+def test_parts_of_another_kind_are_refused(problem, law):
+    with pytest.raises(InputError, match="problem must be"):
+        assert_linear_rate(None, Focus("1/8"), law, rate="1/2")
+    with pytest.raises(InputError, match="instance"):
+        assert_linear_rate(problem, Focus, law, rate="1/2")
+    with pytest.raises(InputError, match="law"):
+        assert_linear_rate(problem, Focus("1/8"), [1, 2], rate="1/2")
+    with pytest.raises(ShapeError):
+        assert_linear_rate(problem, Focus("1/8"), Full(3), rate="1/2")

@@ -1,0 +1,154 @@
+"""What a message says to run gives the number that the message says."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from fractions import Fraction
+
+import pytest
+from click.testing import CliRunner
+
+from flverify.algorithms import AgnosticFedAvg, Ball, Box, FedAvg, Focus, WeightedFedAvg
+from flverify.cli import main
+from flverify.participation import (
+    Bernoulli,
+    ExplicitLaw,
+    Full,
+    NonEmpty,
+    SuccessiveSampling,
+    UniformCohort,
+)
+from flverify.problems import Quadratics
+from flverify.testing import (
+    Broken,
+    Inconclusive,
+    assert_averaging_weights,
+    assert_error_bound,
+    assert_fixed_point_bias,
+    assert_linear_rate,
+    assert_stable,
+)
+
+F = Fraction
+
+
+def run(command):
+    """Run a command inside the process; return its JSON report."""
+    words = shlex.split(command)
+    assert words[0] == "flverify"
+    done = CliRunner().invoke(main, [*words[1:], "--json"])
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
+
+
+def play(script):
+    """Run lines of Python; return what they define."""
+    names = {}
+    exec(compile(script, "script", "exec"), names)  # noqa: S102
+    return names
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        Bernoulli(["1/2", "1/3"]),
+        UniformCohort(2, 1),
+        NonEmpty(Bernoulli(["1/2", "1/3"])),
+        SuccessiveSampling(["1", "2"], 1),
+        Full(2),
+    ],
+)
+def test_the_rate_command_gives_the_rate(problem, law):
+    algorithm = Focus("1/8", 2, empty_round="skip")
+    found = assert_linear_rate(problem, algorithm, law, rate="999/1000")
+    shown = F(run(found.reproduce)["mean_square_rate"])
+    told = found.found.removesuffix(" per round")
+    assert told in (str(shown), f"~{float(shown)!r}")
+
+
+def test_the_bias_command_gives_bias_and_error(problem, law):
+    algorithm = FedAvg("1/4", 2, "7/10")
+    with pytest.raises(Broken) as caught:
+        assert_linear_rate(problem, algorithm, law, rate="9/10")
+    report = run(caught.value.outcome.reproduce)
+    assert str(report["stationary_mean_square_error"]) in caught.value.outcome.found
+    same = assert_fixed_point_bias(problem, algorithm, law, bound=1)
+    assert run(same.reproduce)["bias"] == report["bias"]
+
+
+def test_commands_know_floats_and_negative_numbers(law):
+    floats = Quadratics([[[0.7]], [[2.0]]], [[-0.3], [2.0]])
+    found = assert_stable(floats, FedAvg(0.25, 2), law)
+    rate = run(found.reproduce)["mean_square_rate"]
+    assert found.found == f"mean-square rate {rate:.12g}"
+
+
+@pytest.mark.parametrize("region", [Ball("1/2"), Box("-1/8", "1/2")])
+def test_the_sampling_command_gives_the_sample(problem, law, region):
+    algorithm = AgnosticFedAvg("1/4", 3, projection=region)
+    with pytest.raises(Broken) as caught:
+        assert_error_bound(problem, algorithm, law, bound=lambda r: 0.9**r, rounds=60)
+    outcome = caught.value.outcome
+    report = run(outcome.reproduce)
+    (row,) = report["algorithms"]
+    assert f"{row['mean_square_error'][-1]:.6g}" in outcome.found
+
+
+def test_weights_are_passed_on(problem, law):
+    algorithm = WeightedFedAvg("1/8", ("1/3", "2/3"))
+    with pytest.raises(Broken) as caught:
+        assert_fixed_point_bias(problem, algorithm, law, bias=[7])
+    report = run(caught.value.outcome.reproduce)
+    assert f"({report['bias'][0]})" in caught.value.outcome.found
+
+
+def test_the_law_command_gives_the_weights(law):
+    found = assert_averaging_weights(law, ["5/12", "1/4"])
+    assert run(found.reproduce)["averaging_weights"] == ["5/12", "1/4"]
+
+
+def test_lines_of_python_run_where_no_command_does():
+    plane = Quadratics([[[2, 1], [1, 3]], [[1, 0], [0, 1]]], [[1, 0], ["-1/3", 2]])
+    law = ExplicitLaw({(0,): "1/4", (0, 1): "1/2", (): "1/4"}, n_clients=2)
+    found = assert_stable(plane, FedAvg("1/8", 2), law)
+    assert play(found.reproduce)["found"].mean_square_rate == F(
+        found.found.removeprefix("mean-square rate ~").removeprefix("mean-square rate ")
+    ) or found.found.startswith("mean-square rate ~")
+    bound = assert_error_bound(plane, FedAvg("1/8", 2), law, bound=100, rounds=3)
+    assert play(bound.reproduce)["found"].exact
+    weights = assert_averaging_weights(law, ["1/2", "1/4"])
+    assert play(weights.reproduce)["law"].averaging_weights().tolist() == [
+        F(1, 2),
+        F(1, 4),
+    ]
+
+
+def test_sampled_lines_of_python_run(law):
+    plane = Quadratics([[[2, 1], [1, 3]], [[1, 0], [0, 1]]], [[1, 0], ["-1/3", 2]])
+    options = {"rate": "1/2", "method": "sampled", "budget": 20, "rounds": 2}
+    with pytest.raises(Inconclusive) as caught:
+        assert_linear_rate(plane, FedAvg("1/8", 2), law, **options)
+    assert play(caught.value.outcome.reproduce)["law"] == law
+    with pytest.raises(Inconclusive) as caught:
+        assert_fixed_point_bias(
+            plane, FedAvg("1/8"), law, bias=0, method="sampled", rounds=2, budget=20
+        )
+    assert "final_models.mean" in caught.value.outcome.reproduce
+    assert play(caught.value.outcome.reproduce)["law"] == law
+
+
+def test_a_message_has_all_its_parts(problem, law):
+    with pytest.raises(AssertionError) as caught:
+        assert_linear_rate(problem, FedAvg("1/4", 2), law, rate="9/10")
+    text = str(caught.value)
+    for part in (
+        "assert_linear_rate: BROKEN",
+        "claimed: E|x_r - x*|^2 <= C (9/10)^r for some C, from every start",
+        "found: E|x_r - x*|^2 tends to 209764/2054385, not to 0",
+        "first round that breaks it: 14: ",
+        "answered by: exact moments (rationals)",
+        "setting: FedAvg(step_size=1/4, local_steps=2) on <Quadratics: 2 clients",
+        "reproduce: flverify bias fedavg ",
+    ):
+        assert part in text

@@ -1,0 +1,82 @@
+"""Mean-square stability."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from flverify.algorithms import AgnosticFedAvg, Ball, FedAvg, Focus, GradientDescent
+from flverify.participation import Bernoulli, Full, UniformCohort
+from flverify.problems import Quadratics, synthetic_ridge
+from flverify.testing import Broken, Inconclusive, assert_stable
+from tests.testing.own import MifaLike, PilesUp, fedavg_function
+
+F = Fraction
+
+
+def broken(*parts, **options):
+    with pytest.raises(Broken) as caught:
+        assert_stable(*parts, **options)
+    return caught.value.outcome
+
+
+def test_the_boundary_of_gradient_descent_is_exact():
+    one = Quadratics([[[1]]], [[2]])
+    below, at = GradientDescent(F(1999, 1000)), GradientDescent(2)
+    assert assert_stable(one, below, Full(1))
+    assert broken(one, at, Full(1)).found == "mean-square rate 1"
+    with pytest.raises(Inconclusive):
+        assert_stable(one.as_float(), at, Full(1))
+
+
+def test_stable_in_the_mean_alone_is_not_enough(law):
+    # (1 - 3)^2 has the mean 4 under p = 1/4, and 4/4 + 3/4 > 1, while the mean map
+    # is 1 - 3/4
+    one = Quadratics([[[1]]], [[0]])
+    found = broken(one, FedAvg(3), Bernoulli(["1/4"]))
+    assert found.found == "mean-square rate 7/4"
+    assert found.first_break
+
+
+def test_a_biased_method_may_be_stable(problem, law):
+    assert assert_stable(problem, FedAvg("1/4", 2), law)
+
+
+def test_what_piles_up_unseen_by_differences_is_caught(problem, law):
+    found = broken(problem, PilesUp(F(1, 2)), law)
+    assert "grows without bound" in found.found
+    assert "moments(" in found.reproduce
+
+
+def test_stored_gradients_do_not_hide_stability():
+    flat = Quadratics([[[2]], [[0]]], [[0], [-1]])
+    assert assert_stable(flat, MifaLike(F(1, 2)), Bernoulli([1, "1/10"]))
+
+
+def test_systems_of_every_size_are_answered():
+    many = Quadratics([[[1 + i]] for i in range(16)], [[i] for i in range(16)])
+    law = UniformCohort(16, 4)
+    found = assert_stable(many, Focus("1/200"), law)
+    assert found.answered_by.startswith("exact")
+    assert broken(many, Focus(1), law)
+    ridge = synthetic_ridge(8, 12, 20)
+    assert assert_stable(ridge, Focus(1e-3, 2), UniformCohort(8, 2))
+
+
+def test_sampling_tests_a_bound_in_finitely_many_rounds(problem, law):
+    inside = AgnosticFedAvg("1/4", 3, projection=Ball(2))
+    found = assert_stable(problem, inside, law)
+    assert found.claimed == "E|x_r - x*|^2 <= 400/9, sampled in rounds 0 to 100"
+    assert broken(problem, FedAvg("5/4", 2), law, method="sampled")
+    assert assert_stable(problem, fedavg_function, law, bound=20, rounds=10)
+
+
+def test_a_diverging_function_is_caught(problem, law):
+    def explode(masks, gradient, start):
+        models = [start]
+        for _ in masks:
+            models.append(models[-1] - 1e30 * gradient(0, models[-1]) + 1)
+        return models
+
+    assert broken(problem, explode, law).first_break
