@@ -32,6 +32,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "explore":  # a package of its own: flverify.explore.show(...)
+        return importlib.import_module("flverify.explore")
     if name not in _NAMES:
         raise AttributeError(f"module 'flverify' has no attribute {name!r}")
     return getattr(importlib.import_module(_NAMES[name]), name)

@@ -147,13 +147,15 @@ class Dynamics:
         """Whether E|x_r - x*|^2 stays bounded."""
         if self.exact:
             return self.is_bounded_by(1)
-        return self._bounded_in_floats(1.0, self.rate_interval[0])
+        may_be_biased = replace(self, biased=True)  # that is no reason to be unbounded
+        return may_be_biased._bounded_in_floats(1.0, self.rate_interval[0])
 
     def _bounded_in_floats(self, rate: float, found: float) -> bool | None:
         if self.contraction > rate * (1 + NEAR):
             return False
-        if self.biased is None and (found <= rate or abs(found - 1) < NEAR):
-            return None
+        leaks = self.contraction < rate < found and abs(found - 1) < NEAR
+        if (self.biased is None and found <= rate) or (not self.biased and leaks):
+            return None  # what is conserved has the eigenvalue 1, as has its rounding
         near = abs(found - rate) <= NEAR * rate
         if near and _grows_like_a_polynomial(self.operator.matrix() / found):
             return None  # such an eigenvalue is known to a third of the digits

@@ -17,6 +17,7 @@ from flverify.engines.moments._messages import MessageSystem
 from flverify.engines.moments._system import System
 
 SETTLED = 1e-9  # of its terms: how far an equation may be off
+VANISHED = 1e-13  # the same of the largest number of the state
 ROUNDING = 1e-14  # the same for the entries of a map themselves
 
 
@@ -50,9 +51,16 @@ def _maps(system: System) -> Iterator[Array]:
 
 def _keeps(matrix: Array, state: Array) -> bool:
     moved = matrix - matrix[-1, -1] * np.eye(len(matrix))
-    sizes = np.abs(moved) @ np.abs(state)
     entries = np.abs(matrix) @ np.abs(state) + np.abs(state)
-    return bool((np.abs(moved @ state) <= SETTLED * sizes + ROUNDING * entries).all())
+    allowed = _allowed(moved, state) + ROUNDING * entries
+    return bool((np.abs(moved @ state) <= allowed).all())
+
+
+def _allowed(rows: Array, state: Array) -> Array:
+    """How far equations may be off; where all terms vanish, by rounding of others."""
+    sizes = np.abs(rows)
+    others = sizes.sum(axis=1) * np.abs(state).max()
+    return np.asarray(SETTLED * (sizes @ np.abs(state)) + VANISHED * others)
 
 
 def keeps_still(
@@ -63,5 +71,4 @@ def keeps_still(
     if np.abs(model - optimum).max() > SETTLED * size:
         return False
     columns = system.columns
-    sizes = np.abs(columns) @ np.abs(state)
-    return bool((np.abs(columns @ state) <= SETTLED * sizes).all())
+    return bool((np.abs(columns @ state) <= _allowed(columns, state)).all())

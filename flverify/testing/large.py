@@ -37,7 +37,12 @@ class LargeDynamics:
     asked: Setting
     answer: Answer
     exact: bool = False
-    searched: int = 500  # rounds among which a broken one is sought
+
+    @property
+    def searched(self) -> int:
+        """Rounds among which a broken one is sought; each takes its time."""
+        size = int(self.answer.found._engine.system.size)
+        return max(50, min(500, 100_000 // size))
 
     @cached_property
     def contraction(self) -> float:

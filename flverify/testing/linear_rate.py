@@ -14,7 +14,7 @@ from flverify._core.errors import DomainError, Refusal, RefusedError
 from flverify._core.exact import Scalar, is_symbolic, scalar
 from flverify.testing import reproduce, sampling
 from flverify.testing.dynamics import dynamics
-from flverify.testing.large import large_dynamics
+from flverify.testing.large import LargeDynamics, large_dynamics
 from flverify.testing.moments import Answer, answers
 from flverify.testing.outcome import Outcome, Status, settle
 from flverify.testing.setting import Setting, setting
@@ -225,10 +225,11 @@ def _found(found: Any, answer: Answer) -> str:
     if rate < 1 - 1e-9:
         return f"{about}{number(rate)} per round"
     shown = answer.found if found.quick else answer.in_floats
-    if not (answer.contraction < 1 and found.stays_bounded()):
+    pace, large = _contraction(found, answer), isinstance(found, LargeDynamics)
+    if not (pace < 1 and found.stays_bounded()):
         return f"no convergence: {about}{number(rate)} per round"
     try:
-        contraction = number(shown.mean_square_rate)
+        contraction = number(pace if large else shown.mean_square_rate)
         error = number(shown.stationary_mean_square_error)
     except RefusedError:
         return f"no convergence: {about}{number(rate)} per round"
@@ -236,6 +237,12 @@ def _found(found: Any, answer: Answer) -> str:
         f"E|x_r - x*|^2 tends to {error}, not to 0; two runs approach each other at "
         f"{contraction} per round"
     )
+
+
+def _contraction(found: Any, answer: Answer) -> float:
+    """Rate of differences; a large system has it already, and it takes long."""
+    large = isinstance(found, LargeDynamics)
+    return float(found.contraction if large else answer.contraction)
 
 
 def _with_constant(claim: _Claim, found: Any, out: Outcome) -> Outcome:
@@ -258,15 +265,19 @@ def _first_break(claim: _Claim, found: Any) -> str:
     """Seek the first round above C rate^r, with C = |x_0 - x*|^2 unless given."""
     first = claim.asked.first_error if claim.constant is None else claim.constant
     scale, rate = float(first), float(claim.rate)
-    least = max(found.floor, 1e-290)
-    curve, r = found.in_floats().curve(claim.asked.begin), 0
+    where = f"with C = {number(first)} from x_0"
+    curve, r, before = found.in_floats().curve(claim.asked.begin), 0, math.inf
     for r, error in enumerate(islice(curve, found.searched)):
         allowed = scale * rate**r
-        if allowed < least:
+        if allowed < max(found.floor, 1e-290):
             break
         if error > allowed * (1 + SLACK):
-            return f"{_at(r, error, allowed)}, with C = {number(first)} from x_0"
-    return f"none before {r} with C = {number(first)} from x_0; a later one does"
+            return f"{_at(r, error, allowed)}, {where}"
+        if abs(error - before) <= 1e-12 * error:  # it stays there
+            later = math.floor(math.log(error / scale) / math.log(rate)) + 1
+            return f"{_at(later, error, scale * rate**later)}, {where}"
+        before = error
+    return f"none before {r}, {where}; a later one does"
 
 
 def _at(r: int, error: Scalar, allowed: Scalar) -> str:
@@ -276,7 +287,7 @@ def _at(r: int, error: Scalar, allowed: Scalar) -> str:
 def _reproduce(claim: _Claim, answer: Answer, found: Any) -> str:
     """Return `flverify rate` where its number is the one found, else `bias`."""
     rate = found.rate_interval[1]
-    same = abs(float(rate) - answer.contraction) < 1e-9
+    same = abs(float(rate) - _contraction(found, answer)) < 1e-9
     command = reproduce.command("rate" if same else "bias", claim.asked)
     if command and claim.constant is None and (same or rate >= 1 - 1e-9):
         return command

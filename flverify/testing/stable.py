@@ -15,7 +15,7 @@ from flverify._core.errors import Refusal, RefusedError
 from flverify._core.exact import Scalar
 from flverify.testing import reproduce, sampling
 from flverify.testing.dynamics import ROUNDING, differences, dynamics
-from flverify.testing.large import large_dynamics
+from flverify.testing.large import LargeDynamics, large_dynamics
 from flverify.testing.moments import Answer, answers
 from flverify.testing.outcome import Outcome, Status, settle
 from flverify.testing.setting import Setting, setting
@@ -150,7 +150,8 @@ def _rates(asked: Setting, answer: Answer) -> _Rates:
         raise RefusedError(str(error))
     two = differences(answer)
     if isinstance(two, Refusal) or not two.exact:
-        rate = float(answer.found.mean_square_rate)
+        large = isinstance(error, LargeDynamics)
+        rate = error.contraction if large else float(answer.found.mean_square_rate)
         near = abs(rate - 1) <= ROUNDING
         return _Rates(rate, None if near else rate < 1, error)
     # at the eigenvalue 1 the radius is 1 or more

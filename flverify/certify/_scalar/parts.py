@@ -43,6 +43,18 @@ class Part:
     denominator: sympy.Expr
     final_signs: tuple[tuple[sympy.Symbol, Sign], ...]
 
+    def __str__(self) -> str:
+        """Write the proof out: what is put for what, and what is left."""
+        signs = ", ".join(f"{symbol} {sign} 0" for symbol, sign in self.final_signs)
+        return "; ".join(
+            [
+                f"to show: {self.goal.expression} {self.goal.comparison} 0",
+                *map(_put, self.steps),
+                f"what is left is {self.numerator / self.denominator}",
+                f"no term of it is negative where {signs}" if signs else "a number",
+            ]
+        )
+
 
 @dataclass(frozen=True)
 class CoefficientCertificate:
@@ -57,6 +69,19 @@ class CoefficientCertificate:
 
     parts: tuple[Part, ...]
     named: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """Write every part out."""
+        named = [f"with {', '.join(self.named)}"] if self.named else []
+        return ". ".join([*named, *map(str, self.parts)])
+
+
+def _put(step: Substitution) -> str:
+    """Word one substitution with its reason."""
+    reason = step.because
+    if step.slack is not None:
+        reason = f"{step.slack} = {step.slack_value} {step.slack_sign} 0 by {reason}"
+    return f"put {step.symbol} = {step.value}, where {reason}"
 
 
 @dataclass(frozen=True)

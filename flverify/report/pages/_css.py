@@ -61,6 +61,8 @@ dt { color: var(--soft); } dd { margin: 0; min-width: 0; }
 details { margin: .35rem 0; font-size: .92rem; }
 summary { cursor: pointer; }
 details > table, details > div { margin: .3rem 0 .6rem; }
+.readings > thead > tr > th, .readings > tbody > tr > td:first-child {
+  overflow-wrap: break-word; min-width: 7.5rem; }
 .rows td { font-size: .88rem; padding-top: .1rem; padding-bottom: .1rem; }
 .rows td:first-child { width: 32%; color: var(--soft); }
 .rows code { white-space: pre-wrap; }
