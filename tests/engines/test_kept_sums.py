@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from flverify import moments
-from flverify.algorithms import Focus, ProxSkip
+from flverify.algorithms import Focus, GradientDescent, ProxSkip
 from flverify.engines.moments import _moments
 from flverify.participation import AllOrNothing, Bernoulli, Full
 from flverify.problems import Quadratics
@@ -50,3 +50,8 @@ def test_what_is_eliminated_before_needs_no_rationals():
     problem = Quadratics([[[0.5]], [[0.7]]], [[0.0], [0.0]])
     found = moments(problem, Focus(0.1, 2), Bernoulli([0.5, 0.5]))
     assert found._engine.twin is None
+
+
+def test_a_map_that_is_zero_reaches_nothing():
+    problem = Quadratics([[[1.0]]], [[2.0]])
+    assert moments(problem, GradientDescent(1), Full(1)).mean_square_rate == 0

@@ -140,7 +140,7 @@ def _closure(
         while True:
             grown = list(rows)
             for source, target, matrices in scaled:
-                if len(rows[source]):
+                if len(rows[source]) and matrices:  # maps that are 0 reach nothing
                     images = np.concatenate([rows[source] @ a for a in matrices])
                     grown[target] = grow(images, grown[target], level)
             still = all(len(g) == len(r) for g, r in zip(grown, rows, strict=True))
