@@ -18,8 +18,11 @@ mpl.use("Agg")
 # a test never reads findings that another run kept
 os.environ["FLVERIFY_CACHE"] = tempfile.mkdtemp(prefix="flverify-")
 
-# kernels import numba; without the extra there is nothing to look for examples in
+# without an extra there is nothing to look for examples in
 collect_ignore = [] if find_spec("numba") else ["flverify/engines/simulate/_kernels.py"]
+if not find_spec("panel"):
+    page = ("app", "controls", "downloads", "layout", "plots", "server", "shown")
+    collect_ignore += [f"flverify/explore/{name}.py" for name in page]
 
 pytest_collect_file = Sybil(
     parsers=[

@@ -18,13 +18,14 @@ header { display: flex; flex-wrap: wrap; align-items: center; gap: 2px 14px;
 h1 { font-size: 17px; margin: 0; font-weight: 650; }
 header .about { color: var(--soft); font-size: 13px; flex: 1 1 16rem; }
 header .export { display: flex; gap: 6px; }
+[hidden] { display: none !important; }
 .skip { position: absolute; left: -999px; }
 .skip:focus { left: 8px; top: 8px; background: #fff; padding: 4px 8px; z-index: 9; }
 main { display: grid; gap: 8px; outline: none;
   grid-template: "notice notice notice" auto
     "controls map point" minmax(330px, 1fr)
     "controls errors law" minmax(330px, 1fr)
-    / 222px minmax(0, 1fr) minmax(0, 1.15fr);
+    / 232px minmax(0, 1fr) minmax(0, 1.17fr);
   height: max(690px, calc(100vh - 52px)); }
 section { background: #fff; border: 1px solid var(--line); border-radius: 6px;
   padding: 8px 10px; min-width: 0; display: flex; flex-direction: column; }
@@ -50,6 +51,10 @@ main.refused > .result::after { content: "Nothing to show: see the message above
   main { height: auto;
     grid-template: "notice notice" auto "controls controls" auto "map point" 350px
     "errors law" 350px / minmax(0, 1fr) minmax(0, 1fr); }
+}
+@media (max-width: 1000px) and (min-width: 701px) {
+  #controls { display: block; columns: 2; column-gap: 28px; }
+  .control, .help { break-inside: avoid; }
 }
 @media (max-width: 700px) {
   main { grid-template: "notice" auto "controls" auto "map" 330px "point" auto
@@ -86,7 +91,7 @@ select.bk-input { padding-right: 18px; }
 )
 
 SELECT = """
-.bk-input-group:has(> label) { grid-template-columns: 66px minmax(0, 1fr); }
+.bk-input-group:has(> label) { grid-template-columns: 62px minmax(0, 1fr); }
 """
 
 TEXT = (
@@ -101,6 +106,14 @@ th { font-weight: 500; }
 thead th { font-weight: 650; }
 td.value { font-variant-numeric: tabular-nums; white-space: nowrap; }
 td:last-child { padding-right: 0; white-space: nowrap; width: 1%; }
+:host { container-type: inline-size; }
+@container (max-width: 500px) {
+  thead { display: none; }
+  tr { display: grid; grid-template-columns: minmax(0, 1fr) auto; padding: 2px 0; }
+  th { grid-row: 1 / span 2; padding: 0 6px 0 0; }
+  td, td:last-child { padding: 0; text-align: right; width: auto; }
+  .formula { display: block; padding: 0; overflow-wrap: anywhere; }
+}
 .formula { color: var(--soft); padding-left: 6px; display: inline-block; }
 math { math-style: compact; font-size: 1.02em; }
 .verdict { font-size: 10.5px; font-weight: 650; padding: 0 5px; border-radius: 3px;

@@ -37,7 +37,7 @@ TEMPLATE = """
     {% endfor %}
     <div class="help">
       <p>Numbers are read exactly: 1/3, 0.2, 2e-4. A click on the map moves the
-      point.</p>
+      point; its dots are searched over all curvatures from μ to L.</p>
       <p><b>supported</b>: computed for the listed instances; <b>certified</b>: an exact
       certificate passed the independent checker; <b>refuted</b>: the printed statement
       has a counterexample; <b>proved</b>: exact, for the whole scope.</p>
@@ -101,8 +101,7 @@ SCRIPT = """
     const refused = notice.tags.includes("refused");
     document.getElementById("notice").classList.toggle("told", notice.text !== "");
     document.getElementById("results").classList.toggle("refused", refused);
-    for (const link of document.querySelectorAll("[data-export]"))
-      link.toggleAttribute("hidden", refused);
+    document.querySelector(".export").toggleAttribute("hidden", refused);
   };
   const ready = () => inside(document, ".noUi-handle").length && model("address");
   wait(ready, (address) => {

@@ -9,7 +9,8 @@ request and are dropped if the page has moved on.
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
 from typing import Any
@@ -95,7 +96,7 @@ class Session:
         self._waiting = False
         self._number += 1
         view = self._view()
-        with pn.io.hold(self._document):  # all changes go in one message
+        with self._together():
             self._show_controls()
             try:
                 self._show(view)
@@ -108,6 +109,23 @@ class Session:
             return
         self._shown.show(view)
         self._tell("", view.to_query())
+
+    @contextmanager
+    def _together(self) -> Iterator[None]:
+        """Send all changes in one message.
+
+        Until the browser has said that it has the page, Panel would drop them in the
+        belief that the page is still to be sent; Bokeh sends them one by one.
+        """
+        if pn.state.loaded:
+            with pn.io.hold(self._document):
+                yield
+            return
+        self._document.hold("combine")
+        try:
+            yield
+        finally:
+            self._document.unhold()
 
     def _show_controls(self) -> None:
         law = LAW_PARAMETERS.get(self._fields["law"], ())
@@ -130,7 +148,7 @@ class Session:
 
     def _arrived(self, arrival: Arrival) -> None:
         if not self._over:
-            with pn.io.hold(self._document):
+            with self._together():
                 self._shown.arrived(arrival)
 
     def _destroyed(self, context: Any) -> None:

@@ -56,8 +56,8 @@ def made(view: View, kind: str) -> bytes:
 
     Examples
     --------
-    >>> made(View(), "py").splitlines()[0]
-    b'\"\"\"A view of the flverify explorer.'
+    >>> made(View(), "csv").splitlines()[0]
+    b'table,at,quantity,value,exact,verdict'
     """
     if kind == "png":
         sink = io.BytesIO()

@@ -25,7 +25,7 @@ from bokeh.models import (
 from bokeh.plotting import figure
 
 INK, SOFT, GRID = "#1b1f24", "#57606a", "#e4e7eb"
-CERTIFIED, PRINTED, POINT = "#0072b2", "#b34700", "#d6006c"
+CERTIFIED, PRINTED, POINT = "#4b2e83", "#595959", "#d6006c"
 INCLUSION, WEIGHT = "#e69f00", "#0072b2"
 ROOM = (0.8, 1.25)  # left free below and above
 FLOOR = 1e-30  # errors below are rounding
@@ -173,6 +173,10 @@ class StepSizeMap:
             axis.place(tick): f"{tick:g}" for tick in axis.ticks
         }
 
+    def colour(self, colour: str) -> None:
+        """Give what is exact the colour of its algorithm."""
+        self._exact_line.line_color = colour
+
     def show_certified(self, certified: Columns, searched: Columns) -> None:
         """Show the certified and the thoroughly searched boundary, which come later."""
         self.certified.data = self._columns(certified)
@@ -185,7 +189,8 @@ class StepSizeMap:
     def _draw(self) -> None:
         made = self.figure
         made.varea("x", "low", "high", source=self.stable, color="#009e73", alpha=0.13)
-        exact = made.line("x", "y", source=self.exact, color=INK, width=2)
+        exact = made.line("x", "y", source=self.exact, width=2.5)
+        self._exact_line = exact.glyph
         printed = made.line(
             "x", "y", source=self.printed, color=PRINTED, width=2, line_dash=[6, 3]
         )
@@ -217,19 +222,26 @@ class ErrorPlot:
             y_axis_type="log",
             x_range=Range1d(start=0, end=1),
             y_range=Range1d(start=1e-6, end=1),
-            y_axis_label="squared error E|xᵣ − x*|²",
+            y_axis_label="error E|xᵣ − x*|²",
             x_axis_label="round r",
         )
         self.band = source("band", "x", "low", "high")
         self.exact = source("exact error", "x", "y")
         self.bound = source("printed bound", "x", "y")
         made = self.figure
-        made.varea("x", "low", "high", source=self.band, color="#0072b2", alpha=0.2)
+        band = made.varea("x", "low", "high", source=self.band, alpha=0.2)
+        self._band = band.glyph
         made.line("x", "y", source=self.bound, color=PRINTED, width=2,
                   line_dash=[6, 3])  # fmt: skip
-        drawn = made.line("x", "y", source=self.exact, color=INK, width=2)
+        drawn = made.line("x", "y", source=self.exact, width=2.5)
+        self._exact_line = drawn.glyph
         tips = [("round", "@x"), ("exact", "@y{0.000e+0}")]
         made.add_tools(HoverTool(renderers=[drawn], tooltips=tips, mode="vline"))
+
+    def colour(self, colour: str) -> None:
+        """Give what belongs to the algorithm its colour."""
+        self._exact_line.line_color = colour
+        self._band.fill_color = colour
 
     def show(self, exact: Columns, band: Columns, bound: Columns) -> None:
         """Show columns `x` and `y`; of the band `x`, `low` and `high`."""

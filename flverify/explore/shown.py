@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -21,7 +21,6 @@ from flverify.explore.mixing_matrices import MATRICES
 from flverify.explore.plots import (
     CERTIFIED,
     INCLUSION,
-    INK,
     PRINTED,
     WEIGHT,
     Axis,
@@ -45,9 +44,41 @@ from flverify.explore.slices import (
 from flverify.explore.slow import certify_map, certify_point
 from flverify.explore.stability_map import ENDS
 from flverify.explore.view import View
+from flverify.report.style import look
 
+_ANY = View().step_size
 _KEPT = 2000  # slow rows that a page remembers
 _TICKS = 12  # parts of the axis of the map, each with room for a name
+
+
+@dataclass(frozen=True)
+class MapAxis:
+    """The values of a map, and what its rows are remembered by.
+
+    Parameters
+    ----------
+    view : View
+    values : tuple of Fraction
+    keys : tuple
+    """
+
+    view: View
+    values: tuple[Fraction, ...]
+    keys: tuple[Hashable, ...]
+
+    @classmethod
+    def of(cls, view: View) -> MapAxis:
+        """Read the axis of a view."""
+        values = axis_values(view)
+        there = [(view.over, law_of(at_value(view, v), *ENDS)) for v in values]
+        return cls(view, values, tuple(there))
+
+    def key(self, value: Fraction) -> Hashable:
+        """Return what the row of a value is remembered by."""
+        return self.keys[self.values.index(value)]
+
+
+_NO_AXIS = MapAxis(View(), (), ())
 
 
 @dataclass
@@ -65,8 +96,10 @@ class Shown:
     deliver: Callable[[Arrival], object]
     _kept: dict[Hashable, Any] = field(default_factory=dict)
     _view: View = field(default_factory=View)
+    _axis: MapAxis = _NO_AXIS
     _last: dict[str, Any] = field(default_factory=dict)
     _point: tuple[PointRow, ...] = ()
+    _colour: str = ""
 
     def __post_init__(self) -> None:
         """Make the slow layers."""
@@ -77,6 +110,9 @@ class Shown:
         """Show the fast tables of a view and ask for the slow ones."""
         self._view = view
         self._point = point(view).rows
+        self._colour = look(view.algorithm).colour
+        self.page.map.colour(self._colour)
+        self.page.errors.colour(self._colour)
         self._show_map()
         self._show_errors()
         self._show_law()
@@ -116,32 +152,28 @@ class Shown:
     def _map_arrived(self, arrival: Arrival) -> None:
         if isinstance(arrival.piece, CertifiedRow):
             row = arrival.piece
-            self._keep(self._map_key(Fraction(row.text)), row)
+            self._keep(self._axis.key(Fraction(row.text)), row)
         self._show_certified(arrival.piece is not None, arrival.problem)
 
     def _show_certified(self, busy: bool, problem: str = "") -> None:
         """Show what is known of the certified boundary, and what is awaited."""
-        view = self._view
-        values = axis_values(view)
-        rows = [self._kept.get(self._map_key(value)) for value in values]
+        values = self._axis.values
+        rows = [self._kept.get(key) for key in self._axis.keys]
         found = [row for row in rows if row is not None]
         self.page.map.show_certified(
             _columns([r for r in found if r.certified > 0], "value", "certified"),
             _columns([r for r in found if r.stable < math.inf], "value", "stable"),
         )
         with_one = sum(row.certified > 0 for row in found)
-        state = f"certified at {with_one} of {len(values)}"
+        state = f"{with_one} of {len(values)} certified"
         if busy:
-            state = _busy(f"certifying: {len(found)} of {len(values)}")
+            state = _busy(f"{len(found)} of {len(values)} certified")
         remarks = sorted({row.remark for row in found if row.remark})
         self.page.texts["map_key"].text = _keys(
-            ("exact boundary", INK, "solid"),
+            ("exact", self._colour, "solid"),
             ("printed cap", PRINTED, "dashed"),
             ("certified", CERTIFIED, "solid"),
         ) + _small(state, *(html.escape(text) for text in (*remarks[:1], problem)))
-
-    def _map_key(self, value: Fraction) -> Hashable:
-        return self._view.over, law_of(at_value(self._view, value), *ENDS)
 
     # at the point
 
@@ -177,8 +209,8 @@ class Shown:
         low, high = (f"{100 * end:g}" for end in BAND)
         word = "printed bound" if bound["x"] else "no printed bound"
         self.page.texts["errors_key"].text = _keys(
-            ("exact", INK, "solid"),
-            (f"{RUNS} runs, {low} to {high} %", "#99c7e0", "solid"),
+            ("exact", self._colour, "solid"),
+            (f"{RUNS} runs, {low} to {high} %", f"{self._colour}55", "solid"),
             (word, PRINTED, "dashed"),
         ) + _small(html.escape(describe(self._view)))
 
@@ -207,6 +239,7 @@ class Shown:
             self._ask_map(view)
         else:
             self._map_layer.end()
+            self._axis = _NO_AXIS
             reason = html.escape(str(map_refusal(view)))
             self.page.texts["map_key"].text = f"<p>{reason}</p>"
         known = self._point_key() in self._kept
@@ -217,15 +250,22 @@ class Shown:
         self._show_point(busy=not known)
 
     def _ask_map(self, view: View) -> None:
-        middle = axis_value(view)
-        wanted = sorted(axis_values(view), key=lambda v: abs(math.log(v / middle)))
-        missing = tuple(v for v in wanted if self._map_key(v) not in self._kept)
+        whole = replace(view, step_size=_ANY)  # which plays no role for the map
+        if self._axis.keys and whole == self._axis.view and not self._missing():
+            return
+        self._axis = MapAxis.of(whole)
+        missing = self._missing()
         if missing:
-            key = (view.over, *(self._map_key(value) for value in axis_values(view)))
-            self._map_layer.ask((view, missing), key)
+            middle = axis_value(view)
+            missing.sort(key=lambda value: abs(math.log(value / middle)))
+            self._map_layer.ask((view, tuple(missing)), self._axis.keys)
         else:
             self._map_layer.end()
         self._show_certified(busy=bool(missing))
+
+    def _missing(self) -> list[Fraction]:
+        pairs = zip(self._axis.values, self._axis.keys, strict=True)
+        return [value for value, key in pairs if key not in self._kept]
 
     def _keep(self, key: Hashable, found: object) -> None:
         self._kept[key] = found

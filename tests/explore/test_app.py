@@ -22,7 +22,7 @@ from flverify.explore.controls import NUMBERS, Controls
 from flverify.explore.layers import Arrival, SlowLayer
 from flverify.explore.point_table import table
 from flverify.explore.scales import geometric, hundredths
-from flverify.explore.slices import PointRow, boundary, point
+from flverify.explore.slices import CertifiedRow, PointRow, boundary, point
 from flverify.explore.view import View
 from tests.explore.works import count, end_at_once, refuse, sleep_then
 
@@ -172,6 +172,9 @@ def test_every_number_of_a_view_has_a_control():
 # ---------------------------------------------------------------- session
 
 
+CERTIFIED_ROW = CertifiedRow(2.0, "2", 0.9, 1.0, True, "")
+
+
 def opened(query=""):
     document = Document()
     session = Session(document, query)
@@ -200,6 +203,27 @@ def test_a_session_shows_the_tables_of_its_view():
     for row in point(view).rows:
         assert row.text in session.page.texts["point_table"].text
     assert shown(session) == (view.to_query(), "")
+    session._destroyed(None)
+
+
+@pytest.mark.parametrize("over", ["p", "tau", "n", "kappa"])
+def test_a_session_begins_by_awaiting_the_slow_layers(over):
+    session = opened(View(over=over).to_query())
+    assert "busy" in session.page.texts["map_key"].text
+    assert "busy" in session.page.texts["point_table"].text
+    session._destroyed(None)
+
+
+def test_a_map_that_comes_back_has_its_key_again():
+    session = opened("algorithm=gradient_descent&local_steps=1&over=n&n_clients=2")
+    session._shown._kept.update(dict.fromkeys(session._shown._axis.keys, CERTIFIED_ROW))
+    change(session, over="tau")
+    assert "no local steps" in session.page.texts["map_key"].text
+    assert not session.page.map.figure.visible
+    change(session, over="n")
+    assert "printed cap" in session.page.texts["map_key"].text
+    assert session.page.map.figure.visible
+    assert session.page.map.certified.data["y"]
     session._destroyed(None)
 
 

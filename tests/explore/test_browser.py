@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.explore.conftest import PHONE, WIDE
+from tests.explore.conftest import PHONE, WIDE, missing, ours
 
 EVERYBODY = {"n_clients": "4", "law": "full", "local_steps": "1"}
 SLIDERS = {  # of every law, by its name and its word on the page
@@ -250,6 +250,27 @@ def test_the_page_fits_its_width(opened, size):
         "parseFloat(getComputedStyle(document.querySelector('h2')).fontSize)"
     )
     assert text >= 12
+
+
+def test_a_complaint_and_a_request_elsewhere_would_be_noticed(opened):
+    here = opened()
+    here.page.evaluate("console.error('planted')")
+    here.page.evaluate("fetch('http://192.0.2.1/planted').catch(() => 0); 0")
+    here.page.wait_for_timeout(100)
+    assert "planted" in here.complaints
+    assert not all(ours(url, here.address) for url in here.asked)
+    here.page.close()
+    here.asked.clear()
+    here.complaints.clear()
+
+
+def test_where_they_are_required_these_tests_fail_rather_than_be_skipped(monkeypatch):
+    monkeypatch.setenv("FLVERIFY_BROWSER", "required")
+    with pytest.raises(pytest.fail.Exception, match="required"):
+        missing("chromium is not installed")
+    monkeypatch.delenv("FLVERIFY_BROWSER")
+    with pytest.raises(pytest.skip.Exception, match="chromium is not installed"):
+        missing("chromium is not installed")
 
 
 # ------------------------------------------------------------- the server
