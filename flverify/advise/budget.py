@@ -131,19 +131,22 @@ def stationary(tried: Tried, step_size: Any) -> Scalar | None:
     RefusedError
         If the engine refuses the setting.
     """
-    found = _moments(tried, step_size if tried.exact else float(step_size))
-    length = (found.minimiser * found.minimiser).sum()
-    try:
-        error = found.stationary_mean_square_error / length
-    except RefusedError:
-        return None
-    if found.exact:
-        return error
-    return float(error) if error > ROUNDING else 0.0
+    at = step_size if tried.exact else float(step_size)
+    minimiser = np.asarray(tried.problem.minimiser())
+    for quickly in (True, False):
+        found = _moments(tried, at, quickly=quickly)
+        try:
+            error = found.stationary_mean_square_error / (minimiser * minimiser).sum()
+        except RefusedError:
+            continue
+        if found.exact:
+            return error
+        return float(error) if error > ROUNDING else 0.0
+    return None
 
 
-def _moments(tried: Tried, step_size: Any) -> Moments:
-    found = tried.at(step_size)
+def _moments(tried: Tried, step_size: Any, *, quickly: bool = False) -> Moments:
+    found = tried.at(step_size, quickly=quickly)
     if not isinstance(found, Moments):
         raise RefusedError(found.reason)
     return found

@@ -7,11 +7,18 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from flverify._core.errors import Refusal, RefusedError
+import numpy as np
+
+from flverify._core.errors import ReadingError, Refusal, RefusedError
 from flverify._core.exact import Array
 from flverify.algorithms._algorithm import Algorithm, Server
 from flverify.engines.moments import Moments, moments
+from flverify.engines.moments._large import LargeMoments
+from flverify.engines.trace import trace
 from flverify.participation._law import Modes, Participation
+from flverify.participation.explicit_law import ExplicitLaw
+
+MIDDLING = 20  # state numbers from which float operators are slow to write out
 
 
 class Remembered:
@@ -33,15 +40,31 @@ class Remembered:
 
     @cached_property
     def _joint_inclusion(self) -> Array:
-        return self._law.joint_inclusion()
+        return self._law.joint_inclusion() if self._slow else self._product(0)
 
     @cached_property
     def _cross(self) -> Array:
-        return self._law.cross()
+        return self._law.cross() if self._slow else self._product(1)
 
     @cached_property
     def _joint_averaging(self) -> Array:
-        return self._law.joint_averaging()
+        return self._law.joint_averaging() if self._slow else self._product(2)
+
+    @property
+    def _slow(self) -> bool:
+        """Whether pairs are asked one by one: all but listed cohorts in floats."""
+        return self._law.exact or not isinstance(self._law, ExplicitLaw)
+
+    def _product(self, power: int) -> Array:
+        """E[I_i I_j/|S|^power] from listed cohorts, as one product of matrices."""
+        outcomes = self._law.support()
+        listed = [members for members in outcomes if members]
+        chances = [outcomes[members] for members in listed]
+        inside = np.zeros((len(listed), self._law.n_clients))
+        for row, members in zip(inside, listed, strict=True):
+            row[list(members)] = 1.0
+        weights = np.array(chances) / inside.sum(axis=1) ** power
+        return np.asarray(inside.T @ (weights[:, None] * inside))
 
     def inclusion(self) -> Array:
         """Inclusion probabilities p_i."""
@@ -90,13 +113,33 @@ class Tried:
     algorithm: Algorithm
     law: Any
 
-    def at(self, step_size: Any) -> Moments | Refusal:
-        """Return the moments at one step size."""
+    def at(self, step_size: Any, *, quickly: bool = False) -> Moments | Refusal:
+        """Return the moments at one step size.
+
+        Parameters
+        ----------
+        quickly : bool
+            Whether to read a middling float state as the engine reads large ones,
+            which gives the same rate sooner, or fails.
+        """
         tuned = self.algorithm.retuned(step_size)
         try:
+            if quickly and self._middling:
+                large = LargeMoments(self.problem, tuned, self.law)
+                return Moments(self.problem, tuned, self.law, large)
             return moments(self.problem, tuned, self.law)
         except RefusedError as error:
             return Refusal("moments", str(error))
+
+    @cached_property
+    def _middling(self) -> bool:
+        if self.exact or self.state_size < MIDDLING or len(self.law.modes().laws) > 1:
+            return False
+        try:
+            trace(self.algorithm, self.problem.n_clients)
+        except ReadingError:
+            return False
+        return True
 
     @property
     def exact(self) -> bool:
@@ -119,7 +162,13 @@ def rate(tried: Tried, step_size: Any) -> Any:
     RefusedError
         If the engine refuses the setting, or cannot find the rate.
     """
-    found = tried.at(step_size)
+    try:
+        return _rate_of(tried.at(step_size, quickly=True))
+    except RefusedError:
+        return _rate_of(tried.at(step_size))
+
+
+def _rate_of(found: Moments | Refusal) -> Any:
     if not isinstance(found, Moments):
         raise RefusedError(found.reason)
     return found.mean_square_rate

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
 
+from flverify._core.errors import RefusedError
 from flverify._core.exact import Scalar, is_exact
 from flverify._core.sources import Source
 from flverify.algorithms._algorithm import Algorithm
 from flverify.algorithms.fedavg import FedAvg
 from flverify.algorithms.focus import Focus
-from flverify.certify.classes import Classes, classes
+from flverify.certify.classes import classes
 from flverify.certify.sandwich import limits
 from flverify.participation._law import Participation
 from flverify.participation.uniform_cohort import UniformCohort
@@ -90,7 +91,7 @@ def printed(
     DomainError
         If not 0 < mu <= L.
     RefusedError
-        If the law has no classes of exchangeable clients.
+        If an averaging weight is 0 or not rational.
 
     Notes
     -----
@@ -105,7 +106,7 @@ def printed(
     """
     mu, smooth = limits(strong_convexity, smoothness)
     if isinstance(algorithm, Focus):
-        return _focus(algorithm, classes(participation), mu, smooth)
+        return _focus(algorithm, participation, mu, smooth)
     if not isinstance(algorithm, FedAvg):
         return None
     as_printed = (algorithm.aggregation, algorithm.server_step_size) == ("mean", 1)
@@ -151,9 +152,11 @@ def printed_sag(
     return Printed(source, statement, rate, {"1/(16 N L)": step**2}, inside=True)
 
 
-def _focus(algorithm: Focus, found: Classes, mu: Fraction, smooth: Fraction) -> Printed:
-    n, moves = found.n_clients, algorithm.local_steps - 1
-    q = min(found.first("a", r) for r in range(len(found.sizes)))
+def _focus(
+    algorithm: Focus, law: Participation, mu: Fraction, smooth: Fraction
+) -> Printed:
+    n, moves = law.n_clients, algorithm.local_steps - 1
+    q = _least_weight(law)
     caps = {
         "3 mu/(27 N L^2)": (3 * mu / (27 * n * smooth**2)) ** 2,
         "q_min^(3/2)/(8 L sqrt N)": q**3 / (64 * smooth**2 * n),
@@ -168,6 +171,18 @@ def _focus(algorithm: Focus, found: Classes, mu: Fraction, smooth: Fraction) -> 
         caps,
         1 - _step(algorithm) * mu * n / 2,
     )
+
+
+def _least_weight(law: Participation) -> Fraction:
+    """Least averaging weight: class by class where there are classes."""
+    try:
+        found = classes(law)
+    except RefusedError:
+        weights = law.averaging_weights().tolist()
+        if not all(is_exact(q) and q > 0 for q in weights):
+            raise
+        return Fraction(min(weights))
+    return min(found.first("a", r) for r in range(len(found.sizes)))
 
 
 def _fedavg(algorithm: Algorithm, mu: Fraction, smooth: Fraction) -> Printed:

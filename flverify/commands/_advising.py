@@ -101,7 +101,7 @@ def read_question(names: Sequence[str], options: Mapping[str, Any]) -> Asked:
     )
     exactly = problem.exact
     lone = rarest(problem, laws.exact if exactly else laws.floats)
-    known, why = _constants(problem)
+    known, why = _constants(described.problem)
     place = Place(
         problem, floats, laws.exact, laws.floats, _in_floats(lone.raised), known, why
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from flverify._core.errors import RefusedError
+from flverify._core.errors import InputError, RefusedError
 from flverify.advise.table import Advice, advise
 from flverify.commands._advising import (
     DEFAULT_ACCURACY,
@@ -100,6 +100,7 @@ def command(
     """Ask, write the law, search, print; exit code 2 if there is no step size."""
     path: Path | None = options["write_law"]
     if path is not None:
+        _require_another(path, options)
         require_writable(path)
     asked = read_question(algorithms, options)
     if path is not None and asked.fitted is not None:
@@ -110,6 +111,16 @@ def command(
     else:
         _show(asked, found, options)
     _require_an_answer(asked, found)
+
+
+def _require_another(path: Path, options: dict[str, Any]) -> None:
+    """Keep what is read from being written over."""
+    for name in ("availability", "problem"):
+        if options[name] and Path(options[name]).resolve() == path.resolve():
+            raise InputError(
+                f"--write-law must name another file than --{name}; got {path}; choose "
+                "one."
+            )
 
 
 def _about(asked: Asked, log: str) -> str:

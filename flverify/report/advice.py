@@ -329,9 +329,11 @@ def notes(named: Named, target: float, constants: str) -> list[str]:
         out.append(
             "* a rate to a neighbourhood: this method moves away from the minimiser."
         )
+    told: dict[str, list[str]] = {}  # a reason that several share is said once
     for name, one in named:
-        out += [f"{name}: {text}" for text in _own_notes(one)]
-    return out
+        for text in _own_notes(one):
+            told.setdefault(text, []).append(name)
+    return [*out, *(f"{', '.join(names)}: {text}" for text, names in told.items())]
 
 
 def _own_notes(one: Advice) -> list[str]:
