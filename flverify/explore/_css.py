@@ -115,7 +115,8 @@ td:last-child { padding-right: 0; white-space: nowrap; width: 1%; }
   .formula { display: block; padding: 0; overflow-wrap: anywhere; }
 }
 .formula { color: var(--soft); padding-left: 6px; display: inline-block; }
-math { math-style: compact; font-size: 1.02em; }
+math { math-style: compact; font-size: 1.06em; font-family: "STIX Two Math",
+  "Cambria Math", "Latin Modern Math", "Noto Sans Math", math; }
 .verdict { font-size: 10.5px; font-weight: 650; padding: 0 5px; border-radius: 3px;
   border: 1px solid; letter-spacing: .02em; }
 .PROVED { color: #00593f; border-color: #009e73; background: #e3f5ee; }
