@@ -15,6 +15,7 @@ Rows: TypeAlias = tuple[tuple[str, str], ...]
 
 _INSTANCES = ("counterexample", "witness")
 _SIDES = ("left", "relation", "right")
+LISTED = 12  # entries of a list of what was checked that a page shows
 _RATIONAL = re.compile(r"-?\d{1,4000}/[1-9]\d{0,3999}")
 
 
@@ -67,8 +68,22 @@ def exhibit(evidence: Mapping[str, Any]) -> Exhibit:
         tuple(_rows(evidence[kind])) if kind else (),
         tuple(_comparison(kind, evidence)) if kind else (),
         parts,
-        tuple(_rows(rest)),
+        tuple(_rows(_few(rest))),
     )
+
+
+def _few(rest: Mapping[str, Any]) -> dict[str, Any]:
+    """Keep the beginning of long lists of what was checked; none is an instance."""
+    out: dict[str, Any] = {}
+    for key, value in rest.items():
+        if isinstance(value, Mapping):
+            out[key] = _few(value)
+        elif isinstance(value, list | tuple) and len(value) > LISTED:
+            more = f"and {len(value) - LISTED} more, which `flverify show` lists"
+            out[key] = [*value[:LISTED], more]
+        else:
+            out[key] = value
+    return out
 
 
 def shortened(text: str, most: int) -> str:
