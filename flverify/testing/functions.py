@@ -15,6 +15,8 @@ models : (rounds + 1, d) array
     The server model before round 0 (the start) and after every round. The model after
     round r must depend on the masks up to round r alone; nothing can check that here.
 
+    Every call must be an independent run: nothing may be kept from one to the next.
+
 Such an algorithm can only be sampled, since nothing is known of how it computes.
 """
 

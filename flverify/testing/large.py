@@ -7,7 +7,7 @@ start leaves of the fixed state is one more direction that has to be reached.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -21,12 +21,13 @@ from flverify.engines.moments._messages import MessageSystem
 from flverify.engines.moments._perron import MessageMap, perron
 from flverify.engines.moments._spectrum import Spectrum
 from flverify.engines.moments._thin import Thin, entire
-from flverify.testing.dynamics import FLOOR, LEAK, ROUNDING
-from flverify.testing.fixed_state import keeps_still
+from flverify.testing.dynamics import FINE, FLOOR, LEAK, ROUNDING
+from flverify.testing.fixed_state import SETTLED, keeps_still
 from flverify.testing.moments import Answer
 from flverify.testing.setting import Setting
 
 NEAR_ONE = 1e-5  # rounding that is conserved has an eigenvalue this close to 1
+SHAKEN = 1e-10  # relative, of every entry
 NEAR = 1e-6  # relative: a float rate this close to the claimed one decides nothing
 
 
@@ -45,9 +46,29 @@ class LargeDynamics:
         return max(50, min(500, 100_000 // size))
 
     @cached_property
+    def _system(self) -> Thin:
+        return _thin(self.asked, self.answer.found._engine)
+
+    @cached_property
+    def doubt(self) -> float:
+        """How far off the rate may be, relatively: what shaking the system does to it.
+
+        A Jordan block of order k answers with the k-th root of the shaking.
+        """
+        system, draws = self._system, np.random.default_rng(0)
+
+        def shaken(values: Array) -> Array:
+            noise = draws.standard_normal(values.shape)
+            return np.asarray(values * (1 + SHAKEN * noise))
+
+        moved = replace(system, mean=shaken(system.mean), rows=shaken(system.rows))
+        rate, _ = perron(MessageMap(Spectrum.of(moved), moved))
+        return max(NEAR, 2 * abs(rate - self.contraction) / max(rate, 1e-300))
+
+    @cached_property
     def contraction(self) -> float:
         """Rate of what the start and its distance to the fixed state excite."""
-        system = _thin(self.asked, self.answer.found._engine)
+        system = self._system
         rate, message = perron(MessageMap(Spectrum.of(system), system))
         if message is not None:
             _verify(system, rate, message)
@@ -81,7 +102,7 @@ class LargeDynamics:
     def is_bounded_by(self, rate: Scalar) -> bool | None:
         """Whether E|x_r - x*|^2 <= C rate^r for some C; None if floats cannot tell."""
         claimed, found = float(rate), self.contraction
-        if abs(found - claimed) <= NEAR * claimed:
+        if abs(found - claimed) <= self.doubt * max(claimed, found):
             return None
         if claimed < found and abs(found - 1) < NEAR_ONE:
             return None
@@ -96,18 +117,27 @@ class LargeDynamics:
         """Squared errors below this are rounding."""
         return FLOOR * self.asked.size**2
 
+    @property
+    def fine(self) -> float:
+        """What squared errors may be too small by."""
+        return FINE * self.asked.size**2
+
     def stays_bounded(self) -> bool | None:
         """Whether E|x_r - x*|^2 stays bounded."""
-        near = abs(self.contraction - 1) < NEAR_ONE
-        return None if near else self.contraction < 1
+        return None if self.near_one else self.contraction < 1
+
+    @property
+    def near_one(self) -> bool:
+        """Whether the rate cannot be told from 1."""
+        return abs(self.contraction - 1) < max(NEAR_ONE, self.doubt)
 
     @property
     def undecided(self) -> str:
         """Why there is no answer."""
         return (
             f"a float rate of {self.contraction:.9g} and a stationary error of "
-            f"{self.residue:.1e} of the problem's size are too close to call; claim a "
-            "slightly larger rate"
+            f"{self.residue:.1e} of the problem's size are too close to call (the rate "
+            f"is known to {self.doubt:.0e}); claim a slightly larger rate"
         )
 
     @property
@@ -169,5 +199,10 @@ def _seeds(asked: Setting, system: MessageSystem, fixed: Array) -> Array:
     if asked.start is not None:
         rest, start = rest + start @ asked.start.astype(np.float64), start[:, :0]
     size = float(np.abs(rest).max(initial=0.0))
+    if asked.start is not None and size <= SETTLED * asked.size:
+        raise RefusedError(
+            f"a start in floats must differ from the fixed point by {SETTLED:g} of the "
+            f"problem's size; got {size:.1e}; take another start, or rationals."
+        )
     column = (rest / size if size > 0 else rest)[:, None]
     return np.concatenate([start, column], axis=1)

@@ -7,12 +7,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from flverify._core.errors import Refusal, RefusedError
 from flverify.engines.moments import Moments, moments
+from flverify.engines.moments._small import SmallMoments
 from flverify.testing.setting import Setting
 
 EXACT = "exact moments (rationals)"
 FLOATS = "moments in floats"
+LARGEST = 1e100  # coefficient of a float round
 
 
 @dataclass(frozen=True)
@@ -64,9 +68,26 @@ def answers(asked: Setting) -> list[Answer] | Refusal:
 
 def _ask(problem: Any, asked: Setting) -> Moments | Refusal:
     try:
-        return moments(problem, asked.algorithm, asked.participation)
-    except RefusedError as error:
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = moments(problem, asked.algorithm, asked.participation)
+    except (RefusedError, np.linalg.LinAlgError) as error:
         return Refusal("moments", str(error))
+    if isinstance(found, Refusal):
+        return found
+    if not found.exact and not _largest(found._engine) <= LARGEST:
+        why = f"a round in floats must have coefficients up to {LARGEST:g}."
+        return Refusal("moments", why)
+    return found
+
+
+def _largest(engine: Any) -> float:
+    """Largest coefficient of a float round; their squares are summed later."""
+    system = engine.system
+    if isinstance(engine, SmallMoments):
+        maps = [a for move in system.moves for _, a in move.terms]
+    else:
+        maps = [system.mean, system.rows, system.columns]
+    return max((float(np.abs(a).max(initial=0.0)) for a in maps), default=0.0)
 
 
 def _can_be_floats(problem: Any) -> bool:

@@ -90,7 +90,8 @@ class _Assertions:
         """Keep what a report carries."""
         for name, value in report.user_properties:
             if name == PROPERTY:
-                self.rows.append(Row(report.nodeid, json.loads(str(value))))
+                outcome = json.loads(str(value))
+                self.rows.append(Row(report.nodeid, outcome, report.passed))
 
     def pytest_terminal_summary(
         self, terminalreporter: pytest.TerminalReporter

@@ -51,10 +51,24 @@ pre { margin: 0; white-space: pre-wrap; font: .86em/1.45 ui-monospace, Consolas,
 
 @dataclass(frozen=True)
 class Row:
-    """One assertion of one test: the test's id and the outcome's texts."""
+    """One assertion of one test: the test's id and the outcome's texts.
+
+    Parameters
+    ----------
+    test : str
+    outcome : mapping
+    passed : bool
+        Whether the test passed all the same: then it expected what was raised.
+    """
 
     test: str
     outcome: Mapping[str, str]
+    passed: bool = False
+
+    @property
+    def expected(self) -> bool:
+        """Whether the assertion did not hold and its test wanted just that."""
+        return self.passed and self.text("status") != Status.HOLDS
 
     def text(self, column: str) -> str:
         """Return the text of one column."""
@@ -71,7 +85,9 @@ def count_line(rows: Sequence[Row]) -> str:
     """
     counts = Counter(row.text("status") for row in rows)
     listed = ", ".join(f"{counts[status]} {status}" for status in Status)
-    return f"{len(rows)} assertion{'' if len(rows) == 1 else 's'}: {listed}"
+    wanted = sum(row.expected for row in rows)
+    more = f" ({wanted} as tests that passed expect)" if wanted else ""
+    return f"{len(rows)} assertion{'' if len(rows) == 1 else 's'}: {listed}{more}"
 
 
 def text_rows(rows: Sequence[Row], *, every: bool) -> Iterator[str]:
@@ -79,10 +95,12 @@ def text_rows(rows: Sequence[Row], *, every: bool) -> Iterator[str]:
     many = len(rows) > MANY and not every
     shown = [row for row in rows if not many or row.text("status") != Status.HOLDS]
     for row in shown:
+        if row.expected and not every:
+            continue
         yield f"{row.text('status'):<12} {row.text('assertion')}  {row.test}"
         for column in ("claimed", "found", "answered_by"):
             yield f"    {COLUMNS[column] + ':':<12} {_short(row.text(column))}"
-    if len(shown) < len(rows):
+    if many:
         yield f"{len(rows) - len(shown)} that hold are listed with -v"
 
 

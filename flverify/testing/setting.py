@@ -14,6 +14,7 @@ from flverify.algorithms._algorithm import Algorithm
 from flverify.participation._law import Participation
 from flverify.problems._problem import Problem
 from flverify.testing import written
+from flverify.testing.purity import require_pure
 
 ZERO = 1e-12  # of the size: a minimiser so close to 0 is 0
 
@@ -64,13 +65,21 @@ class Setting:
         The largest entry of x*, of a start given, and of the linear terms over that of
         the Hessians: x* may be small because large parts cancel.
         """
+        given = 0.0 if self.start is None else _largest(self.start)
+        return max(self._extent, given) or 1.0
+
+    @property
+    def problem_size(self) -> float:
+        """The same without the start, which fixed points know nothing of."""
+        return self._extent or 1.0
+
+    @cached_property
+    def _extent(self) -> float:
         sizes = [_largest(self.minimiser)]
-        if self.start is not None:
-            sizes.append(_largest(self.start))
         if hasattr(self.problem, "hessians") and _largest(self.problem.hessians) > 0:
             parts = self.problem.linear, self.problem.hessians
             sizes.append(_largest(parts[0]) / _largest(parts[1]))
-        return max(sizes) or 1.0
+        return max(sizes)
 
     @cached_property
     def first_error(self) -> Any:
@@ -121,7 +130,8 @@ def setting(
     Raises
     ------
     InputError
-        If a part is of another kind, or the problem has no minimiser.
+        If a part is of another kind, the problem has no minimiser, or the algorithm
+        is not a pure function.
     ShapeError
         If numbers of clients or dimensions do not agree.
     """
@@ -154,4 +164,7 @@ def setting(
             f"start must have shape ({problem.dim},); got {begin.shape}; give one "
             "number per coordinate."
         )
-    return Setting(problem, algorithm, participation, begin)
+    made = Setting(problem, algorithm, participation, begin)
+    if isinstance(algorithm, Algorithm):
+        require_pure(problem, algorithm, participation, made.begin)
+    return made

@@ -14,12 +14,12 @@ from flverify._core.checks import positive, whole
 from flverify._core.errors import Refusal, RefusedError
 from flverify._core.exact import Scalar
 from flverify.testing import reproduce, sampling
-from flverify.testing.dynamics import ROUNDING, differences, dynamics
+from flverify.testing.dynamics import ROUNDING, Dynamics, differences, dynamics
 from flverify.testing.large import LargeDynamics, large_dynamics
 from flverify.testing.moments import Answer, answers
 from flverify.testing.outcome import Outcome, Status, settle
 from flverify.testing.setting import Setting, setting
-from flverify.testing.written import number
+from flverify.testing.written import enclosed, number
 
 NAME = "assert_stable"
 SEARCHED = 500  # rounds among which the first far one is sought
@@ -105,7 +105,7 @@ def assert_stable(
 class _Rates:
     """Rate of differences, whether it is below 1, whether the error stays bounded."""
 
-    rate: Scalar
+    rate: tuple[Scalar, Scalar]
     contracts: bool | None
     error: Any  # its dynamics
 
@@ -136,10 +136,11 @@ def _by_moments(asked: Setting) -> Outcome | Refusal:
     every = replace(asked, start=None)
     for answer in known:
         try:
-            tried.append(_answer(asked, answer, _rates(every, answer)))
+            with np.errstate(over="ignore", invalid="ignore"):
+                tried.append(_answer(asked, answer, _rates(every, answer)))
             if tried[-1].status != Status.INCONCLUSIVE:
                 return tried[-1]
-        except RefusedError as error:
+        except (RefusedError, np.linalg.LinAlgError) as error:
             refused.append(Refusal("moments", str(error)))
     return tried[0] if tried else refused[0]
 
@@ -152,11 +153,12 @@ def _rates(asked: Setting, answer: Answer) -> _Rates:
     if isinstance(two, Refusal) or not two.exact:
         large = isinstance(error, LargeDynamics)
         rate = error.contraction if large else float(answer.found.mean_square_rate)
-        near = abs(rate - 1) <= ROUNDING
-        return _Rates(rate, None if near else rate < 1, error)
+        near = error.near_one if large else abs(rate - 1) <= ROUNDING
+        near |= isinstance(two, Dynamics) and two.may_lie_across(1.0, rate)
+        return _Rates((rate, rate), None if near else rate < 1, error)
     # at the eigenvalue 1 the radius is 1 or more
     contracts = bool(two.is_below(Fraction(1)))
-    return _Rates(two.rate_interval[1], contracts, error)
+    return _Rates(two.rate_interval, contracts, error)
 
 
 def _answer(asked: Setting, answer: Answer, rates: _Rates) -> Outcome:
@@ -164,7 +166,7 @@ def _answer(asked: Setting, answer: Answer, rates: _Rates) -> Outcome:
     grows = rates.bounded is False and bool(rates.contracts)
     out = replace(
         _outcome(asked),
-        found=f"mean-square rate {number(rates.rate)}"
+        found=f"mean-square rate {enclosed(rates.rate)}"
         + ("; yet E|x_r - x*|^2 grows without bound" if grows else ""),
         answered_by=answer.answered_by + (", to 1e-9" if answer.floats else ""),
         reproduce=_reproduce(asked, grows),

@@ -30,6 +30,20 @@ def number(value: Scalar) -> str:
     return f"{float(value):.12g}"
 
 
+def enclosed(interval: tuple[Scalar, Scalar]) -> str:
+    """Text of a number that lies in an interval: its upper end, marked if not exact.
+
+    Examples
+    --------
+    >>> enclosed((Fraction(1, 4), Fraction(1, 4))), enclosed((0, Fraction(1, 4)))
+    ('1/4', '~0.25')
+    """
+    low, high = interval
+    if low == high or not isinstance(high, Fraction):
+        return number(high)
+    return f"~{_decimal(high)}"
+
+
 def _decimal(value: Fraction) -> str:
     try:
         return repr(float(value))

@@ -101,6 +101,61 @@ class PilesUp(Algorithm):
         return DriftState(self.step_size * state.model + pile, pile)
 
 
+class ChainState(NamedTuple):
+    model: Server
+    a: Server
+    b: Server
+    c: Server
+    d: Server
+
+
+@dataclass(frozen=True)
+class FiveFold(Algorithm):
+    """x+ = x - step_size g + sum_j pulls_j (x_{-j} - x_{-j-1}), four differences."""
+
+    step_size: Any
+    pulls: tuple[Any, ...]
+
+    State = ChainState
+
+    def init(self, start, cohort, oracle):  # noqa: ARG002
+        return ChainState(*[start] * 5)
+
+    def round(self, state, cohort, oracle):
+        here = cohort.broadcast(state.model)
+        moved = state.model - self.step_size * cohort.everyone(oracle.gradient(here))
+        for pull, new, old in zip(self.pulls, state, state[1:], strict=False):
+            moved = moved + pull * (new - old)
+        return ChainState(moved, *state[:4])
+
+
+def fivefold(root):
+    """On x^2/2 - 2x its error has the characteristic polynomial (z - root)^5."""
+    signs = (-5 * root, 10 * root**2, -10 * root**3, 5 * root**4, -(root**5))
+    last = signs[4]
+    third = last + signs[3]
+    second = third + signs[2]
+    first = second + signs[1]
+    return FiveFold(1 + first + signs[0], (first, second, third, last))
+
+
+@dataclass(frozen=True)
+class Ruled(Algorithm):
+    """One slot, and whatever a function makes of it."""
+
+    rule: Any
+    step_size: Any = Fraction(1, 8)
+
+    class State(NamedTuple):
+        model: Server
+
+    def init(self, start, cohort, oracle):  # noqa: ARG002
+        return self.State(start)
+
+    def round(self, state, cohort, oracle):
+        return self.State(self.rule(self, state, cohort, oracle))
+
+
 def fedavg_function(masks, gradient, start):
     """FedAvg with two local steps of size 1/4, one run, in plain numpy."""
     models = [start]

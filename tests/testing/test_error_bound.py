@@ -9,10 +9,10 @@ import pytest
 import sympy
 
 from flverify._core.errors import DomainError
-from flverify.algorithms import AgnosticFedAvg, Ball, FedAvg, Focus
+from flverify.algorithms import AgnosticFedAvg, Ball, FedAvg, Focus, GradientDescent
 from flverify.participation import Bernoulli, Full
 from flverify.problems import Quadratics
-from flverify.testing import Broken, Inconclusive, assert_error_bound
+from flverify.testing import Broken, Inconclusive, Status, assert_error_bound
 from tests.testing.own import fedavg_function
 
 F = Fraction
@@ -64,6 +64,40 @@ def test_below_the_rounding_of_floats_there_is_no_answer(problem, law):
         assert_error_bound(*parts, bound=lambda r: 0.9**r, rounds=400)
     exact = problem, Focus("1/8"), law
     assert assert_error_bound(*exact, bound=lambda r: 0.9**r, rounds=400)
+
+
+@pytest.mark.parametrize("step", [1e155, 1e160])
+def test_overflow_keeps_no_bound(problem, step):
+    parts = problem.as_float(), GradientDescent(step), Full(2)
+    for bound in (1, 1e308):
+        with pytest.raises(AssertionError):
+            assert_error_bound(*parts, bound=bound, rounds=5)
+    found = caught_by(*parts, bound=lambda r: 10.0**-r, rounds=5)
+    assert found.status != Status.HOLDS
+
+
+def caught_by(*parts, **options):
+    with pytest.raises((Broken, Inconclusive)) as caught:
+        assert_error_bound(*parts, **options)
+    return caught.value.outcome
+
+
+def test_a_float_error_just_above_a_small_bound_is_no_answer(problem):
+    # the error is 4/9 (1/16)^r, 1.65e-12 at round 9.5: above its bound, by less than
+    # what floats resolve
+    parts = problem.as_float(), GradientDescent("1/4"), Full(2)
+    options = {"bound": lambda r: 0.4 * 16.0**-r if r > 8 else 1, "rounds": 9}
+    assert caught_by(*parts, **options).status == Status.INCONCLUSIVE
+    exact = problem, GradientDescent("1/4"), Full(2)
+    assert caught_by(*exact, **options).status == Status.BROKEN
+
+
+def test_an_irrational_bound_is_compared_beyond_floats(problem):
+    parts = problem, GradientDescent("1/4"), Full(2)
+    root = sympy.sqrt(sympy.Rational(16, 81))  # sympy makes that 4/9
+    near = root - sympy.sqrt(2) / 10**15
+    assert assert_error_bound(*parts, bound=root + sympy.sqrt(2) / 10**15)
+    assert caught_by(*parts, bound=near).status == Status.BROKEN
 
 
 def test_sampling_answers_what_is_not_linear(problem, agreeing, law):

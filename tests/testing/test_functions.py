@@ -10,7 +10,13 @@ import pytest
 
 from flverify import simulate
 from flverify._core.errors import InputError, ShapeError
-from flverify.algorithms import FedAvg, GradientDescent
+from flverify.algorithms import (
+    AgnosticFedAvg,
+    Ball,
+    FedAvg,
+    GradientDescent,
+    WeightedFedAvg,
+)
 from flverify.participation import Bernoulli, Full
 from flverify.problems import Quadratics
 from flverify.testing import (
@@ -22,9 +28,55 @@ from flverify.testing import (
 )
 from flverify.testing.functions import run_models
 from flverify.testing.setting import setting
-from tests.testing.own import ForgetsFlag, HeavyBall, MifaLike, fedavg_function
+from tests.testing.own import ForgetsFlag, HeavyBall, MifaLike, Ruled, fedavg_function
 
 F = Fraction
+
+
+def test_a_round_that_is_not_pure_is_refused(problem, law):
+    calls = []
+
+    def stops(method, state, cohort, oracle):
+        calls.append(1)
+        share = method.step_size if len(calls) < 8 else 0
+        return state.model - share * cohort.everyone(
+            oracle.gradient(cohort.broadcast(state.model))
+        )
+
+    draws = np.random.default_rng(0)
+
+    def tosses(method, state, cohort, oracle):
+        share = method.step_size * int(draws.integers(0, 2))
+        return state.model - share * cohort.everyone(
+            oracle.gradient(cohort.broadcast(state.model))
+        )
+
+    for rule in (stops, tosses):
+        for method in ("auto", "sampled"):
+            calls.clear()
+            with pytest.raises(InputError, match="Ruled must be pure functions"):
+                assert_linear_rate(problem, Ruled(rule), law, rate="1/2", method=method)
+
+
+def test_what_cannot_be_traced_is_simulated_twice(problem, agreeing, law):
+    draws = np.random.default_rng(0)
+
+    def tosses(method, state, cohort, oracle):
+        here = cohort.project(cohort.broadcast(state.model), Ball(2))
+        share = F(1, 8) * int(draws.integers(0, 2))
+        return state.model - share * cohort.everyone(oracle.gradient(here))
+
+    with pytest.raises(InputError, match="Ruled must be pure functions"):
+        assert_linear_rate(problem, Ruled(tosses), law, rate="1/2")
+    inside = AgnosticFedAvg("1/4", 3, projection=Ball(2))
+    assert assert_linear_rate(agreeing, inside, Full(2), rate="1/2")
+
+
+def test_weights_and_overflow_are_no_impurity(problem, law):
+    weighted = WeightedFedAvg("1/20", weights=["1/3", "2/3"], local_steps=2)
+    assert assert_stable(problem, weighted, law)
+    with pytest.raises(AssertionError):
+        assert_stable(problem.as_float(), FedAvg(1e160, 3), law)
 
 
 def test_a_function_meets_the_participants_of_the_simulation(problem, law):
@@ -51,7 +103,7 @@ def test_every_assertion_takes_a_function(problem, agreeing, law):
     assert "one of the test" in caught.value.outcome.reproduce
     assert assert_error_bound(problem, fedavg_function, law, bound=8, rounds=5)
     assert assert_stable(problem, fedavg_function, law, bound=8, rounds=5)
-    options = {"bias": [0], "tolerance": 1, "rounds": 5, "budget": 3000}
+    options = {"bias": [0], "tolerance": 1, "rounds": 12}
     assert assert_fixed_point_bias(problem, fedavg_function, law, **options)
 
 

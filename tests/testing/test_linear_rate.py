@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import islice
 
+import numpy as np
 import pytest
 
 from flverify._core.errors import DomainError, InputError, ShapeError
@@ -23,7 +24,7 @@ from flverify.testing.dynamics import dynamics
 from flverify.testing.large import LargeDynamics
 from flverify.testing.moments import answers
 from flverify.testing.setting import setting
-from tests.testing.own import HeavyBall, MifaLike, PilesUp
+from tests.testing.own import FiveFold, HeavyBall, MifaLike, PilesUp, fivefold
 
 F = Fraction
 
@@ -125,6 +126,102 @@ def test_a_constant_in_floats_is_checked_down_to_rounding():
     constant = 1000 * float(asked.first_error)
     many = {"constant": constant, "rounds": 2000}
     assert "was checked" in assert_linear_rate(*parts, rate=0.9, **many).found
+
+
+@pytest.mark.parametrize("constant", [1e-14, 1e-9, 0.1])
+def test_a_constant_below_the_first_error_is_broken(problem, law, constant):
+    parts = problem.as_float(), Focus("1/8"), law
+    start = [{1e-14: 0, 1e-9: 100, 0.1: 10**6}[constant]]
+    found = broken(*parts, rate=0.9, constant=constant, start=start)
+    assert found.first_break.startswith("0: ")
+
+
+def test_a_constant_is_never_held_unchecked():
+    one = Quadratics([[[1.0]]], [[2.0]])
+    parts = one, GradientDescent(0.5), Full(1)
+    # |x_0 - x*|^2 = 4e-16 is rounding of a problem of size 2
+    found = unanswered(*parts, rate=0.3, constant=1e-15, start=[2 + 2e-8])
+    assert "rounding" in found.reason
+    short = assert_linear_rate(*parts, rate=0.3, constant=5)
+    assert "C is checked in rounds 0 to 23 of 100" in short.claimed
+
+
+def test_a_tight_constant_in_rationals_is_compared_exactly(problem):
+    parts = problem, GradientDescent("1/4"), Full(2)  # 4/9 (1/16)^r
+    assert assert_linear_rate(*parts, rate=0.0625, constant="4/9")
+    tiny = F(1, 10**30)
+    assert broken(*parts, rate="1/16", constant=F(4, 9) - tiny).first_break
+
+
+@pytest.mark.parametrize("root", [F(1, 2), F(4, 5)])
+def test_a_long_jordan_chain_in_floats_is_never_contradicted(root):
+    one = Quadratics([[[1]]], [[2]])
+    exact, told = fivefold(root), 0
+    plain = FiveFold(float(exact.step_size), tuple(map(float, exact.pulls)))
+    for off in (F(-1, 2), F(-1, 10), F(-1, 50), 0, F(1, 1000), F(1, 50), F(1, 10), 1):
+        rate = root**2 * (1 + off)
+        if rate >= 1:
+            continue
+        parts = one, exact, Full(1)
+        truth = status(*parts, rate=rate)
+        assert truth == (Status.HOLDS if off > 0 else Status.BROKEN)
+        seen = status(one.as_float(), plain, Full(1), rate=float(rate))
+        assert seen in (Status.INCONCLUSIVE, truth), off
+        told += seen == truth
+    assert told >= 1
+
+
+@pytest.mark.parametrize("root", [0.9, 0.95, 0.98])
+def test_a_weak_link_that_floats_leave_out_is_no_answer(root):
+    # step sizes of 1e-5 to 3e-9: what the gradient does falls below 1e-8
+    one, plain = Quadratics([[[1]]], [[2]]), fivefold(root)
+    exact = FiveFold(F(plain.step_size), tuple(map(F, plain.pulls)))
+    for rate in (1.005 * root**2, (1 + root**2) / 2):
+        assert status(one, exact, Full(1), rate=rate) == Status.HOLDS
+        seen = status(one.as_float(), plain, Full(1), rate=rate)
+        assert seen != Status.BROKEN
+
+
+def status(*parts, **options):
+    try:
+        return assert_linear_rate(*parts, **options).status
+    except (Broken, Inconclusive) as error:
+        return error.outcome.status
+
+
+def test_a_long_jordan_chain_of_a_large_system():
+    many = Quadratics([np.eye(90)], [[2.0] + [0.0] * 89])
+    exact = fivefold(F(1, 2))
+    plain = FiveFold(float(exact.step_size), tuple(map(float, exact.pulls)))
+    options = {"method": "exact"}
+    assert "known to" in unanswered(many, plain, Full(1), rate=0.2505, **options).reason
+    assert assert_linear_rate(many, plain, Full(1), rate=0.35, **options)
+    assert broken(many, plain, Full(1), rate=0.15, **options)
+
+
+def test_a_start_that_misses_the_unstable_directions():
+    plane = Quadratics([[[1, 0], [0, 10]]], [[1, 0]])
+    parts = GradientDescent("1/4"), Full(1)
+    options = {"rate": "3/5", "start": [3, 0]}
+    assert assert_linear_rate(plane, *parts, **options)
+    assert unanswered(plane.as_float(), *parts, **options).reason
+    assert broken(plane.as_float(), *parts, rate="3/5")
+
+
+def test_one_step_to_the_end_and_rates_next_to_one():
+    one = Quadratics([[[1]]], [[2]])
+    at_once = GradientDescent(1), Full(1)
+    for problem in (one, one.as_float()):
+        assert assert_linear_rate(problem, *at_once, rate=F(1, 10**30), constant=4)
+    slow = GradientDescent(F(1, 10**12))
+    found = assert_linear_rate(one, slow, Full(1), rate=1 - F(1, 10**13))
+    assert found.found == "~0.999999999998001 per round"
+
+
+def test_steps_that_overflow_are_sampled_or_refused(problem):
+    parts = problem.as_float(), GradientDescent(1e160), Full(2)
+    assert broken(*parts, rate="9/10", constant=1e308)
+    assert unanswered(*parts, rate="9/10", method="exact")
 
 
 def test_a_double_root_needs_more_than_its_own_rate():

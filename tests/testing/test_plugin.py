@@ -243,3 +243,21 @@ def test_help_loads_no_numpy(monkeypatch, tmp_path):
     )
     assert "--flverify-report=PATH" in done.stdout
     assert "heavy [] 0" in done.stdout
+
+
+def test_what_a_passing_test_expects_is_counted_and_not_listed(pytester):
+    pytester.makepyfile(
+        """
+        import pytest
+        from flverify.participation import Bernoulli
+        from flverify.testing import Broken, assert_averaging_weights
+
+        def test_wrong():
+            with pytest.raises(Broken):
+                assert_averaging_weights(Bernoulli(["1/2", "1/2"]), ["1/2", "1/2"])
+        """
+    )
+    result = pytester.runpytest_inprocess()
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["*1 BROKEN, 0 INCONCLUSIVE (1 as tests that passed*"])
+    result.stdout.no_fnmatch_line("BROKEN *")

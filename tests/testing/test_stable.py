@@ -9,8 +9,8 @@ import pytest
 from flverify.algorithms import AgnosticFedAvg, Ball, FedAvg, Focus, GradientDescent
 from flverify.participation import Bernoulli, Full, UniformCohort
 from flverify.problems import Quadratics, synthetic_ridge
-from flverify.testing import Broken, Inconclusive, assert_stable
-from tests.testing.own import MifaLike, PilesUp, fedavg_function
+from flverify.testing import Broken, Inconclusive, Status, assert_stable
+from tests.testing.own import FiveFold, MifaLike, PilesUp, fedavg_function, fivefold
 
 F = Fraction
 
@@ -47,6 +47,27 @@ def test_what_piles_up_unseen_by_differences_is_caught(problem, law):
     found = broken(problem, PilesUp(F(1, 2)), law)
     assert "grows without bound" in found.found
     assert "moments(" in found.reproduce
+
+
+@pytest.mark.parametrize("root", [0.8, 0.9, 0.95, 0.98, 0.99])
+def test_a_long_jordan_chain_close_to_one_is_not_called_unstable(root):
+    # its eigenvalues in floats lie beyond 1 when those of the same numbers do not
+    one, plain = Quadratics([[[1]]], [[2]]), fivefold(root)
+    exact = FiveFold(F(plain.step_size), tuple(map(F, plain.pulls)))
+    told = [status(one, exact), status(one.as_float(), plain)]
+    assert told[1] in (Status.INCONCLUSIVE, told[0])
+
+
+def status(problem, algorithm):
+    try:
+        return assert_stable(problem, algorithm, Full(1), method="exact").status
+    except (Broken, Inconclusive) as error:
+        return error.outcome.status
+
+
+def test_an_unstable_biased_method_in_floats_is_caught(problem, law):
+    assert broken(problem.as_float(), FedAvg("5/4", 2), law)
+    assert assert_stable(problem.as_float(), FedAvg("1/4", 2), law)
 
 
 def test_stored_gradients_do_not_hide_stability():

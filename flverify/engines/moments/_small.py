@@ -26,6 +26,7 @@ from flverify.engines.moments._radius import (
 )
 from flverify.engines.moments._system import System
 
+VANISHED = 1e-13  # of a float state: a constant so small is 0
 LARGEST_OPERATOR = 400  # order up to which operators are written out
 
 
@@ -119,8 +120,10 @@ class SmallMoments:
         return np.asarray(values[:-1, 0] / values[-1, 0])
 
     def stationary_error(self, optimum: Array) -> Scalar:
-        """E|x - optimum|^2 in the stationary law; infinite when unstable."""
+        """E|x - optimum|^2 in the stationary law; infinite when there is none."""
         if self.mean_square_rate >= (1 if self.exact else 1 - 1e-12):
+            return math.inf
+        if not self.exact and self._mean_grows():
             return math.inf
         operator = self._states
         values = operator.matrix()
@@ -133,7 +136,23 @@ class SmallMoments:
                 f"{kernel.shape[1]}; look at the conserved quantities of the setting."
             )
         parts = operator.unstack(kernel[:, 0])
+        if self._constant(operator, parts) == 0:
+            return math.inf  # nothing with the constant 1 is kept: the mean grows
         return self._error(operator, parts, optimum)
+
+    def _mean_grows(self) -> bool:
+        """Whether float means keep no state with the constant 1, only others."""
+        lifted = _lifted_mean(self._reduced(_reduce.means))
+        kernel = _kernel(lifted - np.eye(len(lifted)), exact=False)
+        if kernel.shape[1] != 1:
+            return False
+        readout = np.concatenate(self._reduced(_reduce.means).readout, axis=1)
+        return abs(float((readout @ kernel)[-1, 0])) <= VANISHED
+
+    def _constant(self, operator: SecondMoments, parts: tuple[Array, ...]) -> Scalar:
+        pairs = zip(operator.system.readout, parts, strict=True)
+        seen: Scalar = sum((read @ part @ read.T)[-1, -1] for read, part in pairs)
+        return seen
 
     def error_curve(self, start: Array, optimum: Array, rounds: int) -> list[Scalar]:
         """E|x_r - optimum|^2 for r = 0, ..., rounds."""

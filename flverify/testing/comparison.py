@@ -1,0 +1,54 @@
+"""One error against one bound: kept, broken, or not told by these numbers."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import sympy
+
+from flverify._core.exact import Scalar, is_symbolic
+
+SLACK = 1e-9  # relative: a float error this close above its bound keeps it
+DIGITS = 60  # of an irrational bound that is compared with a rational
+
+
+def keeps(
+    error: Scalar, bound: Scalar, floor: float = 0.0, fine: float = 0.0
+) -> bool | None:
+    """Whether error <= bound; None where rounding or overflow decides.
+
+    Parameters
+    ----------
+    floor : float
+        Of errors in floats: a bound below is no answer, nor is a break by less.
+    fine : float
+        What an error in floats may be too small by.
+
+    Examples
+    --------
+    >>> keeps(Fraction(1, 3), Fraction(1, 3)), keeps(2.0, 1.0), keeps(math.nan, 1.0)
+    (True, False, None)
+    """
+    if not isinstance(error, float):
+        return _exactly(error, bound)
+    allowed = float(bound)
+    if not math.isfinite(error):
+        return None
+    if error > allowed * (1 + SLACK) + floor:
+        return False
+    told = allowed >= floor and error + fine <= allowed * (1 + SLACK)
+    return True if told else None
+
+
+def _exactly(error: Scalar, bound: Scalar) -> bool | None:
+    """Compare a rational; Python compares a Fraction with a float exactly."""
+    if not is_symbolic(bound):
+        return bool(error <= bound)
+    given = Fraction(error)
+    gap = sympy.N(bound - sympy.Rational(given.numerator, given.denominator), DIGITS)
+    if gap.is_positive:
+        return True
+    if gap.is_negative:
+        return False
+    return True if sympy.simplify(gap).is_zero else None
