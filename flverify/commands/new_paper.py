@@ -5,6 +5,7 @@ from __future__ import annotations
 import keyword
 import sys
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
@@ -17,7 +18,7 @@ from flverify.report.files import require_writable, write_whole
 
 TEMPLATE, PLACEHOLDER = "paper_template.py", "my_paper"
 # the bibliography's papers, a page of the report, and modules that the file would hide
-TAKEN = {*PAPERS, "index", "flverify", "sympy", *sys.stdlib_module_names}
+TAKEN = {*PAPERS, "index", "flverify", *sys.stdlib_module_names}
 
 _HELP = """Write NAME.py, a file of claims of your own, to start from.
 
@@ -46,6 +47,7 @@ def command(name: str, out: Path, as_json: bool) -> None:
     """Check the name, write the file whole, say what to do next."""
     path = out / f"{_identifier(name)}.py"
     _require_new(path)
+    _require_no_module(name)
     write_whole(path, text(name))
     if as_json:
         click.echo(envelope("new-paper", files=[str(path)]))
@@ -73,11 +75,21 @@ def _identifier(name: str) -> str:
             "use letters, digits and underscores, and no digit first."
         )
     if name in TAKEN:
-        raise InputError(
-            f"NAME must not stand for something else already; got {name!r}; choose "
-            "another, such as my_paper."
-        )
+        raise _taken(name)
     return name
+
+
+def _taken(name: str) -> InputError:
+    return InputError(
+        f"NAME must not stand for something else already; got {name!r}; choose "
+        "another, such as my_paper."
+    )
+
+
+def _require_no_module(name: str) -> None:
+    """Refuse to hide an installed module from whoever works in that folder."""
+    if find_spec(name) is not None:
+        raise _taken(name)
 
 
 def _require_new(path: Path) -> None:
