@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
-from flverify import moments
+from flverify import moments, simulate
 from flverify.algorithms import Focus, GradientDescent, ProxSkip
 from flverify.engines.moments import _moments
+from flverify.engines.moments._large import LargeMoments
 from flverify.participation import AllOrNothing, Bernoulli, Full
 from flverify.problems import Quadratics
 
@@ -55,3 +57,20 @@ def test_what_is_eliminated_before_needs_no_rationals():
 def test_a_map_that_is_zero_reaches_nothing():
     problem = Quadratics([[[1.0]]], [[2.0]])
     assert moments(problem, GradientDescent(1), Full(1)).mean_square_rate == 0
+
+
+def test_large_systems_keep_them_out_too():
+    draws = np.random.default_rng(0)
+    hessians = []
+    for _ in range(6):
+        basis, _ = np.linalg.qr(draws.standard_normal((20, 20)))
+        hessian = (basis * draws.uniform(0.001, 1, 20)) @ basis.T
+        hessians.append((hessian + hessian.T) / 2)
+    problem = Quadratics(np.array(hessians), draws.standard_normal((6, 20)))
+    algorithm = ProxSkip(0.05, 3, variant="notebook")
+    found = moments(problem, algorithm, Full(6))
+    assert isinstance(found._engine, LargeMoments)
+    # nothing is random: one run decays more and more like the slowest mode
+    error = simulate(problem, algorithm, Full(6), rounds=400, runs=1, seed=1).mean()
+    decay = (error[400] / error[300]) ** (1 / 100)
+    assert decay - 1e-6 <= float(found.mean_square_rate) <= decay + 3e-3

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import matrix_balance
 
 from flverify._core.exact import Array
+from flverify.engines.lower import Layout
 from flverify.engines.moments._messages import MessageSystem
 from flverify.engines.moments._reduce import LEVELS, float_rows
 
@@ -24,6 +26,7 @@ class Thin:
     owner: Array  # which feature a message coordinate belongs to
     retention: Array  # per message coordinate, share of its memory kept on average
     factor: Array  # columns spanning the directions in which features vary
+    kept: Array  # orthonormal rows: sums that no round changes, zero at the start
 
     def restricted(self, seeds: Array) -> tuple[Thin, Array]:
         """Restrict to the smallest invariant subspace that holds the seeds."""
@@ -32,7 +35,8 @@ class Thin:
         basis = _closure(seeds, self)
         mean = basis.T @ self.mean @ basis
         rows, columns = basis.T @ self.rows, self.columns @ basis
-        return replace(self, mean=mean, rows=rows, columns=columns), basis
+        none = np.zeros((0, len(mean)))
+        return replace(self, mean=mean, rows=rows, columns=columns, kept=none), basis
 
     def scaled(self, scales: Array) -> Thin:
         """Measure each coordinate in its own unit."""
@@ -62,7 +66,8 @@ def entire(system: MessageSystem) -> Thin:
     mean, rows = system.mean[:-1, :-1], system.rows[:-1]
     columns, kept = system.columns[:, :-1], system.retention[owner]
     factor = _factor(system.covariance)
-    return Thin(mean, rows, columns, weight, pattern, owner, kept, factor)
+    none = np.zeros((0, len(mean)))
+    return Thin(mean, rows, columns, weight, pattern, owner, kept, factor, none)
 
 
 def _factor(covariance: Array) -> Array:
@@ -80,10 +85,40 @@ def thin(system: MessageSystem) -> Thin:
     # balanced coordinates, else a small step size hides what the server sees
     _, scales = matrix_balance(whole.mean, permute=False, separate=True)
     whole = whole.scaled(scales[0])
-    inner, reach = whole.restricted(system.start[:-1, :-1] / scales[0][:, None])
+    seeds = system.start[:-1, :-1] / scales[0][:, None]
+    whole = replace(whole, kept=_kept(system, whole, seeds, scales[0]))
+    inner, reach = whole.restricted(seeds)
     place = system.layout.places["server", "model", -1]
     outer, _ = inner.transposed().restricted(reach.T[:, place])
     return outer.transposed()
+
+
+def _kept(system: MessageSystem, whole: Thin, seeds: Array, scales: Array) -> Array:
+    """Find sums of slots that are zero at the start and stay so, for each coordinate.
+
+    The sums are combinations of server slots and of clients slots summed over clients.
+    """
+    layout, found = system.layout, []
+    for k in range(layout.dim):
+        sums = np.array([row * scales for row in _sums(layout, k, len(whole.mean))])
+        changes = [sums @ whole.mean - sums, sums @ whole.rows, sums @ seeds]
+        _, sizes, left = np.linalg.svd(np.concatenate(changes, axis=1).T)
+        rank = int((sizes > 1e-12 * max(float(sizes.max()), 1.0)).sum())
+        found.append(left[rank:] @ sums)
+    rows = np.concatenate(found)
+    return np.asarray(np.linalg.qr(rows.T)[0].T) if len(rows) else rows
+
+
+def _sums(layout: Layout, k: int, size: int) -> Iterator[Array]:
+    """Rows that pick coordinate k of a server slot, or add it up over the clients."""
+    clients = range(layout.n_clients)
+    groups = [[("server", slot, -1)] for slot in layout.server_slots]
+    groups += [[("client", slot, i) for i in clients] for slot in layout.client_slots]
+    for blocks in groups:
+        row = np.zeros(size)
+        for block in blocks:
+            row[layout.places[block].start + k] = 1.0
+        yield row
 
 
 def _spans_all(seeds: Array, system: Thin) -> bool:
@@ -108,7 +143,10 @@ def _closure(seeds: Array, system: Thin) -> Array:
     for level in LEVELS:
         still = 0
         while still < 3 and len(basis) < len(system.mean):
-            grown = float_rows(_images(basis, system, draws), basis, level)
+            images = _images(basis, system, draws)
+            # nothing damps the rounding of a kept sum: it must not look reachable
+            images = images - (images @ system.kept.T) @ system.kept
+            grown = float_rows(images, basis, level)
             still = 0 if len(grown) > len(basis) else still + 1
             basis = grown
     return basis.T
