@@ -26,9 +26,13 @@ Number: TypeAlias = Callable[[Any], Any]  # Fraction or float
 
 @dataclass(frozen=True)
 class Memory:
-    """A client slot that participation overwrites by sum_k weights_k gradient_k."""
+    """A client slot that participation overwrites by sum_k weights_k gradient_k.
 
-    slot: str
+    Without a slot (weights 0): what V alone remembers, the gradients that all clients,
+    present or not, have at the points of the last round.
+    """
+
+    slot: str | None
     calls: tuple[int, ...]
     weights: tuple[Fraction, ...]
 
@@ -59,6 +63,11 @@ class Structure:
     def ghosts(self) -> tuple[int, ...]:
         """The calls that the ghosts remember, memory after memory."""
         return tuple(k for memory in self.memories for k in memory.calls)
+
+    @property
+    def always_new(self) -> tuple[bool, ...]:
+        """Ghost by ghost, whether every round renews it at every client."""
+        return tuple(m.slot is None for m in self.memories for _ in m.calls)
 
 
 @dataclass(frozen=True)
@@ -254,6 +263,8 @@ class Coordinates:
         call = self.structure.ghosts[j]
         new = self.point(call) if part == "point" else self.gradient(call)
         old = self._own(name)
+        if self.structure.always_new[j]:
+            return {ONE: new}
         if branch.everybody is None:
             return {ONE: old, TAKES_PART: new + self.number(-1) * old}
         return {ONE: new if branch.everybody else old}

@@ -20,7 +20,7 @@ from flverify.certify.ansatz import Ansatz, Level
 from flverify.certify.certificate import NAMES, Proof, write
 from flverify.certify.check import Rejected, check
 from flverify.certify.classes import Classes, classes
-from flverify.certify.coordinates import Coordinates, Structure
+from flverify.certify.coordinates import Coordinates, Memory, Structure
 from flverify.certify.discover import previous_point
 from flverify.certify.forms import Reading, read
 from flverify.certify.inequality import Sweep
@@ -29,7 +29,7 @@ from flverify.certify.solve import Solution, given, least, widest_margin
 from flverify.certify.start import Start
 from flverify.participation._law import Participation
 
-LEVELS = ("slots", "lifted", "previous point", "last step")
+LEVELS = ("slots", "lifted", "previous point", "last step", "previous gradients")
 ALONG = tuple(Fraction(k, 4) for k in (0, 4, 2, 1, 3))  # parts of the last step
 MOST_STEPS = 40  # local steps; the inequality grows with their square
 BISECTION = 2e-6  # width at which the float search stops
@@ -113,7 +113,8 @@ def levels(reading: Reading, structure: Structure) -> list[tuple[Structure, Leve
 
     V is a quadratic in the slots and the value F(x); then it knows the points where
     remembered gradients were taken, and the values there; then also the value at the
-    server's previous point; then values along the server's last step.
+    server's previous point; then values along the server's last step; then it knows
+    the gradients of all clients, present or not, at the model of the last round.
     """
     plain = replace(structure, memories=())
     here = {"model": Fraction(1)}
@@ -131,6 +132,9 @@ def levels(reading: Reading, structure: Structure) -> list[tuple[Structure, Leve
         points = tuple({n: v for n, v in point.items() if v} for point in along)
         out.append((structure, Level(LEVELS[2], points[:2], ghost_values=True)))
         out.append((structure, Level(LEVELS[3], points, ghost_values=True)))
+    known = (*structure.memories, Memory(None, (0,), (Fraction(0),)))
+    richest = Level(LEVELS[4], out[-1][1].values, ghost_values=True)
+    out.append((replace(structure, memories=known), richest))
     return out
 
 
@@ -177,7 +181,8 @@ def prove(
         Why there is none.
     """
     solution = found.margin(float(rho))
-    if solution.status == "failed":
+    # a solver that stops early may have come far enough: its point is measured, too
+    if solution.status == "failed" and not solution.margin > WIDE_ENOUGH:
         return None, f"the solver stopped with {solution.detail}"
     scaled = _normalised(found, solution.values) if solution.margin > 0 else None
     if scaled is None:

@@ -66,7 +66,8 @@ class Start(Inequality):
     # -- rows -----------------------------------------------------------------
 
     def _zero(self, m: int) -> bool:
-        form = self.space.reading.start[self.space.structure.memories[m].slot]
+        slot = self.space.structure.memories[m].slot
+        form = None if slot is None else self.space.reading.start[slot]
         return isinstance(form, ClientForm) and not form.terms
 
     def embedding(self, r: int) -> Array:
@@ -113,6 +114,8 @@ class Start(Inequality):
 
     def _ghost(self, j: int) -> ClientPoint:
         m, memory = self._memory_of(j)
+        if memory.slot is None:  # V may remember what it likes, and begins with x*
+            return self._star()
         if self._zero(m):
             nowhere = np.zeros(len(self.z))
             here = Row(nowhere, self._unit(f"ghost:{m}"))
@@ -125,6 +128,10 @@ class Start(Inequality):
             raise RefusedError(_UNREMEMBERED)
         return self._call(symbol[1])
 
+    def _star(self) -> ClientPoint:
+        zero = Row(np.zeros(len(self.z)), np.zeros(len(self.own)))
+        return ClientPoint("star", zero, zero)
+
     def _call(self, k: int) -> ClientPoint:
         here, nowhere = np.zeros(len(self.z)), np.zeros(len(self.z))
         here[0] = 1.0
@@ -134,8 +141,7 @@ class Start(Inequality):
 
     def points(self) -> list[ClientPoint]:
         """Return the star, the start's calls, and the memories that start at zero."""
-        zero = Row(np.zeros(len(self.z)), np.zeros(len(self.own)))
-        out = [ClientPoint("star", zero, zero)]
+        out = [self._star()]
         out += [self._call(k) for k in range(len(self.space.reading.start_points))]
         first = 0
         for m, memory in enumerate(self.space.structure.memories):
@@ -199,7 +205,9 @@ class Start(Inequality):
             if self.level.ghost_values:
                 for j in range(len(self.space.structure.ghosts)):
                     value = Fraction(self.values["ghost", r, j])
-                    self.equal(f"start/class {r}/{self._ghost(j).name}", one, -value)
+                    name = self._ghost(j).name
+                    if name != "star":
+                        self.equal(f"start/class {r}/{name}", one, -value)
             for w, point in enumerate(self.level.values):
                 self._server_value(w, r, point, one)
 

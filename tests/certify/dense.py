@@ -333,7 +333,11 @@ class Judge:
         need(self.rho < 1 or self.weight > 0, "rho")
         for slot, calls, weights in self.memories:
             need(len(calls) == len(weights), "weights of a memory")
-            need(self.rest[slot] == [0, sum(weights, fmpq(0))], "rest of a memory")
+            held = [0, sum(weights, fmpq(0))]
+            if slot is None:  # V's own memory, of no slot
+                need(not any(weights), "weights without a slot")
+            else:
+                need(self.rest[slot] == held, "rest of a memory")
             need(all(k in range(self.c["calls"]) for k in calls), "calls of a memory")
         need(self.rest["model"] == [1, 0], "rest of the model")
         may = set(self.slots) - {slot for slot, *_ in self.memories}
@@ -394,6 +398,8 @@ class Judge:
     def _add_memories(self, client):
         """Write the memory slots as combinations of their ghosts' gradients."""
         for slot, names, _, weights in self.remembered():
+            if slot is None:
+                continue
             gradients = [client[f"{name}.gradient"] for name in names]
             client[slot] = [
                 combined(*zip(weights, own, strict=True))
@@ -557,9 +563,11 @@ class Judge:
                 condition.value(i, f"ghost:{j}", weight * v / self.n)
 
     def _new_ghost_values(self, condition, members, chance):
+        always = [slot is None for slot, calls, _ in self.memories for _ in calls]
         for i in range(self.n):
             for j, v in enumerate(self.ghost_values[self.of_class[i]]):
-                name = f"call:{self.ghosts[j]}" if i in members else f"ghost:{j}"
+                new = i in members or always[j]
+                name = f"call:{self.ghosts[j]}" if new else f"ghost:{j}"
                 condition.value(i, name, -chance * v / self.n)
 
     def _value_along(self, condition, value, points, news):
@@ -587,7 +595,7 @@ class Judge:
         """State after an outcome; memories and eliminations are verified."""
         new = {name: self.moved(name, after[name], -1) for name in self.plain}
         for slot, names, calls, weights in self.remembered():
-            for i in range(self.n):
+            for i in range(self.n) if slot is not None else ():
                 held = self.actual[slot][i]
                 if i in members:
                     held = combined(
@@ -599,7 +607,7 @@ class Judge:
                 need(after[slot][i] == held, f"{slot} is no such memory")
             for name, k in zip(names, calls, strict=True):
                 pairs = [
-                    points[i][f"call:{k}" if i in members else name]
+                    points[i][f"call:{k}" if i in members or slot is None else name]
                     for i in range(self.n)
                 ]
                 new[f"{name}.point"] = [x for x, _ in pairs]
@@ -705,10 +713,12 @@ class Judge:
         """Fill in the ghosts at the start; the name of every ghost's value."""
         symbols = []
         for m, (slot, names, _, weights) in enumerate(self.remembered()):
-            symbol = f"start_ghost:{m}"
-            if any(raw[slot]):
+            symbol, empty = f"start_ghost:{m}", slot is not None and not any(raw[slot])
+            if slot is None:
+                symbol = "star"
+            elif any(raw[slot]):
                 symbol = self._call_held(raw[slot], answers, sum(weights, fmpq(0)))
-            for i in range(self.n) if not any(raw[slot]) else ():
+            for i in range(self.n) if empty else ():
                 # a point where client i's own gradient vanishes
                 points[i][symbol] = unit("phi", m, i), combined((-1, at_star[i]))
             symbols += [symbol] * len(names)

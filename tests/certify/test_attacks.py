@@ -173,6 +173,29 @@ CHEAP = {
         ],
         "stored must be as in the table",
     ),
+    "a memory of no slot that holds a slot": (
+        [
+            put("memories", [{"slot": None, "calls": [0], "weights": ["1"]}]),
+            put("level", "previous gradients"),
+        ],
+        "without a slot must have the weights 0",
+    ),
+    "two memories of no slot": (
+        [
+            put("memories", [{"slot": None, "calls": [0], "weights": ["0"]}] * 2),
+            put("level", "previous gradients"),
+        ],
+        "once at most",
+    ),
+    "a memory of no slot whose value is free": (
+        [
+            put("memories", [{"slot": None, "calls": [0], "weights": ["0"]}]),
+            put("level", "previous gradients"),
+            put("ghost_values", [["-" + HUGE]]),
+            put("V", {"mean": zeros(4), "classes": [zeros(3)]}),
+        ],
+        "value decrease/class 0/ghost:0 must cancel|value positivity/class 0/ghost:0",
+    ),
     "a smoothness below the convexity": (
         [put("function_class", "smoothness", "1/100")],
         "0 < strong_convexity < smoothness",
@@ -218,6 +241,7 @@ def test_no_trick_proves_a_rate_below_the_worst_quadratic(name):
         ("focus_slots", [put("start", "C2", "0")], "block start"),
         ("focus_slots", [put("start", "C1", "0")], "block start"),
         ("focus_slots", [put("level", "last step")], "level must be"),
+        ("scaffold_lifted", [put("level", "previous gradients")], "level must be"),
         (
             "fedavg_neighbourhood",
             [put("neighbourhood", {"weight": "0", "constant": "1"})],
@@ -378,8 +402,11 @@ SLOTS = {
 ASKED = {"stored": ([-1], ["1"]), "controls": ([0, 1], ["1/2", "1/2"])}
 
 
-def structure(loop, law):
-    """A certificate with random numbers, of a neighbourhood so that g* is seen too."""
+def structure(loop, law, own_memory):
+    """A certificate with random numbers, of a neighbourhood so that g* is seen too.
+
+    With `own_memory` V also remembers the gradients of all clients, of no slot.
+    """
     name, settings, calls, slot = LOOPS[loop]
     c = copy.deepcopy(stored("scaffold_lifted")) | {"law": LAWS[law]}
     client = [s for s in SLOTS[name] if s in ("stored", "controls", "models", "shifts")]
@@ -388,7 +415,11 @@ def structure(loop, law):
         kept, weights = ASKED[slot]
         kept, ghosts = [k % calls for k in kept], len(kept)
         memories = [{"slot": slot, "calls": kept, "weights": weights}]
-    own = len(client) - len(memories) + 2 * ghosts
+    own = len(client) - len(memories)
+    if own_memory:
+        memories.append({"slot": None, "calls": [0], "weights": ["0"]})
+        ghosts += 1
+    own += 2 * ghosts
     mean = len(SLOTS[name]) - len(client) + len(sizes(c)) * own
     points = [f"ghost:{j}" for j in range(ghosts)] + ["star"]
     asked = [f"call:{k}" for k in range(calls)]
@@ -418,11 +449,12 @@ def structure(loop, law):
 
 
 @pytest.mark.parametrize("law", LAWS)
-def test_odd_kinds_have_the_forms_of_all_clients_written_out(law):
+@pytest.mark.parametrize("own_memory", [False, True])
+def test_odd_kinds_have_the_forms_of_all_clients_written_out(law, own_memory):
     for loop, (_, _, calls, _) in LOOPS.items():
         if calls > 1 and law == "pairs":
             continue  # the dense judge takes seconds
-        c = structure(loop, law)
+        c = structure(loop, law, own_memory)
         require_signatures(c, blocks(c))
         found, n_clients = cancellations(c), sum(sizes(c))
         of_class = [r for r, n in enumerate(sizes(c)) for _ in range(n)]

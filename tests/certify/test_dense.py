@@ -21,6 +21,7 @@ from flverify.certify.check import Rejected, blocks, cancellations, load
 from flverify.certify.rates import certify
 from flverify.participation import AllOrNothing, Bernoulli, UniformCohort
 from tests.certify import dense
+from tests.certify.ansaetze import at_level
 
 DATA = Path(__file__).parent / "data"
 STORED = (
@@ -34,6 +35,8 @@ STORED = (
 FOUND = {
     "previous point": (Focus("1/4"), UniformCohort(4, 1)),
     "last step": (Focus("11/30"), UniformCohort(3, 1)),
+    "previous gradients": (Focus("3/10"), UniformCohort(4, 2)),
+    "previous gradients, classes": (Scaffold("1/2"), Bernoulli(["1/2"] * 2 + ["1/5"])),
     "three classes": (Focus("1/9", 2), Bernoulli(["1", "1/3", "1/3", "1/9"])),
     "option I": (Scaffold("1/9", 2, option="I"), Bernoulli(["1/2"] * 3)),
     "coin": (ProxSkip("1/3", probability="1/5"), AllOrNothing(4, "1/5")),
@@ -45,7 +48,8 @@ def certificate(name):
     if name in STORED:
         return load(DATA / f"{name}.json")
     algorithm, law = FOUND[name]
-    return certify(algorithm, law, "1/10", 1).certificate
+    one = name in ("previous point", "last step")
+    return (at_level(name) if one else certify)(algorithm, law, "1/10", 1).certificate
 
 
 CASES = pytest.mark.parametrize("name", [*STORED, *FOUND])
@@ -207,12 +211,15 @@ def tables(name, draw):
     weights = draw.choice([["1"], ["1/2", "1/2"], ["2", "-1"], ["0", "1"]])
     lifted = [clients[-1]] if draw.random() < 0.5 else []
     memories = [{"slot": s, "calls": chosen, "weights": weights} for s in lifted]
+    further = [draw.randrange(calls)] if draw.random() < 0.3 else []
+    weight = draw.choice(["0", "0", "0", "1"])
+    memories += [{"slot": None, "calls": further, "weights": [weight]} for _ in further]
     if draw.random() < 0.5:
         rest[draw.choice(list(rest))] = [draw.choice(numbers), draw.choice(numbers)]
     if draw.random() < 0.3:
         slot, other = draw.sample(list(rest), 2)
         gone[slot] = {other: draw.choice(numbers)} if draw.random() < 0.8 else {}
-    ghosts = len(chosen) if lifted else 0
+    ghosts = (len(chosen) if lifted else 0) + len(further)
     own = len(clients) - len(lifted) + 2 * ghosts
     mean = len([s for s in servers if s not in gone])
     mean += own - len([s for s in clients if s in gone])

@@ -25,13 +25,15 @@ from flverify.certify.neighbourhood import contraction, distance
 from flverify.certify.rates import certify
 from flverify.participation import AllOrNothing, Bernoulli, Full, UniformCohort
 from tests.certify import dense
+from tests.certify.ansaetze import at_level
 
 WARM = {"initial_gradients": "start", "initial_tracker": "sum"}
 ORIGINALS = {
     "focus": (certify, Focus("1/5"), Bernoulli(["1/2"] * 2)),
     "classes": (certify, Focus("1/9", 2), Bernoulli(["1/2", "1/2", "1/5"])),
-    "previous point": (certify, Focus("1/4"), UniformCohort(4, 1)),
-    "last step": (certify, Focus("11/30"), UniformCohort(3, 1)),
+    "previous point": (at_level("previous point"), Focus("1/4"), UniformCohort(4, 1)),
+    "last step": (at_level("last step"), Focus("11/30"), UniformCohort(3, 1)),
+    "previous gradients": (certify, Focus("3/10"), UniformCohort(4, 2)),
     "warm": (certify, Focus("1/3", 1, **WARM), UniformCohort(3, 1)),
     "skip": (certify, Focus("1/5", 2, "skip"), AllOrNothing(3, "2/7")),
     "scaffold": (certify, Scaffold("1/2", 2, "3/4"), UniformCohort(4, 2)),

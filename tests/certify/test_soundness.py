@@ -31,6 +31,7 @@ from flverify.certify.stability import stability_boundary
 from flverify.engines.moments import moments
 from flverify.participation import AllOrNothing, Bernoulli, Full, UniformCohort
 from flverify.problems import Quadratics
+from tests.certify.ansaetze import at_level
 
 # ------------------------------------------------------------- the lower side
 
@@ -147,7 +148,7 @@ def all_outcomes():
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(reason="the ansatz is too poor below kappa = 20", strict=True)
+@pytest.mark.xfail(reason="55 of these 61; 547 of the 574 below", strict=True)
 def test_nineteen_in_twenty_are_close_to_the_worst_quadratic():
     assert share_close(all_outcomes()) >= 0.95
 
@@ -158,9 +159,16 @@ def test_three_hundred_settings_are_sound():
     for result in results:
         require_sound(result)
     # where L governs the rate although the step size is moderate, as happens for small
-    # kappa, the ansatz is too poor for the worst quadratics: found were 55 of 61
+    # kappa, V is too poor for the worst quadratics: found were 55 of 61
     assert share_close(results) >= 0.85
     assert share_close([r for r in results if r.setting.mu <= Fraction(1, 20)]) >= 0.95
+
+
+@pytest.mark.slow
+def test_nineteen_in_twenty_of_three_thousand_are_close():
+    # the same draws, the 300 above among them: a share so near 95 % needs many of them
+    drawn = [some_setting(k) for k in range(10 * SETTINGS)]
+    assert share_close([outcome(s) for s in drawn if s.usual]) >= 0.95
 
 
 @pytest.mark.slow
@@ -207,11 +215,15 @@ def test_beyond_the_boundary_nothing_is_certified(kind, reach):
 
 DATA = Path(__file__).parent / "data"
 STORED = ("fedavg_neighbourhood", "focus_classes", "focus_started", "scaffold_lifted")
+TWO = Bernoulli(["1/2", "1/2", "1/5"])
 WARM = {"initial_gradients": "start", "initial_tracker": "sum"}
 FOUND = {
     "slots": (certify, Focus("1/5"), Bernoulli(["1/2"] * 2)),
-    "previous point": (certify, Focus("1/4"), UniformCohort(4, 1)),
-    "last step": (certify, Focus("11/30"), UniformCohort(3, 1)),
+    "lifted": (at_level("lifted"), Focus("1/9"), UniformCohort(4, 1)),
+    "previous point": (at_level("previous point"), Focus("1/4"), UniformCohort(4, 1)),
+    "last step": (at_level("last step"), Focus("11/30"), UniformCohort(3, 1)),
+    "previous gradients": (certify, Focus("3/10"), UniformCohort(4, 2)),
+    "previous gradients, classes": (certify, Scaffold("1/2"), TWO),
     "warm": (certify, Focus("1/3", 1, **WARM), UniformCohort(3, 1)),
     "classes": (certify, Focus("1/9", 2), Bernoulli(["1/2", "1/2", "1/5"])),
     "option I": (certify, Scaffold("1/9", 2, option="I"), Bernoulli(["1/2"] * 3)),
@@ -345,6 +357,10 @@ class World:
         """The state before the first round; ghosts hold what the slots hold."""
         state, ghosts = self.begun(x0), {}
         for slot, calls, _ in self.memories:
+            if slot is None:  # V's own memory begins with x*
+                for i in self.clients:
+                    ghosts.setdefault(i, []).extend([self.star] * len(calls))
+                continue
             cold = all(v == [0] for v in state[slot])
             for i in self.clients:
                 here = root(self.functions[i].slope) if cold else x0
@@ -364,9 +380,25 @@ class World:
         loop, n = self.loop.play, len(self.clients)
         after = loop(state, slope, n, list(cohort), **self.settings(loop))
         new = {i: list(points) for i, points in ghosts.items()}
-        for i in cohort if self.memories else ():
-            new[i] = [asked[i][k] for _, calls, _ in self.memories for k in calls]
+        for i in self.clients:
+            met = asked[i] if i in cohort else None
+            new[i] = [
+                self._kept(*parts, before, met)
+                for parts in self._held(ghosts.get(i, []))
+            ]
         return after, new
+
+    def _held(self, points):
+        """Slot, call and old point of every ghost of a client."""
+        calls = [(slot, k) for slot, calls, _ in self.memories for k in calls]
+        return [(*one, x) for one, x in zip(calls, points, strict=True)]
+
+    def _kept(self, slot, k, old, before, met):
+        """The point of a ghost after a round; V's own memory is new everywhere."""
+        if slot is None:
+            assert k == 0  # the first gradient is taken at the server's model
+            return before[0]["model"][0]
+        return old if met is None else met[k]
 
     def some_state(self):
         """A random state that the eliminated relations allow."""
@@ -418,6 +450,9 @@ class World:
             out[f"ghost:{j}.gradient"] = [g - star for g, star in pairs]
         for slot, calls, weights in self.memories:
             rows = [out[f"ghost:{first + k}.gradient"] for k in range(len(calls))]
+            if slot is None:
+                first += len(calls)
+                continue
             out[slot] = list(np.array(weights) @ np.array(rows))
             first += len(calls)
         return out
@@ -529,6 +564,8 @@ def test_the_certified_function_decreases_on_many_real_ones(name):
         ("slots", ("rho",), "9/10"),
         ("previous point", ("rho",), "9/10"),
         ("scaffold_lifted", ("rho",), "9/10"),
+        ("previous gradients", ("rho",), "2/3"),
+        ("previous gradients, classes", ("rho",), "9/10"),
         ("distance", ("neighbourhood", "constant"), "1/100"),
         ("contraction", ("neighbourhood", "constant"), "1/10000"),
         ("classes", ("start", "C2"), "1/100"),

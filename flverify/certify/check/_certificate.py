@@ -13,9 +13,13 @@ from ._law_outcomes import Law
 
 
 class Memory(NamedTuple):
-    """A client slot that a participant overwrites by a combination of gradients."""
+    """A client slot that a participant overwrites by a combination of gradients.
 
-    slot: str
+    Without a slot: what V alone remembers, the gradients that all clients, present or
+    not, have at the points of the last round.
+    """
+
+    slot: str | None
     calls: tuple[int, ...]
     weights: tuple[Number, ...]
 
@@ -53,7 +57,7 @@ class Case:
         return [slot for slot in self.layout.server if slot not in self.eliminated]
 
     @cached_property
-    def ghosts(self) -> list[tuple[str, int, Number]]:
+    def ghosts(self) -> list[tuple[str | None, int, Number]]:
         """Slot of the memory, call and weight of every ghost point."""
         return [
             (memory.slot, k, weight)

@@ -79,7 +79,7 @@ class Condition:
             many = {v: x * group.many / case.law.n_clients for v, x in d.items()}
             add(self.total, weight, _gram(blocks[q], names), many, d, moment)
             part = (form(group.many) / case.law.sizes[q]).expected(moment).number()
-            ghosts = self.frame.ghost_points(group)
+            ghosts = state.remembered[group.kind, group.takes]
             for name, v in zip(ghosts, self.c.ghost_values[q], strict=True):
                 self.value(q, name, weight * part * v)
 
@@ -163,10 +163,13 @@ def _gram(matrix: Matrix, labels: list[Label]) -> Gram:
 
 def decrease(c: Certificate, frame: Round) -> Condition:
     """Return rho V - s |x|^2 + c mean|g*|^2 - E V+, minus the inequalities used."""
-    outcomes = [(o.moment, frame.after(o)) for o in c.case.law.outcomes(frame.apart)]
-    certain = sum(moment(()) for moment, _ in outcomes)
+    played = [(o.moment, frame.after(o)) for o in c.case.law.outcomes(frame.apart)]
+    certain = sum(moment(()) for moment, _ in played)
     require(certain == 1, "the probabilities of the outcomes must add to one")
     frame.end()
+    # only now is known where every client takes its gradients
+    when = "after every round"
+    outcomes = [(moment, frame.completed(after, when)) for moment, after in played]
     condition = Condition(c, frame)
     condition.lyapunov(c.rho, frame.before)
     condition.square(-c.weight, frame.before.mean("model"))

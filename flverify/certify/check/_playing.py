@@ -58,10 +58,14 @@ Play: TypeAlias = Callable[[list[Group], Gradient, int], State]
 
 
 class Snapshot(NamedTuple):
-    """Deviations from equilibrium: server slots, and client vectors by group."""
+    """Deviations from equilibrium: server slots, and client vectors by group.
+
+    `remembered` has the points that the ghosts stand for, in the group's (kind, takes).
+    """
 
     server: Named
     clients: list[tuple[Group, Named]]
+    remembered: dict[tuple[Kind, bool], list[str]]
 
     def mean(self, name: str, q: int | None = None) -> Form:
         """Return a server slot, or the mean of a client vector, in one class or all."""
@@ -145,7 +149,7 @@ class Frame:
         sizes = [int(form(n).expected(value).number()) for n in counts]
         each = [i for i, n in enumerate(sizes) for _ in range(n)]
         listed = self._played(play, [groups[i] for i in each], n_clients)
-        after = Snapshot({}, [(group, {}) for group in groups])
+        after = Snapshot({}, [(group, {}) for group in groups], {})
         for slot in self.case.layout.server:
             require(listed[slot][0] == form(new[slot][0]).expected(value), ALIKE)
             after.server[slot] = self.settled(new[slot][0], self.resting(slot), slot)
@@ -198,15 +202,18 @@ class Frame:
 
     def remembered(self, own: Named) -> Named:
         """Return the memory slots, as combinations of their ghosts' gradients."""
-        found = {memory.slot: NOTHING for memory in self.case.memories}
+        found = {m.slot: NOTHING for m in self.case.memories if m.slot is not None}
         for j, (slot, _, weight) in enumerate(self.case.ghosts):
-            found[slot] += own[f"ghost:{j}.gradient"] * weight
+            if slot is not None:
+                found[slot] += own[f"ghost:{j}.gradient"] * weight
         return found
 
     def completed(self, state: Snapshot, when: str) -> Snapshot:
         """Add the ghosts; reject a state that is not what the tables say."""
         for group, own in state.clients:
-            for j, name in enumerate(self.ghost_points(group)):
+            points = self.ghost_points(group)
+            state.remembered[group.kind, group.takes] = points
+            for j, name in enumerate(points):
                 at = self.points[group.kind][name]
                 own[f"ghost:{j}.point"], own[f"ghost:{j}.gradient"] = at
             for slot, value in self.remembered(own).items():
@@ -220,7 +227,7 @@ class Frame:
             require(holds, f"the relation that eliminates {slot} must hold {when}")
         return state
 
-    def ghost_points(self, _group: Group) -> list[str]:
+    def ghost_points(self, group: Group) -> list[str]:
         """Return the points that the memories hold after all."""
         raise NotImplementedError
 
@@ -245,11 +252,13 @@ class Round(Frame):
     def _before(self) -> Snapshot:
         """Return all slots and ghosts, those eliminated as what they equal."""
         case = self.case
-        state = Snapshot({slot: vector(slot) for slot in case.kept}, [])
+        state = Snapshot({slot: vector(slot) for slot in case.kept}, [], {})
+        ghosts = [f"ghost:{j}" for j in range(len(case.ghosts))]
         for kind in self.kinds:
             own = {name: self.client(kind, name) for name in case.averaged}
             own |= self.remembered(own)
             state.clients.append((Group(kind, False, kind.many), own))
+            state.remembered[kind, False] = ghosts
         means = {slot: state.point(c) for slot, c in case.eliminated.items()}
         for slot, mean in means.items():
             if slot in case.layout.server:
@@ -260,7 +269,7 @@ class Round(Frame):
         return state
 
     def after(self, outcome: Outcome) -> Snapshot:
-        """Return the deviations after one round with this outcome."""
+        """Return the deviations of the slots after one round with this outcome."""
         groups = []
         for kind in self.kinds:
             inside = outcome.further[kind.q]
@@ -269,8 +278,7 @@ class Round(Frame):
             groups.append(Group(kind, True, inside))
             groups.append(Group(kind, False, kind.many - inside))
         groups = [g for g in groups if isinstance(g.many, Form) or g.many]
-        after = self.run(self._play, groups, outcome.example)
-        return self.completed(after, "after every round")
+        return self.run(self._play, groups, outcome.example)
 
     def _play(self, groups: list[Group], gradient: Gradient, n_clients: int) -> State:
         """Play a round from the state before, equilibrium included."""
@@ -287,10 +295,15 @@ class Round(Frame):
         cohort = [i for i, group in enumerate(groups) if group.takes]
         return self.case.play(state, gradient, n_clients, cohort)
 
-    def ghost_points(self, _group: Group) -> list[str]:
-        """Return the points of the calls at a participant, the old ones elsewhere."""
-        calls = enumerate(k for _, k, _ in self.case.ghosts)
-        return [f"call:{k}" if _group.takes else f"ghost:{j}" for j, k in calls]
+    def ghost_points(self, group: Group) -> list[str]:
+        """Return the points of the calls at a participant, the old ones elsewhere.
+
+        What V alone remembers is new at every client.
+        """
+        return [
+            f"call:{k}" if group.takes or slot is None else f"ghost:{j}"
+            for j, (slot, k, _) in enumerate(self.case.ghosts)
+        ]
 
 
 class Start(Frame):
@@ -321,6 +334,8 @@ class Start(Frame):
 
     def _held(self, m: int, memory: Memory) -> str:
         """Return the point whose gradient a memory holds for all its ghosts."""
+        if memory.slot is None:
+            return "star"  # V may remember what it likes, and begins with x*
         size, none = sum(memory.weights), (NOTHING, None)
         for name in (
             f"start_ghost:{m}",

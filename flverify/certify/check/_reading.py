@@ -122,9 +122,12 @@ def _words(
     """Return the words of a certificate beside those that the rest of it allows.
 
     The level counts what V knows: no point where a remembered gradient was taken, or
-    these and the values at one, two or more points of the server.
+    these and the values at one, two or more points of the server, or all gradients at
+    the points of the last round.
     """
     richer = ("lifted", "lifted", "previous point", "last step")[min(n_values, 3)]
+    if any(memory.slot is None for memory in case.memories):
+        richer = "previous gradients"
     level = richer if case.memories else "slots"
     algorithm = names(c["algorithm"], "algorithm")
     return {
@@ -257,12 +260,18 @@ def _memory(
     equilibrium: Mapping[str, tuple[Number, Number]],
 ) -> Memory:
     c = entries(value, ["slot", "calls", "weights"], "a memory")
-    slot = choice(c["slot"], "the slot of a memory", list(layout.client))
+    slot = None
+    if c["slot"] is not None:
+        slot = choice(c["slot"], "the slot of a memory", list(layout.client))
     listed = items(c["calls"], "the calls of a memory")
     require(len(listed) > 0, "a memory must hold a call")
     chosen = tuple(whole(k, "the call of a memory", 0, calls - 1) for k in listed)
     weights = items(c["weights"], "the weights of a memory", len(chosen))
     memory = Memory(slot, chosen, tuple(number(w, "a weight") for w in weights))
+    if slot is None:
+        held = any(weight != 0 for weight in memory.weights)
+        require(not held, "a memory without a slot must have the weights 0")
+        return memory
     # at equilibrium every gradient is g*, and the slot the sum of weights times it
     require(
         equilibrium[slot] == (0, sum(memory.weights)),
@@ -275,7 +284,7 @@ def _eliminated(
     value: object,
     law: Law,
     layout: Layout,
-    lifted: list[str],
+    lifted: list[str | None],
     equilibrium: Mapping[str, tuple[Number, Number]],
 ) -> dict[str, dict[str, Number]]:
     table = names(value, "eliminated")
