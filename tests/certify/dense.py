@@ -339,6 +339,8 @@ class Judge:
             else:
                 need(self.rest[slot] == held, "rest of a memory")
             need(all(k in range(self.c["calls"]) for k in calls), "calls of a memory")
+        lifted = [slot for slot, *_ in self.memories]
+        need(len(set(lifted)) == len(lifted), "a memory twice")
         need(self.rest["model"] == [1, 0], "rest of the model")
         may = set(self.slots) - {slot for slot, *_ in self.memories}
         need(set(self.eliminated) <= may, "eliminated")

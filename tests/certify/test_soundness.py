@@ -224,6 +224,11 @@ FOUND = {
     "last step": (at_level("last step"), Focus("11/30"), UniformCohort(3, 1)),
     "previous gradients": (certify, Focus("3/10"), UniformCohort(4, 2)),
     "previous gradients, classes": (certify, Scaffold("1/2"), TWO),
+    "last gradients": (
+        at_level("previous gradients", calls=(1,)),
+        Focus("1/6", 2),
+        UniformCohort(3, 2),
+    ),
     "warm": (certify, Focus("1/3", 1, **WARM), UniformCohort(3, 1)),
     "classes": (certify, Focus("1/9", 2), Bernoulli(["1/2", "1/2", "1/5"])),
     "option I": (certify, Scaffold("1/9", 2, option="I"), Bernoulli(["1/2"] * 3)),
@@ -370,6 +375,18 @@ class World:
     def played(self, before, cohort):
         """The state after a round with this cohort."""
         state, ghosts = before
+        after, _ = self._asked(state, cohort)
+        new = {i: [] for i in self.clients}
+        for i in self.clients if ghosts else ():
+            # where a client takes its gradients, or would take them if it were there
+            _, met = self._asked(state, [i])
+            for slot, k, old in self._held(ghosts[i]):
+                renewed = i in cohort or slot is None  # V's own memory always is
+                new[i].append(met[i][k] if renewed else old)
+        return after, new
+
+    def _asked(self, state, cohort):
+        """The state that the loop leaves, and where every client took gradients."""
         asked = {i: [] for i in self.clients}
 
         def slope(i, point):
@@ -377,28 +394,13 @@ class World:
                 asked[i].append(point[0])
             return self.slope(i, point)
 
-        loop, n = self.loop.play, len(self.clients)
-        after = loop(state, slope, n, list(cohort), **self.settings(loop))
-        new = {i: list(points) for i, points in ghosts.items()}
-        for i in self.clients:
-            met = asked[i] if i in cohort else None
-            new[i] = [
-                self._kept(*parts, before, met)
-                for parts in self._held(ghosts.get(i, []))
-            ]
-        return after, new
+        play, n = self.loop.play, len(self.clients)
+        return play(state, slope, n, list(cohort), **self.settings(play)), asked
 
     def _held(self, points):
         """Slot, call and old point of every ghost of a client."""
         calls = [(slot, k) for slot, calls, _ in self.memories for k in calls]
         return [(*one, x) for one, x in zip(calls, points, strict=True)]
-
-    def _kept(self, slot, k, old, before, met):
-        """The point of a ghost after a round; V's own memory is new everywhere."""
-        if slot is None:
-            assert k == 0  # the first gradient is taken at the server's model
-            return before[0]["model"][0]
-        return old if met is None else met[k]
 
     def some_state(self):
         """A random state that the eliminated relations allow."""
