@@ -79,7 +79,7 @@ class Condition:
             many = {v: x * group.many / case.law.n_clients for v, x in d.items()}
             add(self.total, weight, _gram(blocks[q], names), many, d, moment)
             part = (form(group.many) / case.law.sizes[q]).expected(moment).number()
-            ghosts = state.remembered[group.kind, group.takes]
+            ghosts = state.ghosts[group.kind, group.takes]
             for name, v in zip(ghosts, self.c.ghost_values[q], strict=True):
                 self.value(q, name, weight * part * v)
 

@@ -60,12 +60,12 @@ Play: TypeAlias = Callable[[list[Group], Gradient, int], State]
 class Snapshot(NamedTuple):
     """Deviations from equilibrium: server slots, and client vectors by group.
 
-    `remembered` has the points that the ghosts stand for, in the group's (kind, takes).
+    `ghosts` names the points that a group's ghosts stand for, by (kind, takes).
     """
 
     server: Named
     clients: list[tuple[Group, Named]]
-    remembered: dict[tuple[Kind, bool], list[str]]
+    ghosts: dict[tuple[Kind, bool], list[str]]
 
     def mean(self, name: str, q: int | None = None) -> Form:
         """Return a server slot, or the mean of a client vector, in one class or all."""
@@ -212,7 +212,7 @@ class Frame:
         """Add the ghosts; reject a state that is not what the tables say."""
         for group, own in state.clients:
             points = self.ghost_points(group)
-            state.remembered[group.kind, group.takes] = points
+            state.ghosts[group.kind, group.takes] = points
             for j, name in enumerate(points):
                 at = self.points[group.kind][name]
                 own[f"ghost:{j}.point"], own[f"ghost:{j}.gradient"] = at
@@ -258,7 +258,7 @@ class Round(Frame):
             own = {name: self.client(kind, name) for name in case.averaged}
             own |= self.remembered(own)
             state.clients.append((Group(kind, False, kind.many), own))
-            state.remembered[kind, False] = ghosts
+            state.ghosts[kind, False] = ghosts
         means = {slot: state.point(c) for slot, c in case.eliminated.items()}
         for slot, mean in means.items():
             if slot in case.layout.server:
