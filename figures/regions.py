@@ -16,7 +16,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator
 
 from flverify.algorithms import FedAvg, Focus
-from flverify.certify._region_row import Row, RowFound, find_row
+from flverify.certify.region.row import Row, RowFound, find_row
 from flverify.participation import Bernoulli, UniformCohort
 from flverify.report import captions, theorem_plots
 from flverify.report.rows import RowTable, read_rows

@@ -17,7 +17,7 @@ from typing import Any, Literal
 from flverify._core.checks import choice
 from flverify._core.errors import DomainError, InputError
 from flverify._core.exact import Scalar, is_exact, scalar
-from flverify.certify._parameters import simplest_between
+from flverify.certify.counterexample.parameters import simplest_between
 
 PRECISION = Fraction(1, 1000)
 PROBES = 3  # values asked about between the ends before the bracket is narrowed

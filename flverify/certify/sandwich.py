@@ -18,9 +18,8 @@ from flverify._core.checks import positive
 from flverify._core.errors import DomainError
 from flverify._core.exact import Array, Scalar, is_exact
 from flverify.algorithms._algorithm import Algorithm
-from flverify.certify import _quadratic_search as search
-from flverify.certify._quadratic_rows import Batch
-from flverify.certify.quadratics import Group, Instance, QuadraticRates
+from flverify.certify.quadratics import Group, Instance, QuadraticRates, search
+from flverify.certify.quadratics.rows import Batch
 from flverify.participation._law import Participation
 
 DIGITS = 10**7  # denominators of curvatures found inside, in units of L

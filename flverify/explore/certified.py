@@ -13,10 +13,10 @@ from fractions import Fraction
 from functools import lru_cache
 
 from flverify._core.errors import RefusedError
-from flverify.certify._region_row import Row, RowFound, find_row
 from flverify.certify.ladder import Ladder
 from flverify.certify.quadratics import QuadraticRates
 from flverify.certify.rates import Certified
+from flverify.certify.region.row import Row, RowFound, find_row
 from flverify.certify.sandwich import worst_of
 from flverify.claims.verdict import Verdict
 from flverify.explore.at_the_point import (

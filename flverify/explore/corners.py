@@ -17,12 +17,11 @@ import numpy as np
 
 from flverify._core.exact import Array
 from flverify.algorithms._algorithm import Algorithm
-from flverify.certify import _quadratic_search as search
-from flverify.certify._quadratic_rows import Batch
 from flverify.certify.classes import classes
 from flverify.certify.coordinates import Structure
 from flverify.certify.forms import read
-from flverify.certify.quadratics import QuadraticRates
+from flverify.certify.quadratics import QuadraticRates, search
+from flverify.certify.quadratics.rows import Batch
 from flverify.engines.conserved import redundant
 from flverify.explore.view import LAW_PARAMETERS, View
 

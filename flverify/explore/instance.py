@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 
 from flverify._core.exact import Array
-from flverify.certify._quadratic_rows import Batch
+from flverify.certify.quadratics.rows import Batch
 from flverify.explore.corners import unit_rates
 from flverify.explore.view import View
 from flverify.problems.quadratics import Quadratics

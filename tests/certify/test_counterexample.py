@@ -14,8 +14,8 @@ import pytest
 
 import flverify
 from flverify._core.errors import DomainError, InputError, Refusal, RefusedError
-from flverify.certify._parameters import simplest_between
 from flverify.certify.counterexample import Box, Choice, Real, Whole, search
+from flverify.certify.counterexample.parameters import simplest_between
 
 ROOT = Path(flverify.__file__).resolve().parent.parent
 UNIT = Real(0, 1, open_low=True)

@@ -27,12 +27,13 @@ from flverify.algorithms import (
     Scaffold,
     WeightedFedAvg,
 )
-from flverify.certify import _region_row, search
+from flverify.certify import search
 from flverify.certify.check import Rejected, check
 from flverify.certify.discover import discover
 from flverify.certify.ladder import Ladder
 from flverify.certify.rates import certify
 from flverify.certify.region import Row, region, spaced
+from flverify.certify.region import row as region_row
 from flverify.certify.sandwich import worst_quadratic
 from flverify.certify.stability import stability_boundary
 from flverify.participation import (
@@ -218,7 +219,7 @@ def test_without_the_checkers_consent_nothing_is_certified(monkeypatch):
 
 def test_a_floor_that_is_too_high_shows(monkeypatch, focus):
     # were the bound no bound, rates would stop short of the smallest
-    monkeypatch.setattr(_region_row.Floor, "at", lambda *_: Fraction(98, 100))
+    monkeypatch.setattr(region_row.Floor, "at", lambda *_: Fraction(98, 100))
     raised = found(row(Focus(1)), STEPS[:1])
     assert raised.cells[0].rate > focus.cells[0].rate + Fraction(1, 100)
 
@@ -391,7 +392,7 @@ def test_bad_grids_are_refused(arguments, says):
 def test_bad_regions_are_refused_before_anything_is_computed(
     monkeypatch, over, steps, rows, error, says
 ):
-    monkeypatch.setattr(_region_row, "Ladder", None)
+    monkeypatch.setattr(region_row, "Ladder", None)
     with pytest.raises(error or RefusedError, match=says):
         region(over, steps, rows)
 

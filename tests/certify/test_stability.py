@@ -13,10 +13,10 @@ from flverify._core.errors import DomainError, RefusedError
 from flverify._core.sources import Source
 from flverify.algorithms import FedAvg, Focus, GradientDescent, ProxSkip, Scaffold
 from flverify.algorithms._algorithm import Algorithm, Server
-from flverify.certify._chebyshev import first_touches
 from flverify.certify.classes import classes
 from flverify.certify.quadratics import Group, Instance, QuadraticRates
 from flverify.certify.stability import boundary_of, stability_boundary
+from flverify.certify.stability._chebyshev import first_touches
 from flverify.engines.moments import moments
 from flverify.participation import AllOrNothing, Bernoulli, Full, UniformCohort
 from flverify.problems import Quadratics

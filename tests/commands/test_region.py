@@ -18,9 +18,8 @@ from matplotlib.figure import Figure
 
 from flverify._core.exact import parse_number
 from flverify.algorithms import Focus
-from flverify.certify import _region_workers
-from flverify.certify._region_row import find_row
-from flverify.certify.region import Cell, Region, Row, RowFound
+from flverify.certify.region import Cell, Region, Row, RowFound, _workers
+from flverify.certify.region.row import find_row
 from flverify.participation import Bernoulli
 from flverify.report.region_figure import draw
 
@@ -192,7 +191,7 @@ def test_an_interrupted_run_leaves_rows_and_no_table(run, tmp_path, monkeypatch)
     picture = tmp_path / "region.png"
     files = ("--out", path, "--figure", picture)
     with monkeypatch.context() as patch:
-        patch.setattr(_region_workers, "find_row", interrupted)
+        patch.setattr(_workers, "find_row", interrupted)
         ran = run(*FAST, *files)
     assert (ran.code, ran.stdout) == (130, "")
     assert ran.stderr == "error: interrupted.\n"

@@ -18,12 +18,12 @@ from flverify._core.errors import DomainError, RefusedError, ShapeError
 from flverify._core.exact import Array, Scalar, is_exact
 from flverify._core.rationals import to_flint
 from flverify.algorithms._algorithm import Algorithm
-from flverify.certify._quadratic_map import moment_matrix
-from flverify.certify._quadratic_rows import Batch
 from flverify.certify.classes import Classes, classes
 from flverify.certify.coordinates import Structure
 from flverify.certify.discover import discover
 from flverify.certify.forms import Reading, read
+from flverify.certify.quadratics._map import moment_matrix
+from flverify.certify.quadratics.rows import Batch
 from flverify.engines.moments._radius import Interval, exact_radius
 from flverify.participation._law import Participation
 

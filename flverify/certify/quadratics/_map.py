@@ -14,10 +14,10 @@ from fractions import Fraction
 import numpy as np
 
 from flverify._core.exact import Array
-from flverify.certify._quadratic_rows import Batch, Rows
 from flverify.certify.classes import Classes
 from flverify.certify.coordinates import Structure
 from flverify.certify.forms import Branch, Reading
+from flverify.certify.quadratics.rows import Batch, Rows
 from flverify.engines.forms import ONE, Feature
 
 NEGLIGIBLE = 1e-13  # relative size below which a float coupling counts as none

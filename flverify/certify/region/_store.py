@@ -18,8 +18,8 @@ from typing import Any
 
 from flverify import __version__
 from flverify._core.errors import FormatError, InputError
-from flverify.certify._region_row import Cell, Row, RowFound
 from flverify.certify.classes import classes
+from flverify.certify.region.row import Cell, Row, RowFound
 
 FORMAT = "flverify/region-rows"
 VERSION = 1

@@ -27,12 +27,11 @@ import numpy as np
 from flverify._core.errors import RefusedError
 from flverify._core.exact import Array, Scalar
 from flverify.algorithms._algorithm import Algorithm
-from flverify.certify import _chebyshev as cheb
-from flverify.certify import _quadratic_search as search
-from flverify.certify._exact_boundary import first_crossing
-from flverify.certify._quadratic_rows import Batch
-from flverify.certify.quadratics import Group, Instance, QuadraticRates
+from flverify.certify.quadratics import Group, Instance, QuadraticRates, search
+from flverify.certify.quadratics.rows import Batch
 from flverify.certify.sandwich import limits, worst_of
+from flverify.certify.stability import _chebyshev as cheb
+from flverify.certify.stability._exact_boundary import first_crossing
 from flverify.engines.moments._radius import Interval
 from flverify.participation._law import Participation
 

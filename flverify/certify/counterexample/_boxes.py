@@ -10,7 +10,7 @@ from math import prod
 from typing import TypeAlias
 
 from flverify._core.errors import InputError
-from flverify.certify._parameters import Parameter, Value
+from flverify.certify.counterexample.parameters import Parameter, Value
 
 Point: TypeAlias = dict[str, Value]
 

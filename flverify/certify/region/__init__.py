@@ -19,9 +19,9 @@ from typing import Literal, TypeAlias
 from flverify._core.checks import choice, numbers, positive, whole
 from flverify._core.errors import DomainError, ShapeError
 from flverify._core.exact import is_exact
-from flverify.certify._region_row import Cell, Row, RowFound, Status
-from flverify.certify._region_store import Store
-from flverify.certify._region_workers import find_rows
+from flverify.certify.region._store import Store
+from flverify.certify.region._workers import find_rows
+from flverify.certify.region.row import Cell, Row, RowFound, Status
 from flverify.certify.search import problem
 
 __all__ = [

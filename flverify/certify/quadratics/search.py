@@ -13,7 +13,7 @@ from itertools import product
 import numpy as np
 
 from flverify._core.exact import Array
-from flverify.certify._quadratic_rows import Batch
+from flverify.certify.quadratics.rows import Batch
 
 ALL_COUNTS = 64  # clients up to which every corner of one class is tried
 CLOSE = 1e-6  # relative gap between two curvatures that are nearly equal

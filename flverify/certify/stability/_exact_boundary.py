@@ -15,8 +15,8 @@ import numpy as np
 
 from flverify._core.exact import Array
 from flverify._core.rationals import matrix
-from flverify.certify._quadratic_rows import Batch
 from flverify.certify.quadratics import Group, Instance, QuadraticRates
+from flverify.certify.quadratics.rows import Batch
 from flverify.engines.moments._radius import PRECISION, Interval, outward
 
 

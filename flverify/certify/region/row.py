@@ -12,10 +12,10 @@ from threadpoolctl import threadpool_limits
 
 from flverify._core.errors import RefusedError
 from flverify.algorithms._algorithm import Algorithm
-from flverify.certify._region_floor import Floor
 from flverify.certify.ladder import Ladder
 from flverify.certify.printed import printed
 from flverify.certify.quadratics import QuadraticRates
+from flverify.certify.region._floor import Floor
 from flverify.certify.stability import Boundary, boundary_of
 from flverify.participation._law import Participation
 

@@ -22,9 +22,9 @@ from flverify._core.checks import whole
 from flverify._core.errors import Refusal, RefusedError
 from flverify._core.exact import Array, is_exact, scalar
 from flverify._core.seeds import uniforms
-from flverify.certify._boxes import Box, Point
-from flverify.certify._descent import Worth, descend
-from flverify.certify._parameters import FINEST, NEAR, Choice, Real, Whole
+from flverify.certify.counterexample._boxes import Box, Point
+from flverify.certify.counterexample._descent import Worth, descend
+from flverify.certify.counterexample.parameters import FINEST, NEAR, Choice, Real, Whole
 
 __all__ = ["Box", "Choice", "Found", "Point", "Real", "Unconfirmed", "Whole", "search"]
 

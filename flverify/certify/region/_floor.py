@@ -12,9 +12,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from flverify.certify import _quadratic_search as search
-from flverify.certify._quadratic_rows import Batch
-from flverify.certify.quadratics import Group, Instance, QuadraticRates
+from flverify.certify.quadratics import Group, Instance, QuadraticRates, search
+from flverify.certify.quadratics.rows import Batch
 from flverify.certify.sandwich import worst_of
 from flverify.certify.stability import Boundary
 

@@ -19,7 +19,7 @@ from multiprocessing import connection
 from typing import Any
 
 from flverify._core.errors import InputError
-from flverify.certify._region_row import Row, RowFound, find_row
+from flverify.certify.region.row import Row, RowFound, find_row
 
 
 def find_rows(

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from flverify._core.exact import Array
-from flverify.certify._boxes import Box, Point
+from flverify.certify.counterexample._boxes import Box, Point
 
 LARGEST_STEP, SMALLEST_STEP = Fraction(1, 4), Fraction(1, 2**20)  # of a range
 
@@ -40,7 +40,7 @@ def descend(
 
     Examples
     --------
-    >>> from flverify.certify._parameters import Real, Whole
+    >>> from flverify.certify.counterexample.parameters import Real, Whole
     >>> box = Box({"x": Real(0, 1), "n": Whole(1, 50)})
     >>> def away(at):
     ...     return (at["x"] - Fraction(1, 3)) ** 2 + (at["n"] - 17) ** 2
