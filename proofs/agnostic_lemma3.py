@@ -35,7 +35,7 @@ from flverify.claims.nonsmooth import Nonsmooth, gradient_bound
 from flverify.claims.verdict import Finding
 
 BOUND = sympy.Symbol("G", positive=True)
-EVERY = "every C, dimension, law of the noise and step size"
+EVERY = "windows that start in C; every C, dimension, law of the noise and step size"
 
 
 def rational(value: Any) -> sympy.Rational:

@@ -142,8 +142,9 @@ def either_coupling(room: Any) -> Finding:
     source=Source("agnostic", "eq. (7), (8), (9) against Lemma 2; a question"),
     statement=r"2\eta^2G^2\ \text{(Lemma 2)},\quad3\eta^2G^2\ \text{((7), (8))},\quad"
     r"1.5\,\eta G^2\ \text{((9))}",
-    proposition="With 2 eta^2 G^2 at each step, the chain gives (7) and (8) with the "
-    "coefficient 3 of eta^2 G^2, and (8) with 3 gives (9) with 1.5.",
+    proposition="With 2 eta^2 G^2 at each step and H local steps, the chain gives (7) "
+    "and (8) with the coefficient 3 of eta^2 G^2, and (8) with 3 gives (9) with 1.5.",
+    given=("Lemma 2",),
     constants={"(7)": Fraction(3), "(9)": Fraction(3, 2)},
     twin={"(7)": Fraction(1)},
     free=(

@@ -218,7 +218,7 @@ def _gradient(function: Callable[[Any], Any], at: Sequence[Any]) -> list[Any]:
     return [sympy.diff(value, x) for x in at]
 
 
-MENDED = {"weights_at": "[0, i]", "range_from": 1}
+MENDED = {"weights_at": "[0, i]", "range_from": 1, "pulled": 1}
 
 
 @claim(
@@ -232,11 +232,11 @@ MENDED = {"weights_at": "[0, i]", "range_from": 1}
     r"\text{otherwise}\end{cases},\quad r\tau\le k<(r+1)\tau",
     proposition="The server row of (6)-(7) runs through the server models of "
     "(2a)-(2c), for all cohorts, tau, f_i and step sizes.",
-    constants={"weights_at": "[i, 0]", "range_from": 0},
-    twin=MENDED,
+    constants={"weights_at": "[i, 0]", "range_from": 0, "pulled": 1},
+    twin={"pulled": 0},
 )
 def fedavg_one_index(c: SimpleNamespace) -> Finding:
-    """Run both recursions from any client models, under each first index and A."""
+    """Run both recursions from any client models, under each first index, A and D."""
     mended = SimpleNamespace(**MENDED)
     return _one_index_readings(c).corrected(
         r"D_k[i,i]=1 \iff i\in S_r,\; r\tau<k\le(r+1)\tau,\quad "
@@ -247,12 +247,16 @@ def fedavg_one_index(c: SimpleNamespace) -> Finding:
 
 def _one_index_readings(c: SimpleNamespace) -> Finding:
     places = {"A of Figure 1": "[0, i]", "A of (4)": c.weights_at}
+    # the range r tau <= k < (r+1) tau beside (7) is not that of its own R_k and A_k
+    working = {"S_r in the range printed": c.range_from, "whoever pulled": c.pulled}
     return judge.readings(
         {
-            f"{name}, first index {first}": _one_index_finding(
-                first, place, c.range_from
+            f"{name}, first index {first}, D_k lets {who} work": _one_index_finding(
+                first, place, range_from
             )
-            for (name, place), first in product(places.items(), (1, 0))
+            for (who, range_from), (name, place), first in product(
+                working.items(), places.items(), (1, 0)
+            )
         }
     )
 

@@ -126,7 +126,7 @@ def fixed_points(c: SimpleNamespace) -> Finding:
                     sympy.expand(u.T * x - ETA * u.T * y),
                 ),
             ],
-            "every R and C with positive entries off the diagonal",
+            f"{n} nodes, every R and C with positive entries off the diagonal",
         )
         parts[f"{n} nodes: t = 0 and consensus"] = _nonsingular(n, u, pi)
     return judge.all_of(parts)

@@ -248,7 +248,9 @@ def stale_gradients(c: SimpleNamespace) -> Finding:
                         "(83), line 1": gradients_of_rows("1"),
                         "per client": judge.implied([*held, relation], bound, EVERY),
                         "a sum": sum_of_vectors("1"),
-                        "moved": judge.implied(moved, gone <= s2 * V, EVERY),
+                        "moved": judge.implied(
+                            moved, gone <= s2 * V, f"{EVERY}, f_i convex"
+                        ),
                         **_convex(eta * L * n <= rational(c.cap)),
                     }
                 ),

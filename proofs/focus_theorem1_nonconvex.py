@@ -110,6 +110,7 @@ def cross_term(c: SimpleNamespace) -> Finding:
     r"\eta^2L\Big)\mathbb{E}\|\mathbb{1}^{\mathsf T}\nabla\boldsymbol f(\bar x_{r\tau+"
     r"1})-S\|^2",
     proposition="(113) follows from (111) and (112).",
+    given=("(111)", "(112)"),
     constants={"gradient": "1/2", "less": "2", "distance": "1/2", "more": "1"},
     twin={"less": "1"},
     free=(
@@ -144,6 +145,7 @@ def _left() -> Any:
     r"-\boldsymbol x_{r\tau}\|^2",
     proposition="(114) follows from (113) and (87), whose weights I - Q and Q are at "
     "most 1.",
+    given=("(113)", "(87)"),
     constants={"first": "2", "second": "8"},
     twin={"first": "1"},
     free=(
@@ -171,6 +173,7 @@ def stale_gradients(c: SimpleNamespace) -> Finding:
     r"x_{(r+1)\tau+1})\big)+\frac{16L^2}{N}\mathbb{E}\|\mathbb{1}\bar x_{r\tau+1}-"
     r"\boldsymbol x_{r\tau}\|^2",
     proposition="(115) follows from (114) at the step sizes printed with it.",
+    given=("(114)",),
     constants={"caps": CAPS_115, "function": "4", "consensus": "16"},
     twin={"consensus": "8"},
     free=(
@@ -223,6 +226,7 @@ def simplified(c: SimpleNamespace) -> Finding:
     r"q_{\min}}{3}\Big)C_{r-1}+\frac{16\eta^2N^2}{3q_{\min}}A_r",
     proposition="At every step size inside the caps of (25) Lemma 4 and (115), which "
     "(116)-(118) restate, may be applied: their conditions on the step size hold.",
+    given=("Lemma 4", "(115)"),
     constants={"caps": CAPS},
     twin={"caps": {**CAPS, "q^(3/2)/(L (tau-1))": "1/8"}},
 )
@@ -231,7 +235,7 @@ def restated(c: SimpleNamespace) -> Finding:
     asked = asked_by({"Lemma 4": LEMMA_4, "(115)": CAPS_115})
     added = conditions({**c.caps, "q^(3/2)/(L (tau-1))": "1/8"})
     return for_each_q(conditions(c.caps), asked, EVERY).corrected(
-        r"\text{(116)-(118) for }\eta\le\frac{q_{\min}^{3/2}}{8L(\tau-1)}\text{ in "
-        r"addition to the caps of (25)}",
+        r"\text{Lemma 4 and (115) }\Rightarrow\text{ (116)-(118), for }\eta\le"
+        r"\frac{q_{\min}^{3/2}}{8L(\tau-1)}\text{ in addition to the caps of (25)}",
         for_each_q(added, asked, EVERY),
     )

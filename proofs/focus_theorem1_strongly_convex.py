@@ -71,6 +71,7 @@ def _inside(caps: dict[str, str]) -> Relations:
     r"}{3q_{\min}}\big(F(\bar x_{r\tau+1})-F(x^\star)\big)",
     proposition="Every step size inside the caps of (23) is one for which Lemmas 3 and "
     "4 are stated, and (99) follows from (98) for an L-smooth F.",
+    given=("Lemma 3", "Lemma 4"),
     constants={"caps": CAPS, "gradient": "16/3", "function": "32/3"},
     twin={"caps": {**CAPS, "q^(3/2)/(L (tau-1))": "1/8"}},
     free=Free("function", "1", "20", weaker="larger"),
@@ -88,8 +89,9 @@ def recursions(c: SimpleNamespace) -> Finding:
     found = for_each_q(_inside(c.caps), asked_by(LEMMAS), SCOPE, besides=parts)
     own = conditions({**LEMMA_3, **LEMMA_4})
     return found.corrected(
-        r"\text{(97)-(99) for }\eta\le\min\Big\{\frac{1}{3L(\tau-1)},\frac{q_{\min}^{3/"
-        r"2}}{8L\sqrt N},\frac{q_{\min}^{3/2}}{8L(\tau-1)}\Big\}",
+        r"\text{Lemmas 3 and 4 }\Rightarrow\text{ (97)-(99), for }\eta\le\min\Big\{"
+        r"\frac{1}{3L(\tau-1)},\frac{q_{\min}^{3/2}}{8L\sqrt N},"
+        r"\frac{q_{\min}^{3/2}}{8L(\tau-1)}\Big\}",
         for_each_q(own, asked_by(LEMMAS), SCOPE, besides=parts),
     )
 
@@ -102,6 +104,7 @@ def recursions(c: SimpleNamespace) -> Finding:
     r"{\min}}{3})B_{r-1}+\tfrac{32\eta^2N^2L}{3q_{\min}}\big(F(\bar x_{r\tau+1})-F(x^"
     r"\star)\big)",
     proposition="With A_r and B_r as defined, (97) and (99) are (100) and (101).",
+    given=("(97)", "(99)"),
     constants={"contraction": "1/2", "drop": "2", "consensus": "8", "function": "32/3"},
     twin={"function": "16/3"},
     free=(
@@ -166,6 +169,7 @@ def _sign(c: SimpleNamespace) -> Finding:
     r"{2}\Big)A_r+\Big(1-\frac{q_{\min}}{3}\Big)B_{r-1}",
     proposition="It follows from (100) and (101) once the error of the function has a "
     "coefficient that is not positive; whether it has is judged in stepDF.",
+    given=("(100)", "(101)"),
     constants={"weight": "8"},
     twin={"weight": "7"},
     free=Free("weight", "4", "16", weaker="larger"),

@@ -3,7 +3,9 @@
 They bound the gradients between the server's model and the rows that it collects from,
 now with noise; (127) and the display before it are in sgfocus_lemma5_moves.py. (128)
 sums (127) over the participants and keeps one sigma^2 for all of them: independent
-samples leave room for that, samples in common do not. The last step needs eta <= 1/mu,
+samples leave room for that, samples in common do not. (127) itself needs samples that
+are independent of where they are used, or noise that does not depend on the point. The
+last step needs eta <= 1/mu,
 which its list implies for tau >= 2 only.
 
 Conventions: w = xbar_{r tau+1}, z_i = x_{r tau,i}, D = |w - z_i|^2, n = tau - 1; E is
@@ -38,6 +40,7 @@ from flverify.claims.focus_search import number
 from flverify.claims.sg_focus_moments import Curves
 from flverify.claims.sg_focus_search import (
     Q_READINGS,
+    SAMPLES,
     NoisyInstance,
     Sides,
     by_samples,
@@ -47,6 +50,7 @@ from flverify.claims.sg_focus_search import (
     remembered,
     searched,
 )
+from flverify.claims.tuned_noise import TunedNoise
 from flverify.claims.verdict import Finding
 from flverify.reference import focus
 
@@ -133,16 +137,36 @@ def _unrolled(sign: int) -> Iterator[judge.Pair]:
     r"\eta^2L^2(\tau-1)\sum_{k'=r\tau+2}^{(r+1)\tau}\|y_{k',i}\|^2+4L^2\|x_{r\tau+1,i}"
     r"-x_{r\tau,i}\|^2+8\sigma^2",
     proposition="For i in S_r, k = r tau+2, ..., (r+1) tau, L-smooth f_i and samples "
-    "of any joint law with (122), each line is at most the next, in expectation.",
+    "with (122), each line is at most the next, in expectation.",
     constants={"terms": "4", "noise": "8", "count": "1"},
     twin={"terms": "3"},
     free=(
-        Free("terms", "3", "6", weaker="larger", given={"noise": "12"}),
-        Free("noise", "6", "12", weaker="larger"),
-        Free("count", "1/2", "2", weaker="larger"),
+        Free(
+            "terms",
+            "3",
+            "6",
+            weaker="larger",
+            given={"noise": "12"},
+            reading=SAMPLES[0],
+        ),
+        Free("noise", "6", "12", weaker="larger", reading=SAMPLES[0]),
+        Free("count", "1/2", "2", weaker="larger", reading=SAMPLES[0]),
     ),
 )
 def chain(c: SimpleNamespace) -> Finding:
+    """Prove it for samples independent of the point; else noise may wait there."""
+    tuned = TunedNoise()
+
+    def third_line(moves: list[Fraction]) -> tuple[Any, Any]:
+        far = tuned.step**2 * moves[0]  # E|x_{k-1} - w|^2; w is x_{r tau}
+        return moves[1], Fraction(c.terms) * far + Fraction(c.noise)
+
+    return judge.readings(
+        by_samples(lambda: _chain(c), lambda: tuned.refutes(third_line))
+    )
+
+
+def _chain(c: SimpleNamespace) -> Finding:
     """Prove the lines apart: a and d are noises, b and c_ differences of gradients."""
     m, fewer, more = sympy.symbols("M fewer more", nonnegative=True)
     fresh, old, far, near = sympy.symbols("fresh old far near", nonnegative=True)
@@ -189,7 +213,8 @@ def plugged(c: SimpleNamespace) -> Finding:
     mended = SimpleNamespace(**{**vars(c), "clients": 1})
     return judge.readings(_found_128(c)).corrected(
         r"\text{(128) with }32\eta^2(\tau-1)^2L^2N^2\sigma^2\text{: one }\sigma^2"
-        r"\text{ for each participant, whatever the joint law}",
+        r"\text{ for each participant, independent samples or noise that is the "
+        r"same at every point, whatever its joint law}",
         judge.all_of(
             {"plugged": _plugged(mended), **_found_128(mended)},
         ),

@@ -7,7 +7,8 @@ and 6, which cap eta L (tau - 1).
 
 Conventions: w = xbar_{r tau+1}, z_i = x_{r tau,i}, V = L^2 |w - z_i|^2, n = tau - 1; E
 is over the samples on both sides. Stored samples have the variance of Assumption 6 when
-they are drawn; the joint law of the samples may be any.
+they are drawn. Samples are independent: if the second gradient may use the sample of
+the first, (122) says nothing of its noise, and no multiple of sigma^2 bounds the moves.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from flverify.claims import judge
 from flverify.claims.claim import Free, claim
 from flverify.claims.focus_lemma3 import EVERY, rational
 from flverify.claims.sg_focus_search import remembered
+from flverify.claims.tuned_noise import TunedNoise
 from flverify.claims.verdict import Finding
 
 NAMES = "every tau >= 2, dimension and L-smooth f_i"
@@ -37,9 +39,11 @@ V, S2 = sympy.symbols("V sigma2", nonnegative=True)
 SMOOTH = "(i) f_i smooth, all that the line above uses"
 LEMMA5 = "(ii) the step sizes of Lemma 5"
 LEMMA6 = "(iii) f_i smooth and the step sizes of Lemma 6"
+OPEN = "(iv) as (ii) and (iii), joint law of the samples open"
 # eta L (tau-1) is at most mu/(128 (tau-1) L N) <= 1/128 in Lemma 5, and 1/(8 sqrt 2) in
 # Lemma 6, of which 1/12 is a little less
 CAPS_ON_MOVES = {LEMMA5: "1/128", LEMMA6: "1/12"}
+TUNED = TunedNoise()  # its step size is inside the caps of both lemmas
 
 
 # T1 = E sum_k |y_k|^2/(tau-1), s2 = (eta L (tau-1))^2, X = (eta L)^2 (tau-1)^power
@@ -74,8 +78,9 @@ def _summed(conclusion: Any, held: list[Any], power: int) -> Finding:
     source=Source("focus", "display before eq. (127)"),
     statement=r"\big(1-4\eta^2L^2(\tau-1)\big)\sum_{k=r\tau+2}^{(r+1)\tau}\mathbb{E}"
     r"\|y_{k,i}\|^2\le4(\tau-1)L^2\|x_{r\tau+1,i}-x_{r\tau,i}\|^2+8(\tau-1)\sigma^2",
-    proposition="The display holds for every i in S_r and tau >= 2: by summing the "
-    "line above, which uses smoothness alone; or under the step sizes of Lemma 5 or 6.",
+    proposition="The display holds for every i in S_r and tau >= 2, with independent "
+    "samples in (i)-(iii): by summing the line above, which uses smoothness alone; or "
+    "under the step sizes of Lemma 5 or 6.",
     constants={"power": 1, "bound": "4", "noise": "8", "lost": "4"},
     twin={"bound": "1/2", "noise": "1"},
     no_control="(127) is used for step sizes and f_i of two lemmas; the twin, an "
@@ -85,9 +90,16 @@ def _summed(conclusion: Any, held: list[Any], power: int) -> Finding:
 def summed(c: SimpleNamespace) -> Finding:
     """Sum with Young's weights; search local moves on quadratics."""
     mended = SimpleNamespace(**{**vars(c), "power": 2})
-    return judge.readings(_found_127b(c)).corrected(
+
+    def tuned(moves: list[Fraction]) -> tuple[Any, Any]:
+        factor = 1 - Fraction(c.lost) * TUNED.step**2 * 2**c.power
+        return factor * sum(moves), 2 * Fraction(c.noise)
+
+    found = _found_127b(c) | {OPEN: TUNED.refutes(tuned)}
+    return judge.readings(found).corrected(
         r"\big(1-4\eta^2L^2(\tau-1)^2\big)\sum_k\mathbb{E}\|y_{k,i}\|^2\le4(\tau-1)L^2"
-        r"\|x_{r\tau+1,i}-x_{r\tau,i}\|^2+8(\tau-1)\sigma^2",
+        r"\|x_{r\tau+1,i}-x_{r\tau,i}\|^2+8(\tau-1)\sigma^2,"
+        r"\text{ independent samples}",
         judge.all_of(_found_127b(mended)),
     )
 
@@ -116,8 +128,9 @@ def _found_127b(c: SimpleNamespace) -> dict[str, Finding]:
     r"^{(r+1)\tau}\|y_{k,i}\|^2\le8(\tau-1)L^2\|x_{r\tau+1,i}-x_{r\tau,i}\|^2+16("
     r"\tau-1)\sigma^2=8(\tau-1)L^2\|\bar x_{r\tau+1}-x_{r\tau,i}\|^2+16(\tau-1)"
     r"\sigma^2",
-    proposition="(127) holds for every i in S_r and tau >= 2: for L-smooth f_i under "
-    "its own condition; or under the step sizes of Lemma 5 or 6.",
+    proposition="(127) holds for every i in S_r and tau >= 2, with independent samples "
+    "in (i)-(iii): for L-smooth f_i under its own condition; or under the step sizes "
+    "of Lemma 5 or 6.",
     constants={"power": 1, "bound": "8", "noise": "16", "cap": "1/8"},
     twin={"bound": "1/2", "noise": "1"},
     no_control="(127) is used for step sizes and f_i of two lemmas; the twin, a "
@@ -127,8 +140,14 @@ def _found_127b(c: SimpleNamespace) -> dict[str, Finding]:
 def moves_bounded(c: SimpleNamespace) -> Finding:
     """Use the sum over k; search local moves on quadratics."""
     mended = SimpleNamespace(**{**vars(c), "power": 2})
-    return judge.readings(_found_127c(c)).corrected(
-        r"\eta\le\frac1{2\sqrt2L(\tau-1)}\text{ implies (127) for }L\text{-smooth }f_i",
+
+    def tuned(moves: list[Fraction]) -> tuple[Any, Any]:
+        return sum(moves), 2 * Fraction(c.noise)
+
+    found = _found_127c(c) | {OPEN: TUNED.refutes(tuned)}
+    return judge.readings(found).corrected(
+        r"\eta\le\frac1{2\sqrt2L(\tau-1)}\text{ implies (127) for }L\text{-smooth }f_i"
+        r"\text{ and independent samples}",
         judge.all_of(_found_127c(mended)),
     )
 

@@ -266,13 +266,17 @@ PRINTED_POINT, MENDED_POINT = "1 xbar_{r tau}", "x_{r tau}"
     r"\|_F^2+3\|N\nabla F(\bar x_{r\tau+1})\|^2",
     proposition="Both inequalities hold in expectation in every round of every run "
     "with L-smooth f_i under Assumption 6.",
-    constants={"point": PRINTED_POINT, "terms": "3", "samples": SAMPLES},
-    twin={"point": MENDED_POINT, "samples": SAMPLES[:1]},
+    constants={
+        "points": (PRINTED_POINT, MENDED_POINT),
+        "terms": "3",
+        "samples": SAMPLES,
+    },
+    twin={"terms": "2"},
 )
 def three_terms(c: SimpleNamespace) -> Finding:
-    """Judge Jensen, the noise and the rows apart."""
+    """Judge Jensen, the noise and the rows apart, for each point that may be meant."""
     mended = SimpleNamespace(
-        **{**vars(c), "point": MENDED_POINT, "samples": SAMPLES[:1]}
+        **{**vars(c), "points": (MENDED_POINT,), "samples": SAMPLES[:1]}
     )
     return judge.readings(_three_terms(c)).corrected(
         r"\text{(131) with }\boldsymbol{x}_{r\tau}\text{ for }\mathbb{1}\bar x_{r\tau}"
@@ -286,17 +290,18 @@ def _three_terms(c: SimpleNamespace) -> dict[str, Finding]:
     a, b, e = sympy.symbols("a b e", real=True)
     three = rational(c.terms)
     jensen = (a + b + e) ** 2 <= three * (a**2 + b**2 + e**2)
-    rows = (
-        gradients_of_rows("1")
-        if c.point == MENDED_POINT
-        else judge.instances(_without_noise(c), "<=", "N = 1, 2; tau = 2; no noise")
-    )
+    rows = {
+        MENDED_POINT: lambda: gradients_of_rows("1"),
+        PRINTED_POINT: lambda: judge.instances(
+            _without_noise(c), "<=", "N = 1, 2; tau = 2; no noise"
+        ),
+    }
     found = {}
-    for name in c.samples:
-        found[name] = judge.all_of(
+    for point, name in product(c.points, c.samples):
+        found[f"gradients at {point}; {name}"] = judge.all_of(
             {
                 "line 1": judge.implied([], jensen, EVERY),
-                "line 2, rows": rows,
+                "line 2, rows": rows[point](),
                 "line 2, noise": judge.identity(
                     _sum_of_noises(name), "N = 1..4 noises of variance sigma^2"
                 ),

@@ -118,6 +118,7 @@ def _sides132(
     r"\tau-1)^2L^2}qB_r",
     proposition="(130)-(132), taken as given, and rho = (1-q)/(1-q/2) turn (129) into "
     "line 1, and line 1 is at most line 2, for all positive L and q in (0, 1].",
+    given=("(129)-(132)",),
     constants={"noise": "12", "unit": "N L^2"},
     twin={"unit": "N"},
 )
@@ -162,6 +163,7 @@ def _substituted(c: SimpleNamespace) -> Finding:
     r"\frac{12\eta^2N^2}q\|\nabla F(\bar x_{r\tau+1})\|^2+\frac{12\eta^2N}q\sigma^2",
     proposition="Numbers that satisfy the first display before (133) and the caps "
     "satisfy (133).",
+    given=("line 1 of the display before it",),
     constants={
         "lost": "1/4",
         "gradient": "12",

@@ -170,6 +170,7 @@ def descent(c: SimpleNamespace) -> Finding:
     r"\tau+1})",
     proposition="The identity holds for all vectors, and with the first display, as "
     "printed, it gives the second inequality.",
+    given=("the display before it",),
     constants={"distance": "1/2", "more": "1", "gradient": "1/2", "noise": "1/2"},
     twin={"gradient": "1"},
     free=(

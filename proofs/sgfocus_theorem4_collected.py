@@ -38,6 +38,7 @@ EVERY = "every eta, L, beta > 0, N >= 1, tau >= 1, q_min in (0, 1]"
     r"\tau+1})-F^\star\big)+\frac\eta N\|Ng-S\|^2-\frac{\eta N}2\|g\|^2+\frac{"
     r"\eta^2LN}2\sigma^2",
     proposition="(135) follows from the last line before it by subtracting F*.",
+    given=("the last line before it",),
     constants={"contraction": "1", "distance": "1", "gradient": "1/2", "noise": "1/2"},
     twin={"contraction": "2"},
     free=(
@@ -66,6 +67,7 @@ def subtracted(c: SimpleNamespace) -> Finding:
     r"\sigma^2",
     proposition="(128) put into (135), both as printed, gives the display at the step "
     "sizes of Theorem 4.",
+    given=("(128)", "(135)"),
     constants={"consensus": "4", "first": "L/2", "second": "32 n^2 L^2 N"},
     twin={"first": "L N/2", "second": "32 n^2 L^2 eta"},
 )
@@ -110,6 +112,7 @@ def _plugged(c: SimpleNamespace) -> Finding:
     r"\Big)B_{r-1}+\Big(\frac{LN}2+32(\tau-1)^2L^2N+\frac{8N}q\Big)\eta^2\sigma^2",
     proposition="The inequality follows from the display after (135) and Lemma 6, both "
     "as printed, at the step sizes printed with it: the gradient terms cancel.",
+    given=("the display after (135)", "Lemma 6"),
     constants={"cap": "3/32", "noise": "8"},
     twin={"cap": "1/16"},
 )

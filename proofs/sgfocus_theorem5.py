@@ -106,45 +106,46 @@ def theorem5(c: SimpleNamespace) -> Finding:
 
 
 @remembered
-def _theorem5(c: SimpleNamespace) -> dict[str, Finding]:
+def _theorem5(c: SimpleNamespace, apart: bool = False) -> dict[str, Finding]:
+    """Judge each reading; `apart`: with the first consensus error, from all starts."""
     found = {}
     for name in (ANY, LARGE):
         for reading in c.q:
             by = by_samples(
-                partial(_searched5, c, name, reading),
-                partial(_one_sample5, c, name, reading),
+                partial(_searched5, c, apart, name, reading),
+                partial(_one_sample5, c, apart, reading),
                 c.samples,
             )
             found.update({f"{name}; {reading}; {k}": f for k, f in by.items()})
     return found
 
 
-def _searched5(c: SimpleNamespace, name: str, reading: str) -> Finding:
+def _searched5(c: SimpleNamespace, apart: bool, name: str, reading: str) -> Finding:
     """Search short runs; then a long one of small steps, with the same q_min = 1."""
-    sides = partial(_sides5, c, False)
+    sides = partial(_sides5, c, apart)
     listed = varied(population(GENERAL, SETTINGS, largest=5), c.caps, reading, "1/m")
     if name == LARGE:
         listed = [one for one in listed if one[0].total > 8 * one[0].smoothness ** 2]
-    short = judge.instances(searched(listed, sides, 30, equal=True), "<=", SEARCHED)
+    runs = searched(listed, sides, 30, equal=not apart)
+    short = judge.instances(runs, "<=", SEARCHED)
     if not short.passes():
         return short
-    return judge.all_of({"short": short, "long": _long_run(c)})
+    return judge.all_of({"short": short, "long": _long_run(c, apart)})
 
 
 @remembered
-def _long_run(c: SimpleNamespace) -> Finding:
+def _long_run(c: SimpleNamespace, apart: bool) -> Finding:
     """One client that always takes part, h = 1/4, steps 2^-12, from the optimum."""
     one = NoisyClients((Fraction(1, 4),), UniformCohort(1, 1), 1, variance=LOUD)
     step, q_min = Fraction(1, 2**12), Fraction(1)
     if not inside(c.caps, one, q_min, step):
         return judge.inconclusive("the long run is not inside the caps")
-    runs = searched([(one, step, q_min)], partial(_sides5, c, False), LONG, equal=True)
+    runs = searched([(one, step, q_min)], partial(_sides5, c, apart), LONG, equal=True)
     return judge.instances(runs, "<=", f"N = 1, h = 1/4, step 2^-12, {LONG} rounds")
 
 
-def _one_sample5(c: SimpleNamespace, name: str, reading: str) -> Finding:
-    del name
-    runs = one_sample(c.caps, reading, partial(_sides5, c, False), 60, (1,))
+def _one_sample5(c: SimpleNamespace, apart: bool, reading: str) -> Finding:
+    runs = one_sample(c.caps, reading, partial(_sides5, c, apart), 60, (1,))
     return judge.instances(runs, "<=", "one sample for all")
 
 
@@ -200,30 +201,10 @@ def _first_error(c: SimpleNamespace, one: NoisyInstance, found: Curves) -> Any:
 def summed(c: SimpleNamespace) -> Finding:
     """Search runs from every start, models apart first."""
     mended = SimpleNamespace(**{**vars(c), **MENDED, "first": "48 L^2/(N q R)"})
-    return judge.readings(_summed(c)).corrected(
+    return judge.readings(_theorem5(c, True)).corrected(
         r"\frac1R\sum_{r=0}^{R-1}\mathbb{E}\|\nabla F(\bar x_{r\tau+1})\|^2\le"
         r"\frac{8(F(\bar x_1)-F^\star)}{\eta NR}+\frac{48L^2}{NqR}\|\mathbb{1}\bar "
         r"x_1-\boldsymbol{x}_0\|_F^2+\frac{8L}q\eta\sigma^2,\quad q_i=\mathbb{E}"
         r"[I_i/|S|]\text{, independent samples}",
-        judge.readings(_summed(mended)),
+        judge.readings(_theorem5(mended, True)),
     )
-
-
-@remembered
-def _summed(c: SimpleNamespace) -> dict[str, Finding]:
-    found, sides = {}, partial(_sides5, c, True)
-    for reading in c.q:
-        listed = varied(
-            population(GENERAL, SETTINGS, largest=5), c.caps, reading, "1/m"
-        )
-        by = by_samples(
-            lambda listed=listed: judge.instances(
-                searched(listed, sides, 30), "<=", SEARCHED
-            ),
-            lambda reading=reading: judge.instances(
-                one_sample(c.caps, reading, sides, 60, (1,)), "<=", "one sample"
-            ),
-            c.samples,
-        )
-        found.update({f"{reading}; {k}": f for k, f in by.items()})
-    return found

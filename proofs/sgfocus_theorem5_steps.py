@@ -104,14 +104,16 @@ def cross_term(c: SimpleNamespace) -> Finding:
     r"\sigma^2+\Big(\frac\eta{2N}+\eta^2L\Big)\mathbb{E}\|\mathbb{1}^{\mathsf T}\nabla"
     r"\boldsymbol{f}(\bar x_{r\tau+1})-S\|^2",
     proposition="The display follows from (137) and (138), both as printed.",
+    given=("(137)", "(138)"),
     constants={"gradient": "1/2", "less": "2", "noise": "1/2", "distance": "1/2"},
     twin={"gradient": "1"},
     free=(
-        Free("gradient", "1/4", "1", weaker="smaller"),
         Free("less", "1", "4", weaker="larger"),
         Free("noise", "1/4", "1", weaker="larger"),
         Free("distance", "1/4", "1", weaker="larger"),
     ),
+    # a smaller factor is no weaker where 1 - 2 eta N L is negative
+    exact=("gradient",),
 )
 def substituted(c: SimpleNamespace) -> Finding:
     """Put (138) into (137)."""
@@ -134,6 +136,7 @@ def substituted(c: SimpleNamespace) -> Finding:
     r"\|^2",
     proposition="The display follows from the one before and (128), both as printed, "
     "at the step sizes of Theorem 5.",
+    given=("the display before it", "(128)"),
     constants={"moved": "8", "noise": "printed"},
     twin={"moved": "16", "noise": "32 n^2 L^2 N u"},
 )
@@ -181,6 +184,7 @@ def _plugged(c: SimpleNamespace) -> Finding:
     r"\boldsymbol{x}_{r\tau}\|^2+2LN\eta^2\sigma^2",
     proposition="The display follows from the one before, as printed, at the step "
     "sizes printed with it.",
+    given=("the display before it",),
     constants={"function": "4", "consensus": "8", "noise": "2 L N eta^2"},
     twin={"noise": "4 eta (L N + 2 u)/N"},
 )

@@ -57,6 +57,9 @@ class Claim:
     sharp : Sharp or None
         Best values of free constants, where those in print are not: if the claim
         passes, they are judged by the same code and stand beside it.
+    given : sequence of str
+        Printed lines from which it is to follow: what is judged is the step from them,
+        and every scope says so.
     path : path
         The file it stands in, known once that has been read.
     """
@@ -74,6 +77,7 @@ class Claim:
     exact: Sequence[str] = ()
     structural: Mapping[str, str] = field(default_factory=dict)
     sharp: Sharp | None = None
+    given: Sequence[str] = ()
     path: Path = field(default=Path(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -123,10 +127,10 @@ class Claim:
                 f" choose among {sorted(self.constants)}."
             )
         finding = self.judged_by(SimpleNamespace(**{**self.constants, **changed}))
-        if self.sharp is None or changed or not finding.passes():
-            return finding
-        best = self.sharp.judged(self.judged_by, self.constants, self.free)
-        return finding.corrected(self.sharp.text(), best)
+        if self.sharp and not changed and finding.passes():
+            best = self.sharp.judged(self.judged_by, self.constants, self.free)
+            finding = finding.corrected(self.sharp.text(), best)
+        return finding.granted(self.given) if self.given else finding
 
     def control(self) -> Finding | None:
         """Judge the twin by the same code; None if the claim has none."""
@@ -169,6 +173,7 @@ def claim(
     exact: Sequence[str] = (),
     structural: Mapping[str, str] | None = None,
     sharp: Sharp | None = None,
+    given: Sequence[str] = (),
 ) -> Callable[[Check], Claim]:
     """Make the decorated check a claim.
 
@@ -199,6 +204,7 @@ def claim(
             tuple(exact),
             structural or {},
             sharp,
+            tuple(given),
         )
 
     return wrap

@@ -21,6 +21,8 @@ def entry(audited: Audited) -> Entry:
     readings = audited.finding.readings.items()
     if readings:
         kept["readings"] = {name: str(found.verdict) for name, found in readings}
+    if audited.claim.given:
+        kept["given"] = ", ".join(audited.claim.given)
     return kept
 
 
@@ -51,7 +53,7 @@ def write(path: Path, entries: dict[str, Entry]) -> None:
     for key in sorted(entries):
         kept = entries[key]
         lines += ["", f"[claims.{json.dumps(key)}]"]
-        for name in ("verdict", "control"):
+        for name in ("verdict", "control", "given"):
             if name in kept:
                 lines.append(f"{name} = {json.dumps(kept[name])}")
         readings = kept.get("readings")
@@ -71,7 +73,7 @@ def differences(audited: Iterable[Audited], expected: dict[str, Entry]) -> list[
         if known != found:
             before = known["verdict"] if known else "not in the ledger"
             detail = (
-                "" if known and before != found["verdict"] else " (control or reading)"
+                "" if known and before != found["verdict"] else " (control, reading or what is given)"
             )
             after = f"{found['verdict']}{detail if known else ''}"
             out.append(f"{one.claim.id}: {before} -> {after}")

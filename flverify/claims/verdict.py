@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
@@ -61,6 +61,23 @@ class Finding:
     def corrected(self, statement: str, finding: Finding) -> Finding:
         """Return the same finding beside a repaired statement and its finding."""
         return replace(self, correction=Correction(statement, finding))
+
+    def granted(self, lines: Sequence[str]) -> Finding:
+        """Return the same finding, said of a step from printed lines.
+
+        Examples
+        --------
+        >>> Finding(Verdict.PROVED, "every N", "").granted(["(1)", "(2)"]).scope
+        'given (1), (2); every N'
+        """
+        fixed = self.correction
+        return replace(
+            self,
+            scope=f"given {', '.join(lines)}; {self.scope}",
+            readings={name: one.granted(lines) for name, one in self.readings.items()},
+            correction=fixed
+            and Correction(fixed.statement, fixed.finding.granted(lines)),
+        )
 
     def passes(self) -> bool:
         """Whether the verdict is PROVED, CERTIFIED or SUPPORTED."""

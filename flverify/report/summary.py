@@ -25,7 +25,7 @@ def summary(entries: Mapping[str, Entry]) -> str:
     >>> print(summary({"demo.sum": {"verdict": "PROVED", "control": "REFUTED"}}))
     1 claim: 1 PROVED.
     <BLANKLINE>
-    | claim | verdict | by reading |
+    | claim | verdict | given, or by reading |
     |---|---|---|
     | demo.sum | PROVED | |
     """
@@ -35,12 +35,14 @@ def summary(entries: Mapping[str, Entry]) -> str:
     lines = [
         f"{len(entries)} {word}: {', '.join(parts)}.",
         "",
-        "| claim | verdict | by reading |",
+        "| claim | verdict | given, or by reading |",
         "|---|---|---|",
     ]
     for key in sorted(entries):
-        readings = _readings(entries[key])
-        cell = f" {readings} " if readings else " "
+        given = entries[key].get("given", "")
+        noted = [f"given {given}" if given else "", _readings(entries[key])]
+        text = "; ".join(filter(None, noted))
+        cell = f" {text} " if text else " "
         lines.append(f"| {key} | {entries[key]['verdict']} |{cell}|")
     return "\n".join(lines)
 
