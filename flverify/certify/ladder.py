@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import floor, log10
 from typing import Any, TypeAlias
 
 from flverify.algorithms._algorithm import Algorithm
@@ -25,6 +24,7 @@ from flverify.certify.search import (
     WIDE_ENOUGH,
     Problem,
     Search,
+    just_above,
     levels,
     problem,
     prove,
@@ -34,8 +34,6 @@ from flverify.certify.search import (
 )
 from flverify.participation._law import Participation
 
-SLACK = Fraction(5, 10**6)  # how far above the floor a rate has reached it
-SHARE = Fraction(1, 200)  # the same as a share of 1 - floor, for slow rates
 NEARLY_ONE = 1 - Fraction(1, 10**6)  # the rate that asks whether there is any
 WIDTH = 4e-6  # how close the search for a rate comes
 AGAIN = Fraction(5, 2)  # how much further up the next attempt to round is
@@ -205,21 +203,6 @@ def _scaled(
         {name: v * times ** power[name] for name, v in point.items()}
         for point, power in zip(values, powers, strict=True)
     )
-
-
-def just_above(lower_bound: Fraction) -> Fraction:
-    """Return a short rational a little above a lower bound: what to try first.
-
-    Examples
-    --------
-    >>> str(just_above(Fraction(9, 10))), str(just_above(1 - Fraction(1, 10**4)))
-    ('180001/200000', '1999801/2000000')
-    """
-    slack = min(SLACK, (1 - lower_bound) * SHARE)
-    if slack <= 0:
-        return lower_bound
-    unit = Fraction(10) ** floor(log10(slack))
-    return rounded_up(lower_bound + slack, unit)
 
 
 def _at(setting: Problem, step_size: Fraction) -> Problem:

@@ -23,7 +23,7 @@ from flverify.certify.certificate import Proof, write
 from flverify.certify.check import Rejected, check
 from flverify.certify.discover import discover
 from flverify.certify.inequality import Sweep
-from flverify.certify.rates import PRECISION, Status
+from flverify.certify.rates import Status
 from flverify.certify.rationalise import rationalise
 from flverify.certify.search import (
     NO_CERTIFICATE,
@@ -32,14 +32,14 @@ from flverify.certify.search import (
     constants,
     problem,
     read_round,
-    rounded_up,
     search,
     smallest,
+    trials,
 )
 from flverify.certify.solve import Programme, least, widest_margin
 from flverify.participation._law import Participation
 
-SLACK = (1e-6, 1e-5, 1e-4, 1e-3)  # how far above the least c rounding may go
+SLACK = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)  # how far above the least c to round
 
 
 @dataclass(frozen=True)
@@ -129,9 +129,12 @@ def contraction(
     if rho is None:
         status: Status = "not_certified" if word == NO_CERTIFICATE else "inconclusive"
         return Neighbourhood(status, word)
-    return _certified(
-        found, setting, rounded_up(Fraction(rho) + PRECISION), Fraction(0)
-    )
+    result = Neighbourhood("inconclusive", "rounding would take the rate to 1")
+    for trial in trials(rho, first=10):
+        result = _certified(found, setting, trial, Fraction(0))
+        if result.status == "certified":
+            break
+    return result
 
 
 def _search(setting: Problem) -> Search:
@@ -158,7 +161,8 @@ def _certified(
         return Neighbourhood("inconclusive", word)
     least_c, word = float(wanted @ best.values), "the solver's points were not centred"
     for slack in SLACK:
-        proof = _proof(found, programme, best.values, least_c * (1 + slack) + 1e-9, rho)
+        room = 1e-9 + 1e-3 * slack + slack * least_c
+        proof = _proof(found, programme, best.values, least_c + room, rho)
         if proof is None:
             continue
         certificate = write(

@@ -20,20 +20,26 @@ from flverify.certify.search import (
     NO_CERTIFICATE,
     Problem,
     Search,
+    just_above,
     levels,
     problem,
     prove,
     read_round,
-    rounded_up,
     search,
     smallest,
+    trials,
 )
 from flverify.participation._law import Participation
 
 Status = Literal["certified", "not_certified", "inconclusive"]
 
 PRECISION = Fraction(1, 10**5)
-TOP = 1 - Fraction(1, 10**9)  # no rate above is worth a certificate
+TOP = 1 - Fraction(1, 10**9)  # no rate above is searched for
+BLURRED = 1 - Fraction(1, 10**6)  # above, floats miss what is there
+TOO_SLOW = (
+    "a quadratic allows no rate below 0.999999 here, and so near 1 floats miss what is "
+    "there; ask for a rate of your own"
+)
 
 
 @dataclass(frozen=True)
@@ -128,7 +134,7 @@ def certify(
             best = result
         if best.rate is not None and aim is not None and best.rate <= aim:
             break
-    return best if best.rate is not None else _nothing(words)
+    return best if best.rate is not None else _nothing(words, aim)
 
 
 def _aim(wanted: Fraction | None, lower_bound: object) -> Fraction | None:
@@ -136,10 +142,12 @@ def _aim(wanted: Fraction | None, lower_bound: object) -> Fraction | None:
     if wanted is not None or lower_bound is None:
         return wanted
     bound = scalar(lower_bound, "lower_bound")
-    return rounded_up(Fraction(bound) + PRECISION / 2)
+    return just_above(Fraction(bound))
 
 
-def _nothing(found: list[tuple[str, Certified]]) -> Certified:
+def _nothing(found: list[tuple[str, Certified]], aim: Fraction | None) -> Certified:
+    if aim is not None and BLURRED < aim < 1:
+        return Certified("inconclusive", TOO_SLOW)
     unsure = any(result.status == "inconclusive" for _, result in found)
     status: Status = "inconclusive" if unsure else "not_certified"
     return Certified(status, "; ".join(f"{name}: {r.reason}" for name, r in found))
@@ -170,13 +178,11 @@ def _attempt(
         failed = word != NO_CERTIFICATE
         reason = f"the solver stopped with {word}" if failed else word
         return Certified("inconclusive" if failed else "not_certified", reason)
-    gap = PRECISION / 10
-    while rounded_up(Fraction(rho) + gap) < 1:
-        result = _proved(found, setting, rounded_up(Fraction(rho) + gap))
+    for rate in trials(rho):
+        result = _proved(found, setting, rate)
         if result.status == "certified":
             return result
         word = result.reason
-        gap *= 10
     return Certified("inconclusive", word or "rounding would take the rate to 1")
 
 

@@ -6,8 +6,10 @@ rate. Only the checker speaks: what the solver calls feasible is a proposal.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import floor, log10
 from typing import Any
 
 import numpy as np
@@ -33,8 +35,11 @@ LEVELS = ("slots", "lifted", "previous point", "last step", "previous gradients"
 ALONG = tuple(Fraction(k, 4) for k in (0, 4, 2, 1, 3))  # parts of the last step
 MOST_STEPS = 40  # local steps; the inequality grows with their square
 BISECTION = 2e-6  # width at which the float search stops
-NO_CERTIFICATE = "this ansatz has none"
+NO_CERTIFICATE = "floats see none of this ansatz"
 WIDE_ENOUGH = 1e-11  # margin that lets rounding try
+UNIT = Fraction(1, 10**6)  # in which rates are written, slow ones finer
+SLACK = Fraction(5, 10**6)  # how far above a lower bound a rate has reached it
+SHARE = Fraction(1, 200)  # the same as a share of 1 less the bound, for slow rates
 
 
 @dataclass(frozen=True)
@@ -160,7 +165,8 @@ def smallest(
     top = found.margin(high)
     if not top.margin > WIDE_ENOUGH:
         return None, top.detail if top.status == "failed" else NO_CERTIFICATE
-    while high - low > BISECTION:
+    # slow rates are told apart by their distance from 1
+    while high - low > min(BISECTION, (1 - high) * float(SHARE)):
         middle = (low + high) / 2
         if found.margin(middle).margin > WIDE_ENOUGH:
             high = middle
@@ -250,6 +256,36 @@ def read_round(setting: Problem) -> Reading:
         raise RefusedError(str(error)) from error
 
 
-def rounded_up(value: Fraction, step: Fraction = Fraction(1, 10**6)) -> Fraction:
+def just_above(lower_bound: Fraction) -> Fraction:
+    """Return a short rational a little above a lower bound: what to try first.
+
+    Examples
+    --------
+    >>> str(just_above(Fraction(9, 10))), str(just_above(1 - Fraction(1, 10**4)))
+    ('180001/200000', '1999801/2000000')
+    """
+    slack = min(SLACK, (1 - lower_bound) * SHARE)
+    if slack <= 0:
+        return lower_bound
+    unit = Fraction(10) ** floor(log10(slack))
+    return rounded_up(lower_bound + slack, unit)
+
+
+def trials(rho: float, first: int = 1) -> Iterator[Fraction]:
+    """Yield short rates below 1, from just above what floats found, ever further up.
+
+    Examples
+    --------
+    >>> [str(rate) for rate in trials(0.99)]
+    ['990001/1000000', '99001/100000', '9901/10000', '991/1000']
+    """
+    unit = min(UNIT, Fraction(10) ** floor(log10((1 - rho) * float(SHARE))))
+    gap = first * unit
+    while (rate := rounded_up(Fraction(rho) + gap, unit)) < 1:
+        yield rate
+        gap *= 10
+
+
+def rounded_up(value: Fraction, step: Fraction = UNIT) -> Fraction:
     """Round up to a multiple of a step."""
     return -((-value) // step) * step

@@ -13,7 +13,7 @@ import pytest
 from flverify.algorithms import FedAvg, Focus, GradientDescent, Scaffold
 from flverify.certify.check import check
 from flverify.certify.neighbourhood import contraction, distance
-from flverify.certify.rates import certify
+from flverify.certify.rates import TOO_SLOW, certify
 from flverify.certify.sandwich import worst_quadratic
 from flverify.participation import Bernoulli, Full, UniformCohort
 
@@ -190,6 +190,54 @@ def test_fedavg_contracts_like_descent_with_two_steps():
     found = contraction(FedAvg("1/10", 2), Full(2), MU, SMOOTH)
     exact = (1 - Fraction(1, 10) * MU) ** 4  # two steps on the flattest quadratic
     assert 0 <= found.rate - exact <= 2 * WIDTH
+
+
+UNEVEN = Bernoulli(["1/2", "1/3"])
+
+
+@pytest.mark.parametrize(
+    ("law", "steps", "step_size"),
+    [
+        # without disagreement no c is needed, and the least one has no interior
+        *((Full(1), 2, step) for step in ("1/5", "1/2", "1")),
+        (UNEVEN, 2, "1/10"),
+        (UNEVEN, 4, "1/5"),
+        (Bernoulli(["1/20", "9/10", "9/10"]), 3, "3/10"),
+    ],
+)
+def test_fedavg_contracts_like_the_worst_quadratic(law, steps, step_size):
+    algorithm = FedAvg(step_size, steps)
+    found = contraction(algorithm, law, MU, SMOOTH)
+    assert check(found.certificate).rho == found.rate
+    bound = worst_quadratic(algorithm, law, MU, SMOOTH).lower_bound
+    assert 0 <= found.rate - bound <= 5 * WIDTH
+
+
+def test_a_contraction_below_the_worst_quadratic_is_refused():
+    algorithm = FedAvg("1/5", 2)
+    below = worst_quadratic(algorithm, Full(1), MU, SMOOTH).lower_bound - WIDTH
+    assert contraction(algorithm, Full(1), MU, SMOOTH, below).status != "certified"
+
+
+@pytest.mark.parametrize("step_size", ["1/1000000", "1/10000000"])
+@pytest.mark.parametrize("law", [Full(3), halves(3)])
+def test_slow_rates_are_as_close_as_their_distance_from_one(law, step_size):
+    bound = worst_quadratic(Focus(step_size), law, MU, SMOOTH).lower_bound
+    assert 0 <= rate(Focus(step_size), law) - bound <= (1 - bound) / 10
+
+
+def test_what_is_known_of_quadratics_says_where_to_look():
+    tiny = Focus("1/1000000000")
+    bound = worst_quadratic(tiny, Full(3), MU, SMOOTH).lower_bound
+    found = certify(tiny, Full(3), MU, SMOOTH, lower_bound=bound)
+    assert 0 <= check(found.certificate).rho - bound <= (1 - bound) / 10
+
+
+def test_rates_too_near_one_are_not_said_to_be_absent():
+    tiny = Focus("1/1000000000000")
+    bound = worst_quadratic(tiny, Full(3), MU, SMOOTH).lower_bound
+    found = certify(tiny, Full(3), MU, SMOOTH, lower_bound=bound)
+    assert (found.status, found.reason) == ("inconclusive", TOO_SLOW)
 
 
 def test_a_neighbourhood_scales_as_a_distance_does():

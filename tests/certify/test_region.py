@@ -34,6 +34,7 @@ from flverify.certify.ladder import Ladder
 from flverify.certify.rates import certify
 from flverify.certify.region import Row, region, spaced
 from flverify.certify.region import row as region_row
+from flverify.certify.region.row import find_row
 from flverify.certify.sandwich import worst_quadratic
 from flverify.certify.stability import stability_boundary
 from flverify.participation import (
@@ -142,6 +143,14 @@ def test_the_certified_boundary_is_certified_and_the_next_step_is_not(focus):
     assert focus.certified_boundary > Fraction(11, 20)
     assert ladder.certifiable(focus.certified_boundary)
     assert not ladder.certifiable(focus.certified_boundary * Fraction(1001, 1000))
+
+
+@pytest.mark.parametrize("law", [Full(1), Bernoulli(["1/2", "1/3"])])
+def test_a_contraction_is_certified_up_to_the_unstable_steps(law):
+    row = Row(Fraction(2), FedAvg("1", 2), law, Fraction(1, 10), Fraction(1))
+    found = find_row(row, [Fraction(1, 20), Fraction(1, 5)])
+    assert [cell.status for cell in found.cells] == ["certified"] * 2
+    assert found.certified_boundary > found.stability_boundary * Fraction(999, 1000)
 
 
 def test_smoothness_only_scales_the_step_sizes(focus):
