@@ -1,0 +1,69 @@
+"""A step that is judged from printed lines says from which, wherever it is shown."""
+
+from __future__ import annotations
+
+import re
+
+from flverify._core.sources import Source
+from flverify.claims import judge, ledger
+from flverify.claims.audit import audit
+from flverify.claims.claim import claim
+from flverify.claims.registry import shipped_claims
+from flverify.report.summary import summary
+
+# words by which a proposition says that it takes something printed as true
+TAKEN = re.compile(
+    r"follows? from \(|taken as given|put into|as printed, (gives?|add)|"
+    r"the one before, as printed|that satisfy (the|line)|from the (last line|display)"
+)
+
+
+def step(readings):
+    """A claim with a correction, given (1), that passes under each reading."""
+
+    @claim(
+        "demo.step",
+        source=Source("flverify", "example"),
+        statement="1 + 1 = 2",
+        proposition="It is so.",
+        constants={"two": 2},
+        twin={"two": 3},
+        given=("(1)", "Lemma 2"),
+    )
+    def check(c):
+        found = judge.identity([("sum", 2, c.two)], "every N")
+        named = judge.readings(dict.fromkeys(readings, found)) if readings else found
+        return named.corrected("1 + 1 = 3", judge.identity([("sum", 2, 2)], "N <= 4"))
+
+    return check
+
+
+def test_every_scope_begins_with_it():
+    found = step(("(i)", "(ii)")).check()
+    scopes = [found.scope, *(one.scope for one in found.readings.values())]
+    assert all(text.startswith("given (1), Lemma 2; ") for text in scopes)
+    assert found.correction.finding.scope == "given (1), Lemma 2; N <= 4"
+    assert str(found.verdict) == "PROVED"
+
+
+def test_ledger_and_table_have_it():
+    (audited,) = audit([step(())])
+    kept = ledger.entry(audited)
+    assert kept["given"] == "(1), Lemma 2"
+    assert "| demo.step | PROVED | given (1), Lemma 2 |" in summary({"demo.step": kept})
+    without = {name: value for name, value in kept.items() if name != "given"}
+    assert ledger.differences([audited], {"demo.step": without})
+
+
+def test_propositions_that_take_lines_as_given_declare_them():
+    silent = [
+        one.id
+        for one in shipped_claims().values()
+        if TAKEN.search(one.proposition) and not one.given
+    ]
+    assert silent == []
+
+
+def test_a_silent_one_would_be_noticed():
+    assert TAKEN.search("(7) follows from (6) by subtracting F*.")
+    assert not TAKEN.search("(7) holds for every N.")
