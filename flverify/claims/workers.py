@@ -12,6 +12,8 @@ import multiprocessing
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -106,25 +108,55 @@ def _together(
     """Judge in other processes, which read the files anew."""
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers, mp_context=context) as pool:
-        waiting: dict[Future[Mapping[str, Any]], int] = {
-            pool.submit(_judged, str(claims[place].path), claims[place].id): place
-            for place in places
-        }
+        waiting = _submitted(pool, claims, places)
+        lost = set(places) - set(waiting.values())
         try:
             for done in as_completed(waiting):
                 place = waiting[done]
-                yield place, _received(claims[place], done)
+                one = _received(claims[place], done)
+                if one is None:
+                    lost.add(place)
+                else:
+                    yield place, one
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+    if lost:
+        yield min(lost), _abandoned(claims[min(lost)], len(lost))
 
 
-def _received(claim: Claim, done: Future[Mapping[str, Any]]) -> Audited | Failed:
-    """Read what a worker returned; a worker that died has no answer."""
+def _submitted(
+    pool: ProcessPoolExecutor, claims: Sequence[Claim], places: Sequence[int]
+) -> dict[Future[Mapping[str, Any]], int]:
+    """Hand claims to the pool, for as long as its processes live."""
+    waiting = {}
+    with suppress(BrokenProcessPool):
+        for place in places:
+            one = pool.submit(_judged, str(claims[place].path), claims[place].id)
+            waiting[one] = place
+    return waiting
+
+
+def _abandoned(first: Claim, many: int) -> Failed:
+    """Word the end of a process once for all claims that it left; none is to blame."""
+    left = f"{many} claims" if many > 1 else "one claim"
+    return Failed(
+        first,
+        f"the processes that judge claims must not end before they answer; one ended "
+        f"abruptly and left {left} without an answer, the first of them {first.id}; "
+        "run with --workers 1, and give a script of your own that calls this a main "
+        "guard (if __name__ == '__main__').",
+    )
+
+
+def _received(claim: Claim, done: Future[Mapping[str, Any]]) -> Audited | Failed | None:
+    """Read what a worker returned; None if a worker died before."""
     try:
         found = done.result()
         why = found.get("failed")
         return Failed(claim, str(why)) if why else store.read(claim, found)
+    except BrokenProcessPool:
+        return None
     except FAULTS as error:
         return Failed(claim, raised(f"the process that judges {claim.id}", error))
 
@@ -132,7 +164,7 @@ def _received(claim: Claim, done: Future[Mapping[str, Any]]) -> Audited | Failed
 _LOADED: dict[str, dict[str, Claim]] = {}
 
 
-def _judged(path: str, key: str) -> dict[str, Any]:
+def _judged(path: str, key: str) -> Mapping[str, Any]:
     """Judge one claim of a file, in a worker; what it raises goes back as text."""
     if path not in _LOADED:
         _LOADED[path] = claims_in([Path(path)])

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from flverify._core.errors import DomainError, InputError, ShapeError
-from flverify._core.exact import Scalar, array, scalar
+from flverify._core.errors import InputError, ShapeError
+from flverify._core.exact import Scalar
 from flverify.participation._law import Participation
-from flverify.testing import reproduce, written
+from flverify.testing import given, reproduce, written
+from flverify.testing.comparison import keeps
 from flverify.testing.outcome import Outcome, Status, settle
 from flverify.testing.written import number, vector
 
@@ -56,24 +57,31 @@ def assert_averaging_weights(
             f"law must be a participation law; got {law!r}; pass one such as "
             "Bernoulli([...])."
         )
-    claimed, slack = array(expected, "expected"), scalar(tolerance, "tolerance")
+    given.require_numbers(law, "law", irrational=True)
+    claimed = given.vector(expected, "expected")
+    slack = given.least_zero(tolerance, "tolerance")
     if claimed.shape != (law.n_clients,):
         raise ShapeError(
             f"expected must have one weight per client, shape ({law.n_clients},); got "
             f"{claimed.shape}; give as many."
         )
-    if slack < 0:
-        raise DomainError(f"tolerance must be at least 0; got {slack}; give a length.")
     return settle(_compare(law, claimed, slack))
+
+
+def _is_near(found: Scalar, said: Scalar, slack: Scalar, rough: bool) -> bool | None:
+    """Whether a weight is the claimed one; None where that cannot be told."""
+    if not rough:
+        return keeps(abs(found - said), slack)
+    gap = abs(given.as_float(found) - given.as_float(said))
+    return gap <= given.as_float(slack) + ROUNDING
 
 
 def _compare(law: Participation, claimed: Any, slack: Scalar) -> Outcome:
     weights = law.averaging_weights()
     floats = weights.dtype != object
-    reach = slack + ROUNDING if floats or claimed.dtype != object else slack
+    rough = floats or claimed.dtype != object
     pairs = list(zip(weights.tolist(), claimed.tolist(), strict=True))
-    off = (i for i, (found, said) in enumerate(pairs) if abs(found - said) > reach)
-    worst = next(off, None)
+    near = [_is_near(found, said, slack, rough) for found, said in pairs]
     out = Outcome(
         NAME,
         Status.HOLDS,
@@ -83,8 +91,12 @@ def _compare(law: Participation, claimed: Any, slack: Scalar) -> Outcome:
         setting=written.law(law),
         reproduce=reproduce.law_command(law) or reproduce.law_script(law),
     )
-    if worst is None:
+    if all(near):
         return out
+    if False not in near:
+        why = "an irrational weight cannot be told from the claimed one"
+        return replace(out, status=Status.INCONCLUSIVE, reason=f"{why}; pass rationals")
+    worst = near.index(False)
     found, said = map(number, pairs[worst])
     where = f"client {worst} is the first that is off: q = {found}, claimed {said}"
     return replace(out, status=Status.BROKEN, found=f"{out.found}; {where}")

@@ -8,6 +8,7 @@ from fractions import Fraction
 import sympy
 
 from flverify._core.exact import Scalar, is_symbolic
+from flverify.testing.given import as_float
 
 SLACK = 1e-9  # relative: a float error this close above its bound keeps it
 DIGITS = 60  # of an irrational bound that is compared with a rational
@@ -32,7 +33,7 @@ def keeps(
     """
     if not isinstance(error, float):
         return _exactly(error, bound)
-    allowed = float(bound)
+    allowed = as_float(bound)  # infinite where it exceeds every finite error
     if not math.isfinite(error):
         return None
     if error > allowed * (1 + SLACK) + floor:
@@ -43,12 +44,18 @@ def keeps(
 
 def _exactly(error: Scalar, bound: Scalar) -> bool | None:
     """Compare a rational; Python compares a Fraction with a float exactly."""
-    if not is_symbolic(bound):
+    if not (is_symbolic(bound) or is_symbolic(error)):
         return bool(error <= bound)
-    given = Fraction(error)
-    gap = sympy.N(bound - sympy.Rational(given.numerator, given.denominator), DIGITS)
+    gap = sympy.N(_expression(bound) - _expression(error), DIGITS)
     if gap.is_positive:
         return True
     if gap.is_negative:
         return False
     return True if sympy.simplify(gap).is_zero else None
+
+
+def _expression(value: Scalar) -> sympy.Expr:
+    if is_symbolic(value):
+        return value
+    given = Fraction(value)
+    return sympy.Rational(given.numerator, given.denominator)

@@ -39,6 +39,7 @@ from flverify.engines.moments._radius import exact_radius, float_radius
 from flverify.engines.moments._small import LARGEST_OPERATOR, SmallMoments
 from flverify.engines.moments._system import System
 from flverify.testing.fixed_state import common_fixed_state
+from flverify.testing.given import as_float
 from flverify.testing.moments import Answer
 from flverify.testing.setting import Setting
 
@@ -127,7 +128,7 @@ class Dynamics:
         Floats are compared to 1e-9 relatively.
         """
         if not self.exact:
-            return self._bounded_in_floats(float(rate), self.rate_interval[0])
+            return self._bounded_in_floats(_below_one(rate), self.rate_interval[0])
         below = self.is_below(rate)
         if below is not None:
             return below
@@ -174,8 +175,10 @@ class Dynamics:
             return None
         if found > rate * (1 + ROUNDING):
             return False
+        # a claim of convergence where there may be none
+        across = tied and rate < 1 <= found * (1 + ROUNDING)
         # faster than differences of two runs: a start of its own, or lost in rounding
-        return None if self.contraction > rate * (1 + NEAR) else True
+        return None if across or self.contraction > rate * (1 + NEAR) else True
 
     def may_lie_across(self, rate: float, found: float) -> bool:
         """Whether rounding of T may have moved its radius from beyond a rate to found.
@@ -345,11 +348,11 @@ def _in_floats(system: System) -> System:
     """Return a rational system in floats."""
 
     def plain(values: Array) -> Array:
-        flat = [float(to_fraction(RATIONAL.convert(v))) for v in values.flat]
+        flat = [number(v) for v in values.flat]
         return np.array(flat).reshape(values.shape)
 
     def number(value: Scalar) -> float:
-        return float(to_fraction(RATIONAL.convert(value)))
+        return as_float(to_fraction(RATIONAL.convert(value)))
 
     moves = tuple(
         replace(
@@ -367,6 +370,11 @@ def _in_floats(system: System) -> System:
         tuple(map(plain, system.readout)),
         tuple(map(number, system.initial)),
     )
+
+
+def _below_one(rate: Scalar) -> float:
+    """Return the nearest float in (0, 1) to a rate between 0 and 1."""
+    return min(max(as_float(rate), 1e-300), math.nextafter(1, 0))
 
 
 def _distance(values: Array, place: float) -> float:

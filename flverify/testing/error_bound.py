@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from flverify._core.checks import whole
-from flverify._core.errors import DomainError, Refusal, RefusedError
+from flverify._core.errors import DomainError, Refusal
 from flverify._core.exact import Array, Scalar, is_symbolic, scalar
 from flverify.testing import reproduce, sampling
 from flverify.testing.comparison import SLACK, keeps
 from flverify.testing.dynamics import FINE, FLOOR
-from flverify.testing.moments import Answer, answers
+from flverify.testing.given import as_float
+from flverify.testing.moments import FAULTS, Answer, answers, refusal
 from flverify.testing.outcome import Outcome, Status, settle
 from flverify.testing.setting import Setting, setting
 from flverify.testing.written import number
@@ -124,7 +126,9 @@ class _Claim:
     def outcome(self) -> Outcome:
         """Return the outcome before anything is known."""
         is_function = callable(self.bound) and not is_symbolic(self.bound)
-        words = "bound(r)" if is_function else str(self.bound)
+        of_r = is_symbolic(self.bound) and self.bound.free_symbols
+        shown = str(self.bound) if of_r else number(self.values[0])
+        words = "bound(r)" if is_function else shown
         first, final = number(self.values[0]), number(self.values[-1])
         text = (
             f"E|x_r - x*|^2 <= {words} for r = 0, ..., {self.rounds}, from {first} "
@@ -160,8 +164,8 @@ def _by_moments(claim: _Claim) -> Outcome | Refusal:
             begin = claim.asked.begin
             with np.errstate(over="ignore", invalid="ignore"):
                 curve = answer.found.mean_square_error(begin, claim.rounds)
-        except RefusedError as error:
-            refused = Refusal("moments", str(error))
+        except FAULTS as error:
+            refused = refusal(error)
         else:
             return _compare(claim, answer, curve)
     return refused
@@ -204,8 +208,7 @@ def _size(claim: _Claim, curve: Array) -> float:
 def _closest(claim: _Claim, curve: Array) -> str:
     """Say where the error comes closest to its bound, or exceeds it most."""
     pairs = enumerate(zip(curve, claim.values, strict=True))
-    ratios = {r: float(e) / float(b) for r, (e, b) in pairs if float(b) > 0}
-    ratios = {r: q if math.isfinite(q) else math.inf for r, q in ratios.items()}
+    ratios = {r: _ratio(e, b) for r, (e, b) in pairs if b > 0}
     if not ratios:
         return f"E|x_r - x*|^2 = {number(curve[0])} at round 0"
     r = max(ratios, key=lambda place: ratios[place])
@@ -213,6 +216,15 @@ def _closest(claim: _Claim, curve: Array) -> str:
         f"largest error over bound: {ratios[r]:.6g} at round {r}, where "
         f"E|x_r - x*|^2 = {number(curve[r])}"
     )
+
+
+def _ratio(error: Scalar, bound: Scalar) -> float:
+    """Error over bound, of rationals beyond floats too; infinite after overflow."""
+    if isinstance(error, Fraction) and isinstance(bound, Fraction | float):
+        return as_float(error / Fraction(bound))
+    plain = as_float(bound)
+    found = as_float(error) / plain if plain > 0 else math.inf
+    return math.inf if math.isnan(found) else found
 
 
 def _reproduce(claim: _Claim) -> str:
@@ -226,7 +238,7 @@ def _reproduce(claim: _Claim) -> str:
 
 
 def _by_sampling(claim: _Claim, how: sampling.Plan) -> Outcome:
-    bounds = np.array([float(v) for v in claim.values])
+    bounds = np.array([as_float(v) for v in claim.values])
     found = sampling.judge(claim.asked, bounds, how)
     return replace(
         claim.outcome(),

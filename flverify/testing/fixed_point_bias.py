@@ -5,21 +5,24 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from flverify._core.checks import whole
 from flverify._core.errors import (
-    DomainError,
     InputError,
     Refusal,
     RefusedError,
     ShapeError,
 )
-from flverify._core.exact import Array, Scalar, array, scalar
+from flverify._core.exact import Array, Scalar
 from flverify.testing import reproduce, sampling
+from flverify.testing.comparison import keeps
 from flverify.testing.functions import run_models
+from flverify.testing.given import as_float, least_zero, real
+from flverify.testing.given import vector as numbers
 from flverify.testing.moments import Answer, answers
 from flverify.testing.outcome import Outcome, Status, settle
 from flverify.testing.setting import Setting, setting
@@ -62,7 +65,7 @@ def assert_fixed_point_bias(
         A bound on its length, in place of the bias itself.
     tolerance : scalar >= 0, weight x
         How far from the claimed bias the true one may lie; 0 means equality, in floats
-        up to 1e-9 of the problem's size.
+        up to 1e-9 of the problem's size. A bound takes none.
     start : (d,) numbers, weight x, optional
         Server model before round 0, for sampling.
     rounds : int >= 1
@@ -145,25 +148,31 @@ def _claim(asked: Setting, bias: Any, bound: Any, tolerance: Any) -> _Claim:
             "bias=0 for an unbiased method."
         )
     nothing = np.zeros(asked.problem.dim, dtype=int).astype(object)
+    near = least_zero(tolerance, "tolerance")
     if bound is not None:
-        reach = _least_zero(bound, "bound")
+        _require_no_tolerance(near)
+        reach = least_zero(bound, "bound")
         return _Claim(asked, nothing, reach, f"|x_inf - x*| <= {number(reach)}")
-    reach = _least_zero(tolerance, "tolerance")
-    centre = nothing if np.ndim(bias) == 0 and bias == 0 else array(bias, "bias")
+    centre = nothing if _is_zero(bias) else numbers(bias, "bias")
     if centre.shape != nothing.shape:
         raise ShapeError(
             f"bias must be 0 or have shape {nothing.shape}; got {centre.shape}; give "
             "one number per coordinate."
         )
-    near = f", to {number(reach)}" if reach else ""
-    return _Claim(asked, centre, reach, f"x_inf - x* = {vector(centre)}{near}")
+    words = f", to {number(near)}" if near else ""
+    return _Claim(asked, centre, near, f"x_inf - x* = {vector(centre)}{words}")
 
 
-def _least_zero(value: object, name: str) -> Scalar:
-    found = scalar(value, name)
-    if found < 0:
-        raise DomainError(f"{name} must be at least 0; got {found}; give a length.")
-    return found
+def _is_zero(bias: Any) -> bool:
+    return np.ndim(bias) == 0 and bool(real(bias, "bias") == 0)
+
+
+def _require_no_tolerance(near: Scalar) -> None:
+    if near:
+        raise InputError(
+            f"tolerance must be left out where a bound is given; got {number(near)}; "
+            "add it to the bound."
+        )
 
 
 def _by_moments(claim: _Claim) -> Outcome | Refusal:
@@ -181,12 +190,10 @@ def _by_moments(claim: _Claim) -> Outcome | Refusal:
 
 
 def _compare(claim: _Claim, answer: Answer, bias: Array) -> Outcome:
-    gap = bias - claim.centre
-    off = gap @ gap
-    slack = 0 if answer.found.exact else SLACK * claim.asked.problem_size
-    holds = off <= (claim.reach + slack) ** 2
-    status = Status.HOLDS if holds else Status.BROKEN
-    why = _untold(claim, answer, math.sqrt(float(off)))
+    off, kept = _distance(claim, answer, bias)
+    status = Status.HOLDS if kept else Status.BROKEN
+    unclear = "an irrational bias cannot be told from the claimed one; pass rationals"
+    why = _untold(claim, answer, off) or (unclear if kept is None else "")
     return replace(
         claim.outcome(),
         status=Status.INCONCLUSIVE if why else status,
@@ -196,6 +203,21 @@ def _compare(claim: _Claim, answer: Answer, bias: Array) -> Outcome:
         + (f", to {SLACK:g} of the problem's size" if answer.floats else ""),
         reproduce=reproduce.command("bias", claim.asked) or _script(claim.asked),
     )
+
+
+def _distance(claim: _Claim, answer: Answer, bias: Array) -> tuple[float, bool | None]:
+    """How far the bias is from the claimed one, and whether that is within reach."""
+    exact, reach = answer.found.exact, claim.reach
+    if exact and claim.centre.dtype == object:
+        gap = bias - claim.centre
+        square, limit = (
+            gap @ gap,
+            Fraction(reach) if isinstance(reach, float) else reach,
+        )
+        return math.sqrt(as_float(square)), keeps(square, limit**2)
+    gaps = [as_float(b) - as_float(c) for b, c in zip(bias, claim.centre, strict=True)]
+    off, slack = math.hypot(*gaps), 0 if exact else SLACK * claim.asked.problem_size
+    return off, off <= as_float(reach) + slack
 
 
 def _untold(claim: _Claim, answer: Answer, off: float) -> str:
@@ -208,7 +230,7 @@ def _untold(claim: _Claim, answer: Answer, off: float) -> str:
     # a slow mean magnifies the rounding of every round
     size = claim.asked.problem_size
     doubt = ROUNDING * size / (1 - float(pace))
-    if doubt <= SLACK * size or abs(off - float(claim.reach)) > doubt:
+    if doubt <= SLACK * size or abs(off - as_float(claim.reach)) > doubt:
         return ""
     return (
         f"the mean converges at {float(pace):.12g} per round, and the bias in floats "
@@ -217,10 +239,11 @@ def _untold(claim: _Claim, answer: Answer, off: float) -> str:
 
 
 def _found(bias: Array, answer: Answer) -> str:
-    length = math.sqrt(float(bias @ bias))
+    length = math.sqrt(as_float(bias @ bias))
     text = f"bias {vector(bias)}" + (f", length {number(length)}" if length else "")
     if answer.found.mean_rate >= 1:
-        return f"{text}; the mean does not converge to it: {answer.found.mean_rate}"
+        pace = number(answer.found.mean_rate)
+        return f"{text}; the mean does not converge to it: {pace}"
     return text
 
 
@@ -231,8 +254,11 @@ def _script(asked: Setting) -> str:
 
 def _by_sampling(claim: _Claim, how: sampling.Plan) -> Outcome:
     """Compare the mean model after the last round, look by look."""
-    asked, reach = claim.asked, float(claim.reach)
-    target = np.asarray(asked.minimiser + claim.centre, dtype=np.float64)
+    asked, reach = claim.asked, as_float(claim.reach)
+    optimum, centre = asked.minimiser, list(map(as_float, claim.centre))
+    target = np.asarray(optimum, dtype=np.float64) + np.array(centre)
+    if not np.isfinite(target).all():
+        return replace(claim.outcome(), reason=_BEYOND)
     begin = np.asarray(asked.begin, dtype=np.float64)
     rounding = SLACK * asked.size
     looks = [runs for runs in how.looks() if runs > sampling.FIRST] or [how.budget]
@@ -248,7 +274,7 @@ def _by_sampling(claim: _Claim, how: sampling.Plan) -> Outcome:
             half, full, move = (mean_ball(some, miss, how.tail) for some in copies)
             seen = _extrapolated(begin, half, full, move, rounding)
             off = float(np.linalg.norm(seen.centre - target))
-        if off + seen.radius <= reach:
+        if off + seen.radius <= reach and math.isfinite(off + seen.radius):
             status = Status.HOLDS
         elif off - seen.radius > reach + rounding:
             status = Status.BROKEN
@@ -264,6 +290,9 @@ def _by_sampling(claim: _Claim, how: sampling.Plan) -> Outcome:
         setting=asked.text_with_start,
         reproduce=_repeated(asked, how, runs),
     )
+
+
+_BEYOND = "the claimed bias lies beyond the largest float, about 1.8e308"
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from flverify._core.checks import positive, whole
-from flverify._core.errors import DomainError, Refusal, RefusedError
-from flverify._core.exact import Scalar, is_symbolic, scalar
+from flverify._core.checks import whole
+from flverify._core.errors import DomainError, Refusal
+from flverify._core.exact import Scalar, is_symbolic
 from flverify.testing import reproduce, sampling
-from flverify.testing.comparison import SLACK, keeps
+from flverify.testing.comparison import keeps
 from flverify.testing.dynamics import FLOOR, dynamics
+from flverify.testing.first_break import at_round, first_break
+from flverify.testing.given import above_zero, as_float, logarithm, real
 from flverify.testing.large import LargeDynamics, large_dynamics
-from flverify.testing.moments import Answer, answers
+from flverify.testing.moments import FAULTS, Answer, answers, refusal
 from flverify.testing.outcome import Outcome, Status, settle
 from flverify.testing.setting import Setting, setting
 from flverify.testing.written import enclosed, number
@@ -61,8 +63,9 @@ def assert_linear_rate(
     rate : scalar in (0, 1), weight 1
         The claimed factor.
     constant : scalar > 0, weight x^2, optional
-        C. By default some C is asserted to exist; a given one is checked in rounds 0
-        to `rounds` from the start. Sampling takes 10 |x_0 - x*|^2 if none is given.
+        C. By default some C is asserted to exist; a given one is checked too, in
+        rounds 0 to `rounds` from the start. Sampling takes 10 |x_0 - x*|^2 if none is
+        given.
     start : (d,) numbers, weight x, optional
         Server model before round 0. By default every start is meant where moments
         answer, and 0 (all ones if x* = 0) where a constant or sampling needs one.
@@ -125,7 +128,7 @@ def assert_linear_rate(
     claim = _Claim(
         asked,
         _rate(rate),
-        None if constant is None else positive(constant, "constant"),
+        None if constant is None else above_zero(constant, "constant"),
         None if rounds is None else whole(rounds, "rounds"),
     )
     how = sampling.plan(claim.sampled_rounds, seed, false_alarm, tail, budget)
@@ -152,18 +155,19 @@ class _Claim:
     @property
     def sampled_rounds(self) -> int:
         """Rounds that are sampled."""
-        by_rate = math.ceil(math.log(SAMPLED_DECAY) / math.log(self.rate))
-        return self.rounds or min(max(by_rate, 1), LONGEST_SAMPLE)
+        slow = math.log(SAMPLED_DECAY) / LONGEST_SAMPLE  # per round, at the most
+        by_rate = math.ceil(math.log(SAMPLED_DECAY) / min(logarithm(self.rate), slow))
+        return self.rounds or max(by_rate, 1)
 
     @property
     def text(self) -> str:
         """The claim about all rounds."""
-        power = f"({number(self.rate)})^r"
-        if self.constant is not None:
-            checked = f"C is checked in rounds 0 to {self.rounds or CHECKED}"
-            return f"E|x_r - x*|^2 <= {number(self.constant)} {power}; {checked}"
         every = "" if self.asked.start is not None else ", from every start"
-        return f"E|x_r - x*|^2 <= C {power} for some C{every}"
+        text = f"E|x_r - x*|^2 <= C ({number(self.rate)})^r for some C{every}"
+        if self.constant is None:
+            return text
+        checked = f"C is checked in rounds 0 to {self.rounds or CHECKED}"
+        return f"{text}; C = {number(self.constant)} from x_0: this {checked}"
 
     def allowed(self, r: int) -> Scalar:
         """C rate^r; exact unless C is symbolic."""
@@ -179,11 +183,16 @@ class _Claim:
 
 
 def _rate(value: object) -> Scalar:
-    rate = scalar(value, "rate")
-    if is_symbolic(rate) or not 0 < rate < 1:
+    rate = real(value, "rate")
+    if is_symbolic(rate):
         raise DomainError(
-            f"rate must lie between 0 and 1; got {rate}; it is the factor per round of "
-            "the squared distance (assert_stable is for 1)."
+            f"rate must be a rational or a float; got {number(rate)}; pass a rational "
+            "close to it."
+        )
+    if not 0 < rate < 1:
+        raise DomainError(
+            f"rate must lie between 0 and 1; got {number(rate)}; it is the factor per "
+            "round of the squared distance (assert_stable is for 1)."
         )
     return rate
 
@@ -202,8 +211,8 @@ def _by_moments(claim: _Claim) -> Outcome | Refusal:
                     tried.append(_answer(claim, answer, found))
                 if tried[-1].status != Status.INCONCLUSIVE:
                     return tried[-1]
-        except (RefusedError, np.linalg.LinAlgError) as error:
-            found = Refusal("moments", str(error))
+        except FAULTS as error:
+            found = refusal(error)
         if isinstance(found, Refusal):
             refused.append(found)
     return tried[0] if tried else refused[0]
@@ -221,7 +230,7 @@ def _answer(claim: _Claim, answer: Answer, found: Any) -> Outcome:
     if bounded is None:
         return replace(out, reason=found.undecided)
     if not bounded:
-        text = _first_break(claim, found)
+        text = first_break(claim.asked, claim.rate, claim.constant, found)
         return replace(out, status=Status.BROKEN, first_break=text)
     if claim.constant is not None:
         return _with_constant(claim, found, out)
@@ -241,7 +250,7 @@ def _found(found: Any, answer: Answer) -> str:
     try:
         contraction = number(pace if large else shown.mean_square_rate)
         error = number(shown.stationary_mean_square_error)
-    except RefusedError:
+    except FAULTS:
         return f"no convergence: {words} per round"
     return (
         f"E|x_r - x*|^2 tends to {error}, not to 0; two runs approach each other at "
@@ -258,17 +267,19 @@ def _contraction(found: Any, answer: Answer) -> float:
 def _with_constant(claim: _Claim, found: Any, out: Outcome) -> Outcome:
     """Check the first rounds against the constant; the rate holds."""
     last, checked = claim.rounds or CHECKED, -1
-    least = FLOOR * float(claim.asked.first_error)
+    least = FLOOR * as_float(claim.asked.first_error)
     floor = 0.0 if found.exact else max(found.floor, least)
     curve = found.curve(claim.asked.begin)
     for r, error in enumerate(islice(curve, last + 1)):
-        allowed = claim.allowed(r) if found.exact else float(claim.allowed(r))
+        allowed = claim.allowed(r) if found.exact else as_float(claim.allowed(r))
         kept = keeps(error, allowed, floor, found.fine)
         if kept is False:
-            text = _at(r, error, allowed)
+            text = at_round(r, error, allowed)
             return replace(out, status=Status.BROKEN, first_break=text)
         if kept is None and (allowed >= floor or checked < 0):
-            why = f"the order of these floats is rounding: {_at(r, error, allowed)}"
+            why = (
+                f"the order of these floats is rounding: {at_round(r, error, allowed)}"
+            )
             return replace(out, reason=f"{why}; pass rationals, or a larger C")
         if kept is None:
             break
@@ -279,33 +290,10 @@ def _with_constant(claim: _Claim, found: Any, out: Outcome) -> Outcome:
     return held if checked == last else replace(held, claimed=f"{cut} of {last}")
 
 
-def _first_break(claim: _Claim, found: Any) -> str:
-    """Seek the first round above C rate^r, with C = |x_0 - x*|^2 unless given."""
-    first = claim.asked.first_error if claim.constant is None else claim.constant
-    scale, rate = float(first), float(claim.rate)
-    where = f"with C = {number(first)} from x_0"
-    curve, r, before = found.in_floats().curve(claim.asked.begin), 0, math.inf
-    for r, error in enumerate(islice(curve, found.searched)):
-        allowed = scale * rate**r
-        if allowed < max(found.floor, 1e-290):
-            break
-        if error > allowed * (1 + SLACK):
-            return f"{_at(r, error, allowed)}, {where}"
-        if abs(error - before) <= 1e-12 * error:  # it stays there
-            later = math.floor(math.log(error / scale) / math.log(rate)) + 1
-            return f"{_at(later, error, scale * rate**later)}, {where}"
-        before = error
-    return f"none before {r}, {where}; a later one does"
-
-
-def _at(r: int, error: Scalar, allowed: Scalar) -> str:
-    return f"{r}: E|x_r - x*|^2 = {number(error)}, allowed {number(allowed)}"
-
-
 def _reproduce(claim: _Claim, answer: Answer, found: Any) -> str:
     """Return `flverify rate` where its number is the one found, else `bias`."""
     rate = found.rate_interval[1]
-    same = abs(float(rate) - _contraction(found, answer)) < 1e-9
+    same = abs(as_float(rate) - _contraction(found, answer)) < 1e-9
     command = reproduce.command("rate" if same else "bias", claim.asked)
     if command and claim.constant is None and (same or rate >= 1 - 1e-9):
         return command
@@ -324,8 +312,9 @@ def _by_sampling(claim: _Claim, how: sampling.Plan) -> Outcome:
     """Sample the claim with a constant, in finitely many rounds."""
     asked = claim.asked
     constant = claim.constant or SAMPLED_CONSTANT * asked.first_error
-    powers = np.float64(float(claim.rate)) ** np.arange(how.rounds + 1)
-    bounds = float(constant) * powers
+    powers = np.float64(as_float(claim.rate)) ** np.arange(how.rounds + 1)
+    with np.errstate(invalid="ignore"):
+        bounds = as_float(constant) * powers
     found = sampling.judge(asked, bounds, how)
     text = f"E|x_r - x*|^2 <= {number(constant)} ({number(claim.rate)})^r"
     return replace(

@@ -16,6 +16,7 @@ from flverify.testing.setting import Setting
 
 EXACT = "exact moments (rationals)"
 FLOATS = "moments in floats"
+FAULTS = (RefusedError, np.linalg.LinAlgError, OverflowError)  # no answer of moments
 LARGEST = 1e100  # coefficient of a float round
 
 
@@ -37,7 +38,7 @@ class Answer:
         """Mean-square rate of differences in floats; not a number if refused."""
         try:
             return float(self.in_floats.mean_square_rate)
-        except RefusedError:
+        except FAULTS:
             return math.nan
 
     @cached_property
@@ -45,7 +46,7 @@ class Answer:
         """The same moments in floats, for numbers that are only shown."""
         if self.floats:
             return self.found
-        plain = _ask(self.asked.problem.as_float(), self.asked)
+        plain = _ask_in_floats(self.asked)
         return self.found if isinstance(plain, Refusal) else plain
 
 
@@ -61,17 +62,32 @@ def answers(asked: Setting) -> list[Answer] | Refusal:
     first = _ask(asked.problem, asked)
     out = [] if isinstance(first, Refusal) else [Answer(asked, first, not first.exact)]
     if (isinstance(first, Refusal) or first.exact) and _can_be_floats(asked.problem):
-        second = _ask(asked.problem.as_float(), asked)
+        second = _ask_in_floats(asked)
         out += [] if isinstance(second, Refusal) else [Answer(asked, second, True)]
     return out if out or not isinstance(first, Refusal) else first
+
+
+def refusal(error: Exception) -> Refusal:
+    """Word one of `FAULTS`."""
+    if isinstance(error, OverflowError):
+        return Refusal("moments", "a number lies beyond the range of floats.")
+    return Refusal("moments", str(error))
+
+
+def _ask_in_floats(asked: Setting) -> Moments | Refusal:
+    try:
+        problem = asked.problem.as_float()
+    except OverflowError as error:
+        return refusal(error)
+    return _ask(problem, asked)
 
 
 def _ask(problem: Any, asked: Setting) -> Moments | Refusal:
     try:
         with np.errstate(over="ignore", invalid="ignore"):
             found = moments(problem, asked.algorithm, asked.participation)
-    except (RefusedError, np.linalg.LinAlgError) as error:
-        return Refusal("moments", str(error))
+    except FAULTS as error:
+        return refusal(error)
     if isinstance(found, Refusal):
         return found
     if not found.exact and not _largest(found._engine) <= LARGEST:

@@ -9,10 +9,11 @@ import numpy as np
 
 from flverify._core.checks import choice, whole
 from flverify._core.errors import DomainError, Refusal
-from flverify._core.exact import Array, scalar
+from flverify._core.exact import Array
 from flverify.engines.simulate import simulate
 from flverify.testing import reproduce
 from flverify.testing.functions import run_models
+from flverify.testing.given import as_float, real
 from flverify.testing.outcome import Status
 from flverify.testing.sequential import BoundTest
 from flverify.testing.setting import Setting
@@ -20,6 +21,8 @@ from flverify.testing.written import number
 
 METHODS = ("auto", "exact", "sampled")
 FIRST = 64  # runs before the first look; then four times as many, and so on
+RAREST = 1e-300  # false alarm: it is divided further
+HEAVIEST = 1e100  # tail: its square is divided by
 RESOLUTION = 1e-24  # squared errors below this share of the problem's size are rounding
 
 
@@ -63,16 +66,19 @@ def plan(
     DomainError
         If a number lies outside its domain.
     """
-    alpha = float(scalar(false_alarm, "false_alarm"))
-    if not 0 < alpha < 1:
+    given = real(false_alarm, "false_alarm")
+    alpha = as_float(given)
+    if not RAREST <= alpha < 1:
         raise DomainError(
-            f"false_alarm must lie between 0 and 1; got {false_alarm}; give a small "
-            "probability."
+            f"false_alarm must lie between {RAREST:g} and 1; got {number(given)}; give "
+            "a small probability."
         )
-    heavy = float(scalar(tail, "tail"))
-    if heavy < 1:
+    assumed = real(tail, "tail")
+    heavy = as_float(assumed)
+    if not 1 <= heavy <= HEAVIEST:
         raise DomainError(
-            f"tail must be at least 1, since E e^2 >= (E e)^2; got {tail}; give more."
+            "tail must be at least 1, since E e^2 >= (E e)^2, and at most "
+            f"{HEAVIEST:g}; got {number(assumed)}; give one in between."
         )
     return Plan(
         whole(rounds, "rounds"),
@@ -128,28 +134,30 @@ def squared_errors(asked: Setting, how: Plan, runs: range) -> Array | Refusal:
 
 def simulated(asked: Setting, how: Plan, runs: int, *, models: bool = False) -> Any:
     """Trajectories of the first runs; a run depends on (seed, run) alone."""
-    return simulate(
-        asked.problem,
-        asked.algorithm,
-        asked.participation,
-        rounds=how.rounds,
-        runs=runs,
-        seed=how.seed,
-        start=asked.begin.tolist(),
-        keep_models=models,
-    )
+    try:
+        return simulate(
+            asked.problem,
+            asked.algorithm,
+            asked.participation,
+            rounds=how.rounds,
+            runs=runs,
+            seed=how.seed,
+            start=asked.begin.tolist(),
+            keep_models=models,
+        )
+    except OverflowError:
+        why = "a number of the setting lies beyond the range of floats."
+        return Refusal("sampling", why)
 
 
 def judge(asked: Setting, bounds: Array, how: Plan) -> Sampled:
     """Test E|x_r - x*|^2 <= bounds[r] for r = 0, ..., rounds by sampling."""
-    first = float(asked.first_error)
-    if first > bounds[0] * (1 + 1e-12):
-        return Sampled(Status.BROKEN, 0, np.array([first]), 0)
+    first = as_float(asked.first_error)
     fine = RESOLUTION * asked.size**2
     tested = np.flatnonzero(bounds[1:] > fine) + 1
-    if not len(tested):
-        why = "every bound lies below the rounding of floats; test fewer rounds"
-        return Sampled(Status.INCONCLUSIVE, 0, np.array([first]), 1, why)
+    known = _without_runs(first, bounds, tested)
+    if known is not None:
+        return known
     test = BoundTest(bounds[tested], how.false_alarm, how.tail)
     done = 0
     for runs in how.looks():
@@ -170,6 +178,20 @@ def judge(asked: Setting, bounds: Array, how: Plan) -> Sampled:
     means = _means(first, test, tested, how)
     place, why = _unclear(test, tested, how)
     return Sampled(Status.INCONCLUSIVE, done, means, place, why)
+
+
+def _without_runs(first: float, bounds: Array, tested: Array) -> Sampled | None:
+    """Answer where nothing has to be sampled, or nothing can be."""
+    means = np.array([first])
+    if not np.isfinite(bounds).all():
+        why = "a bound lies beyond the largest float, about 1.8e308; give a smaller one"
+        return Sampled(Status.INCONCLUSIVE, 0, means, 0, why)
+    if first > bounds[0] * (1 + 1e-12):
+        return Sampled(Status.BROKEN, 0, means, 0)
+    if len(tested):
+        return None
+    why = "every bound lies below the rounding of floats; test fewer rounds"
+    return Sampled(Status.INCONCLUSIVE, 0, means, 1, why)
 
 
 def _means(first: float, test: BoundTest, tested: Array, how: Plan) -> Array:

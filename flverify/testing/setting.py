@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, is_dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from flverify._core.errors import InputError, ShapeError
-from flverify._core.exact import Array, array
+from flverify._core.errors import DomainError, InputError, ShapeError
+from flverify._core.exact import Array
 from flverify.algorithms._algorithm import Algorithm
 from flverify.participation._law import Participation
 from flverify.problems._problem import Problem
-from flverify.testing import written
+from flverify.testing import given, written
 from flverify.testing.purity import require_pure
 
+LARGEST = 1e140  # of numbers whose squares are added up
 ZERO = 1e-12  # of the size: a minimiser so close to 0 is 0
 
 
@@ -65,8 +67,8 @@ class Setting:
         The largest entry of x*, of a start given, and of the linear terms over that of
         the Hessians: x* may be small because large parts cancel.
         """
-        given = 0.0 if self.start is None else _largest(self.start)
-        return max(self._extent, given) or 1.0
+        begun = 0.0 if self.start is None else _largest(self.start)
+        return max(self._extent, begun) or 1.0
 
     @property
     def problem_size(self) -> float:
@@ -78,7 +80,8 @@ class Setting:
         sizes = [_largest(self.minimiser)]
         if hasattr(self.problem, "hessians") and _largest(self.problem.hessians) > 0:
             parts = self.problem.linear, self.problem.hessians
-            sizes.append(_largest(parts[0]) / _largest(parts[1]))
+            linear, curved = map(_largest, parts)
+            sizes.append(math.inf if math.isinf(curved) else linear / curved)
         return max(sizes)
 
     @cached_property
@@ -90,8 +93,8 @@ class Setting:
     @property
     def text(self) -> str:
         """The setting in words; the start only if one was given."""
-        given = f" from {written.vector(self.start)}" if self.start is not None else ""
-        return self._words + given
+        begun = f" from {written.vector(self.start)}" if self.start is not None else ""
+        return self._words + begun
 
     @property
     def text_with_start(self) -> str:
@@ -118,8 +121,19 @@ def _require_numbers(algorithm: Algorithm) -> None:
         )
 
 
+def _require_range(made: Setting) -> None:
+    """Refuse what leaves the range of floats when it is squared."""
+    given.require_numbers(made.begin, "start")
+    if not made.size <= LARGEST:
+        raise DomainError(
+            "the minimiser, the start and the linear terms over the Hessians must be "
+            f"at most {LARGEST:g} in size, since errors are squares; got a larger one; "
+            "measure x in a larger unit."
+        )
+
+
 def _largest(values: Array) -> float:
-    return max((abs(float(v)) for v in values.flat), default=0.0)
+    return max((abs(given.as_float(v)) for v in values.flat), default=0.0)
 
 
 def setting(
@@ -158,13 +172,17 @@ def setting(
             "problem and participation must have the same clients; got "
             f"{problem.n_clients} and {participation.n_clients}; change one of them."
         )
-    begin = None if start is None else array(start, "start")
+    begin = None if start is None else given.vector(start, "start")
     if begin is not None and begin.shape != (problem.dim,):
         raise ShapeError(
             f"start must have shape ({problem.dim},); got {begin.shape}; give one "
             "number per coordinate."
         )
+    parts = {"problem": problem, "algorithm": algorithm, "participation": participation}
+    for name, part in parts.items():  # an irrational step size is sampled
+        given.require_numbers(part, name, irrational=name == "algorithm")
     made = Setting(problem, algorithm, participation, begin)
+    _require_range(made)
     if isinstance(algorithm, Algorithm):
         require_pure(problem, algorithm, participation, made.begin)
     return made

@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from flverify._core.checks import positive, whole
+from flverify._core.checks import whole
 from flverify._core.errors import Refusal, RefusedError
 from flverify._core.exact import Scalar
 from flverify.testing import reproduce, sampling
 from flverify.testing.dynamics import ROUNDING, Dynamics, differences, dynamics
+from flverify.testing.given import above_zero, as_float
 from flverify.testing.large import LargeDynamics, large_dynamics
-from flverify.testing.moments import Answer, answers
+from flverify.testing.moments import FAULTS, Answer, answers, refusal
 from flverify.testing.outcome import Outcome, Status, settle
 from flverify.testing.setting import Setting, setting
 from flverify.testing.written import enclosed, number
@@ -89,7 +90,7 @@ def assert_stable(
     __tracebackhide__ = True
     how = sampling.plan(whole(rounds, "rounds"), seed, false_alarm, tail, budget)
     chosen = sampling.method_of(method)
-    limit = None if bound is None else positive(bound, "bound")
+    limit = None if bound is None else above_zero(bound, "bound")
     asked = setting(problem, algorithm, participation, start)
     if chosen == "sampled":
         return settle(_by_sampling(asked, limit, how))
@@ -140,8 +141,8 @@ def _by_moments(asked: Setting) -> Outcome | Refusal:
                 tried.append(_answer(asked, answer, _rates(every, answer)))
             if tried[-1].status != Status.INCONCLUSIVE:
                 return tried[-1]
-        except (RefusedError, np.linalg.LinAlgError) as error:
-            refused.append(Refusal("moments", str(error)))
+        except FAULTS as error:
+            refused.append(refusal(error))
     return tried[0] if tried else refused[0]
 
 
@@ -182,7 +183,7 @@ def _answer(asked: Setting, answer: Answer, rates: _Rates) -> Outcome:
 
 def _first_break(asked: Setting, error: Any) -> str:
     """Seek the first round whose error exceeds the first one a hundredfold."""
-    allowed = SAMPLED_GROWTH * float(asked.first_error)
+    allowed = SAMPLED_GROWTH * as_float(asked.first_error)
     curve = islice(error.in_floats().curve(asked.begin), SEARCHED + 1)
     above = ((r, found) for r, found in enumerate(curve) if not found <= allowed)
     r, found = next(above, (None, 0.0))
@@ -206,7 +207,7 @@ def _reproduce(asked: Setting, grows: bool) -> str:
 def _by_sampling(asked: Setting, limit: Scalar | None, how: sampling.Plan) -> Outcome:
     """Sample a bound that does not depend on the round."""
     level = limit or SAMPLED_GROWTH * asked.first_error
-    bounds = np.full(how.rounds + 1, float(level))
+    bounds = np.full(how.rounds + 1, as_float(level))
     found = sampling.judge(asked, bounds, how)
     text = f"E|x_r - x*|^2 <= {number(level)}, sampled in rounds 0 to {how.rounds}"
     return replace(

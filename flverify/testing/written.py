@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
@@ -22,12 +24,11 @@ def number(value: Scalar) -> str:
     >>> number(Fraction(3, 8)), number(0.1), number(Fraction(1, 3**60))
     ('3/8', '0.1', '~2.3589824875925728e-29')
     """
-    if isinstance(value, Fraction):
-        exact = str(value)
-        return exact if len(exact) <= LONGEST else f"~{_decimal(value)}"
-    if isinstance(value, int) or is_symbolic(value):
-        return str(value)
-    return f"{float(value):.12g}"
+    if isinstance(value, Fraction | int):
+        short = max(value.numerator.bit_length(), value.denominator.bit_length()) < 128
+        exact = str(value) if short else ""
+        return exact if 0 < len(exact) <= LONGEST else f"~{_decimal(Fraction(value))}"
+    return _expression(value) if is_symbolic(value) else f"{float(value):.12g}"
 
 
 def enclosed(interval: tuple[Scalar, Scalar]) -> str:
@@ -45,10 +46,29 @@ def enclosed(interval: tuple[Scalar, Scalar]) -> str:
 
 
 def _decimal(value: Fraction) -> str:
+    """Text of a rational as a decimal, also beyond the range of floats."""
     try:
-        return repr(float(value))
+        plain = float(value)
     except OverflowError:
-        return f"1e{len(str(abs(value.numerator))) - len(str(value.denominator))}"
+        plain = math.inf
+    if value == 0 or sys.float_info.min <= abs(plain) < math.inf:
+        return repr(plain)
+    # Python writes no integer of more than 4300 digits out
+    size = math.log10(abs(value.numerator)) - math.log10(value.denominator)
+    exponent = math.floor(round(size, 9))
+    sign = "-" if value < 0 else ""
+    return f"{sign}{10 ** (size - exponent):.6g}e{exponent}"
+
+
+def _expression(value: Any) -> str:
+    """Text of an expression; a long number is a decimal, as a rational is."""
+    try:
+        shown = str(value)
+    except ValueError:  # an integer in it is too long for Python
+        shown = ""
+    if shown and (value.free_symbols or len(shown) <= LONGEST):
+        return shown
+    return f"~{value.evalf(12)}"
 
 
 def vector(values: Any) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -52,6 +54,20 @@ DEAD = """
 @claim("demo.dead", **HERE)
 def dead(c):
     os._exit(1)
+"""
+UNGUARDED = """
+from pathlib import Path
+
+from flverify.claims.audit import ClaimsFailedError
+from flverify.claims.registry import claims_in
+from flverify.claims.workers import judge_all
+
+known = claims_in([Path({path!r})])
+claims = [known["demo.first"], known["demo.last"]]
+try:
+    list(judge_all(claims, kept=None, fresh=True, workers=2))
+except ClaimsFailedError as error:
+    print(error)
 """
 BAD = ["demo.refused", "demo.twin", "demo.nothing"]
 
@@ -105,12 +121,34 @@ def test_the_error_says_which_claim_and_where(path):
     assert together == "one; two."
 
 
-def test_a_worker_that_dies_is_an_error_of_its_claims(path):
-    path.write_text(FILE + DEAD, encoding="utf-8")
+def test_a_worker_that_dies_is_one_error_whatever_it_leaves(path):
+    dead = "".join(DEAD.replace("dead", f"dead{k}") for k in range(5))
+    path.write_text(FILE + dead, encoding="utf-8")
     claims = [c for k, c in claims_in([path]).items() if k not in BAD]
-    _, _, error = judged(claims, None, workers=2)
-    dead = {one.claim.id: one.why for one in error.failed}
-    assert "the process that judges demo.dead" in dead["demo.dead"]
+    names, _, error = judged(claims, None, workers=2)
+    (one,) = error.failed
+    left = [claim.id for claim in claims if claim.id not in names]
+    assert one.claim.id == left[0]
+    assert (
+        f"left {len(left)} claims without an answer, the first of them {left[0]}"
+        in (one.why)
+    )
+    assert "demo.dead4" not in str(error)
+    assert "ended abruptly" in str(error)
+    assert "--workers 1" in str(error)
+    assert "main guard" in str(error)
+
+
+def test_a_script_without_a_main_guard_gets_one_sentence(path, tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(UNGUARDED.format(path=str(path)), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, check=False
+    )
+    assert "left 2 claims without an answer, the first of them demo.first" in (
+        done.stdout
+    )
+    assert "demo.last" not in done.stdout
 
 
 def test_an_interruption_is_let_through(path):
