@@ -20,11 +20,13 @@ from flverify._core.errors import InputError, ReadingError, RefusedError
 from flverify._core.exact import Scalar, is_exact
 from flverify.advise.setting import short
 from flverify.algorithms._algorithm import Algorithm
+from flverify.certify.classes import MOST_CLASSES, classes
 from flverify.certify.printed import printed
 from flverify.certify.quadratics import QuadraticRates
 from flverify.certify.region import Cell, Row, RowFound, region
 from flverify.certify.sandwich import corner_rates
 from flverify.participation._law import Participation
+from flverify.participation.bernoulli import Bernoulli
 
 OUTWARD = 6  # significant digits of mu and L that are not rational
 DIGITS = 4  # of a step size that is tried
@@ -134,7 +136,7 @@ def class_wide(
     try:
         row = _row(algorithm, law, found)
     except REFUSED as error:
-        return ClassWide(None, None, None, "", str(error), *theorem)
+        return ClassWide(None, None, None, "", _refusal(error, law), *theorem)
     except FAILED as error:
         why = f"the floats of the search failed: {error}"
         return ClassWide(None, None, None, "", why, *theorem)
@@ -145,6 +147,22 @@ def class_wide(
     return ClassWide(
         best.step_size, best.rate, row.certified_boundary, kind, "", *theorem
     )
+
+
+def _refusal(error: Exception, law: Participation) -> str:
+    """Say why there is no certificate; of too many probabilities, in plain words."""
+    distinct = len({*law.inclusion().tolist()})
+    if distinct <= MOST_CLASSES:
+        return str(error)
+    try:
+        classes(law)
+    except REFUSED as refused:
+        if isinstance(law, Bernoulli) and str(refused) == str(error):
+            return (
+                f"a certificate is for clients with at most {MOST_CLASSES} distinct "
+                f"probabilities; got {distinct}; round them to fewer values."
+            )
+    return str(error)
 
 
 def _best(row: RowFound) -> Cell | None:

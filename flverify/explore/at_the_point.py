@@ -19,6 +19,7 @@ from flverify.explore.view import View
 from flverify.report.rows import RowTable
 
 ACCURACY = Fraction(1, 10**6)
+SUPPORTED = str(Verdict.SUPPORTED)
 DIGITS = 6  # significant digits of a shown number
 # the claim that judges an algorithm's printed rate, and its formulas
 PRINTED = {
@@ -37,7 +38,9 @@ PRINTED = {
 RATE = r"\rho=\max_{h_i\in\{\mu,L\}}\varrho\big(P\mapsto\mathbb{E}[M_hPM_h^{\top}]\big)"
 OWN_RATE = r"\rho=\varrho\big(P\mapsto\mathbb{E}[MPM^{\top}]\big)"
 ROUNDS = r"r=\lceil\ln 10^{-6}/\ln\rho\rceil"
+NEIGHBOURHOOD = r"\rho\ \text{to a neighbourhood}"
 BIAS = r"\lim_{r\to\infty}|\mathbb{E}x_r-x^\star|"
+STATIONARY = r"\lim_{r\to\infty}\mathbb{E}|x_r-x^\star|^2"
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,8 @@ class PointRow:
     label : str
         Its name, for a reader.
     value : float
-        NaN where there is none, infinite where there is no bound.
+        NaN where there is none, infinite where there is no bound; of rounds, infinite
+        where no number of them is enough.
     text : str
         The value as it is shown.
     verdict : str
@@ -72,7 +76,7 @@ class PointRow:
 
 
 def point(view: View) -> RowTable[PointRow]:
-    """Exact and printed rate, rounds to 1e-6 and bias at the point, at once.
+    """Exact and printed rate, rounds to 1e-6 and errors at the end, at once.
 
     Raises
     ------
@@ -86,28 +90,37 @@ def point(view: View) -> RowTable[PointRow]:
     [('exact_rate', '0.9025'), ('exact_rounds', '135')]
     """
     require_sound(view)
-    ratio, scale = scaled(view)
-    key = law_of(view)
-    rate, corner = worst_corner(key, ratio, scale)
-    here = instance_rate(key, ratio, scale)
-    supported = str(Verdict.SUPPORTED)
+    rate, corner = worst_corner(law_of(view), *scaled(view))
     worst = f"worst of the families h_i in {{mu, L}}: {corner}"
-    curves = f"the quadratics of the curves: {describe(view)}"
-    rows = [
-        number_row("exact_rate", "exact rate", rate, supported, RATE, worst),
-        rounds_row("exact_rounds", "rounds to 1e-6", rate, supported, worst),
-        *_printed(view),
-        number_row(
-            "instance_rate",
-            "exact rate of the curves",
-            here,
-            supported,
-            OWN_RATE,
-            curves,
-        ),
-        number_row("bias", "bias", rounds_of(view).bias(), supported, BIAS, curves),
-    ]
+    curves = _of_the_curves(view)
+    exact = number_row("exact_rate", "exact rate", rate, SUPPORTED, RATE, worst)
+    rows = [exact, _exact_rounds(exact, curves[-1]), *_printed(view), *curves]
     return RowTable(tuple(rows))
+
+
+def _of_the_curves(view: View) -> list[PointRow]:
+    """Rate, bias and stationary error of the instance that the curves are of."""
+    rate = instance_rate(law_of(view), *scaled(view))
+    rounds = rounds_of(view)
+    error = rounds.stationary() if rate < 1 else math.inf
+    curves = f"the quadratics of the curves: {describe(view)}"
+    found = (
+        ("instance_rate", "exact rate of the curves", rate, OWN_RATE),
+        ("bias", "bias", rounds.bias(), BIAS),
+        ("stationary_error", "stationary error", error, STATIONARY),
+    )
+    return [number_row(*one[:3], SUPPORTED, one[3], curves) for one in found]
+
+
+def _exact_rounds(exact: PointRow, stationary: PointRow) -> PointRow:
+    """Return rounds of the exact rate; never where curves end above the accuracy."""
+    row = rounds_row(
+        "exact_rounds", "rounds to 1e-6", exact.value, SUPPORTED, exact.scope
+    )
+    if math.isinf(row.value) or not stationary.value > ACCURACY:
+        return row
+    scope = f"the error of the curves tends to {stationary.text}, not to 0"
+    return never(replace(row, formula=rf"{STATIONARY}>10^{{-6}}", scope=scope))
 
 
 def require_sound(view: View) -> None:
@@ -148,11 +161,18 @@ def number_row(
 
 
 def rounds_row(
-    name: str, label: str, rate: float, verdict: str, scope: str
+    name: str, label: str, rate: float, verdict: str, scope: str, *, near: bool = False
 ) -> PointRow:
-    """Return the rounds to 1e-6 of a rate."""
+    """Return the rounds to 1e-6 of a rate; none get there `near` a minimiser only."""
     row = number_row(name, label, rounds_to(rate), verdict, ROUNDS, scope)
-    return replace(row, text="never") if math.isinf(row.value) else row
+    if near and not math.isnan(row.value):
+        return never(replace(row, formula=NEIGHBOURHOOD))
+    return never(row) if math.isinf(row.value) else row
+
+
+def never(row: PointRow) -> PointRow:
+    """Return a row of rounds that are not enough, however many."""
+    return replace(row, value=math.inf, text="never")
 
 
 def rounds_to(rate: float) -> float:
@@ -207,14 +227,17 @@ def _printed(view: View) -> list[PointRow]:
         ]
     claim, rate_formula, cap_formula = PRINTED[view.algorithm]
     where = "within" if found.inside else "above"
-    kind = " to a neighbourhood" if view.algorithm == "fedavg" else ""
+    near = view.algorithm == "fedavg"
+    kind = " to a neighbourhood" if near else ""
     scope = f"{found.source}{kind}; step size {where} the cap; claim {claim}"
     stated = found.rate if found.inside else None
     rate = math.nan if stated is None else float(stated)
     verdict = verdict_of(claim)
     rates = [
         number_row("printed_rate", "printed rate", rate, verdict, rate_formula, scope),
-        rounds_row("printed_rounds", "printed rounds to 1e-6", rate, verdict, scope),
+        rounds_row(
+            "printed_rounds", "printed rounds to 1e-6", rate, verdict, scope, near=near
+        ),
     ]
     return [
         *(replace(r, text="above the cap") if stated is None else r for r in rates),

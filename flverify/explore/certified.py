@@ -183,6 +183,7 @@ def certified_point(view: View) -> RowTable[PointRow]:
                 rate,
                 str(verdict),
                 scope,
+                near=moves,
             ),
             floor_row,
         )

@@ -16,7 +16,7 @@ from matplotlib.gridspec import GridSpec
 from matplotlib.ticker import MaxNLocator
 
 from flverify._core.errors import InputError
-from flverify.explore.at_the_point import point, require_sound
+from flverify.explore.at_the_point import PointRow, point, require_sound
 from flverify.explore.axis import (
     LABELS,
     LOGARITHMIC,
@@ -48,6 +48,7 @@ _LISTED = (
     "printed_cap",
     "instance_rate",
     "bias",
+    "stationary_error",
 )
 _PLAIN = {
     r"\tfrac": r"\frac",
@@ -111,13 +112,38 @@ def show(view: View | None = None, *, certified: bool = False, **fields: Any) ->
         )
     seen = replace(view or View(), **fields)
     require_sound(seen)
+    if not certified:
+        return draw(seen)
+    along = None if map_refusal(seen) else certified_boundary(seen)
+    return draw(seen, certified_point(seen), along)
+
+
+def draw(
+    view: View,
+    at_point: RowTable[PointRow] | None = None,
+    along: RowTable[CertifiedRow] | None = None,
+) -> Figure:
+    """Draw a view, with those tables of the slow layers that are known.
+
+    Parameters
+    ----------
+    view : View
+    at_point, along : tables of the slow layers, optional
+        At the point, and along the axis of the map, perhaps not yet everywhere.
+
+    Raises
+    ------
+    InputError
+        If the view is refused.
+    """
+    require_sound(view)
     with house_style():
         figure = Picture(figsize=(PAGE, HEIGHT))
         above, below = _places(figure)
-        _map(figure.add_subplot(above[0]), seen, certified)
-        _errors(figure.add_subplot(above[1]), seen)
-        _table(figure.add_axes((0.08, 0.32, 0.905, 0.2)), seen, certified)
-        found = mixing(seen)
+        _map(figure.add_subplot(above[0]), view, along)
+        _errors(figure.add_subplot(above[1]), view)
+        _table(figure.add_axes((0.08, 0.32, 0.905, 0.2)), view, at_point)
+        found = mixing(view)
         for k, name in enumerate(MATRICES):
             _matrix(figure.add_subplot(below[k]), found, name)
         _weights(figure.add_subplot(below[3]), found)
@@ -132,7 +158,7 @@ def _places(figure: Figure) -> tuple[GridSpec, GridSpec]:
     return above, below
 
 
-def _map(ax: Axes, view: View, certified: bool) -> None:
+def _map(ax: Axes, view: View, along: RowTable[CertifiedRow] | None) -> None:
     """Draw step sizes against the axis, and the point."""
     refused = map_refusal(view)
     ax.set_title("stable, certified and printed step sizes")
@@ -144,9 +170,6 @@ def _map(ax: Axes, view: View, certified: bool) -> None:
     x = rows.column("value")
     stable = np.array(rows.column("boundary"))
     step = float(view.number("step_size"))
-    slow: RowTable[CertifiedRow] | None = (
-        certified_boundary(view) if certified else None
-    )
     ax.set_yscale("log")
     if view.over in LOGARITHMIC:
         ax.set_xscale("log")
@@ -154,15 +177,23 @@ def _map(ax: Axes, view: View, certified: bool) -> None:
     caps = _finite(np.array(rows.column("printed_cap")))
     if np.isfinite(caps).any():
         ax.plot(x, caps, color=PRINTED, linestyle="--", label="printed cap")
-    if slow is not None:
-        proved = _finite(np.array(slow.column("certified")))
-        ax.plot(x, proved, "D", color=CERTIFIED, markersize=4, label="certified up to")
+    if along is not None:
+        _certified(ax, along, len(rows.rows))
     own = float(axis_value(view))
     ax.plot([own], [step], "o", color=POINT, markersize=6, label="this point")
     ax.set_xlabel(LABELS[view.over])
     ax.set_ylabel(r"step size $\eta$")
     _decades(ax)
     _legend(ax)
+
+
+def _certified(ax: Axes, along: RowTable[CertifiedRow], places: int) -> None:
+    """Draw certified step sizes, and say where some are still to come."""
+    proved = _finite(np.array(along.column("certified")))
+    known = len(along.rows)
+    label = "certified up to" + (f" ({known} of {places})" if known < places else "")
+    look: dict[str, Any] = {"color": CERTIFIED, "markersize": 4, "label": label}
+    ax.plot(along.column("value"), proved, "D", **look)
 
 
 def _decades(ax: Axes) -> None:
@@ -201,18 +232,16 @@ def _errors(ax: Axes, view: View) -> None:
     _legend(ax)
 
 
-def _table(ax: Axes, view: View, certified: bool) -> None:
+def _table(ax: Axes, view: View, at_point: RowTable[PointRow] | None) -> None:
     """Write the quantities at the point, each with its verdict and formula."""
     ax.set_axis_off()
     ax.set_title(_heading(view), fontweight="bold", pad=8)
-    rows = {row.name: row for row in point(view)}
-    if certified:
-        rows |= {row.name: row for row in certified_point(view)}
+    rows = {row.name: row for row in (*point(view), *(at_point or ()))}
     listed = [rows[name] for name in _LISTED if name in rows]
     columns = ((0.33, "value", "right"), (0.47, "rounds to 1e-6", "right"))
     for x, word, side in (*columns, (0.50, "verdict", "left")):
         ax.text(x, 0.97, word, ha=side, color="0.35")
-    for y, row in zip(np.linspace(0.82, 0.02, 6), listed, strict=False):
+    for y, row in zip(np.linspace(0.82, 0.0, len(_LISTED)), listed, strict=False):
         rounds = rows.get(row.name.replace("rate", "rounds"), row)
         ax.text(0.0, y, row.label)
         ax.text(0.33, y, row.text, ha="right", fontweight="bold")

@@ -26,7 +26,9 @@ from flverify.participation._law import Participation
 
 DOUBLINGS = 40  # of the rounds after which means have settled
 ROUNDING = 1e-15  # relative change of a mean that has settled
-NONE = 1e-12  # a bias below is rounding
+NEARLY = 1e-12  # relative change below which more rounds may only add rounding
+NONE = 1e-12  # a bias, or noise in a model, below is rounding
+SMALL = 12  # numbers of a state whose stationary covariance is solved for
 FAR = 1e15  # means beyond do not settle
 
 
@@ -180,17 +182,69 @@ class Rounds:
 
     def bias(self) -> float:
         """|lim E x_r - x*|, 0 below rounding; infinite where means do not settle."""
+        state = self._settled()
+        if state is None:
+            return math.inf
+        found = abs(float(self.readout @ state))
+        return found if found > NONE else 0.0
+
+    def stationary(self) -> float:
+        """Return lim E|x_r - x*|^2 where second moments contract, 0 below rounding.
+
+        Infinite where means do not settle.
+        """
+        state = self._settled()
+        if state is None:
+            return math.inf
+        noise = self._noise(state)
+        drift = self.bias() ** 2
+        if np.abs(noise).max() <= NONE**2:  # every round leaves the mean as it is
+            return drift
+        return drift + self._variance(noise)
+
+    def _settled(self) -> Array | None:
+        """Return the limit of the means; None where they do not settle."""
         step, state = self.mean, self.start
+        best, least = state, math.inf
         for _ in range(DOUBLINGS):
             drift = np.abs(self.mean @ state - state).max()
             size = np.abs(state).max()
             if not np.isfinite(drift) or size > FAR:
-                return math.inf
+                return None
+            if least <= NEARLY * size and drift >= least:
+                break
+            best, least = state, drift
             if drift <= ROUNDING * size:
                 break
             step, state = step @ step, step @ state
-        found = abs(float(self.readout @ state))
-        return found if found > NONE else 0.0
+        return best
+
+    def _noise(self, state: Array) -> Array:
+        """Covariance that a round adds at a state which it keeps in the mean."""
+        if self.outcomes:
+            moved = [(w, matrix @ state - state) for w, _, matrix in self.outcomes]
+            return np.asarray(sum(w * np.outer(v, v) for w, v in moved))
+        if not self.features:
+            return np.zeros_like(self.mean)
+        heard = self.columns @ state
+        added = self.rows @ (self.covariance * np.outer(heard, heard)) @ self.rows.T
+        return np.asarray(added)
+
+    def _variance(self, noise: Array) -> float:
+        """Stationary variance of the server model: S = (round of S) + noise."""
+        free = len(noise) - 1  # the last coordinate is the constant 1
+        if free >= SMALL:
+            return math.nan
+        units = np.eye(free + 1)[:free]
+        images = [
+            self._next(np.outer(one, other))[:free, :free].ravel()
+            for one in units
+            for other in units
+        ]
+        left = np.eye(free**2) - np.array(images).T
+        found = np.linalg.lstsq(left, noise[:free, :free].ravel(), rcond=None)[0]
+        here = self.readout[:free]
+        return float(here @ found.reshape(free, free) @ here)
 
 
 def rounds_of(view: View) -> Rounds:

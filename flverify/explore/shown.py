@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-from flverify.explore.corners import law_of
 from flverify.explore.error_curves import BAND, RUNS
+from flverify.explore.found import map_key, point_key, remember
 from flverify.explore.layers import Arrival, SlowLayer
 from flverify.explore.layout import Page
 from flverify.explore.mixing_matrices import MATRICES
@@ -31,7 +31,6 @@ from flverify.explore.slices import (
     LOGARITHMIC,
     CertifiedRow,
     PointRow,
-    at_value,
     axis_value,
     axis_values,
     boundary,
@@ -42,7 +41,6 @@ from flverify.explore.slices import (
     point,
 )
 from flverify.explore.slow import certify_map, certify_point
-from flverify.explore.stability_map import ENDS
 from flverify.explore.view import View
 from flverify.report.style import look
 
@@ -70,8 +68,7 @@ class MapAxis:
     def of(cls, view: View) -> MapAxis:
         """Read the axis of a view."""
         values = axis_values(view)
-        there = [(view.over, law_of(at_value(view, v), *ENDS)) for v in values]
-        return cls(view, values, tuple(there))
+        return cls(view, values, tuple(map_key(view, v) for v in values))
 
     def key(self, value: Fraction) -> Hashable:
         """Return what the row of a value is remembered by."""
@@ -189,7 +186,7 @@ class Shown:
         self.page.texts["point_table"].text = table(self._point, slow, note)
 
     def _point_key(self) -> Hashable:
-        return law_of(self._view, *ENDS, "step_size")
+        return point_key(self._view)
 
     # error against rounds
 
@@ -269,6 +266,7 @@ class Shown:
 
     def _keep(self, key: Hashable, found: object) -> None:
         self._kept[key] = found
+        remember(key, found)
         while len(self._kept) > _KEPT:
             del self._kept[next(iter(self._kept))]
 

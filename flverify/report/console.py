@@ -18,7 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 WIDTH = 100  # columns in a pipe: the same everywhere, so that output repeats
-KEEP = 44  # widest entry of a column that is kept on one line
+KEEP = 44  # widest entry of a column that is kept on one line, and widest whole word
 LEAST = 12  # of a column beside the kept ones
 GAP = 2  # between columns; a frame adds one
 
@@ -51,19 +51,31 @@ def table(
         max(len(heading), *(cell_len(str(row[place])) for row in rows), 1)
         for place, heading in enumerate(headings)
     ]
+    words = [
+        max(_longest_word(str(cell)) for cell in column)
+        for column in zip(headings, *rows, strict=True)
+    ]
     width, gap = (Console().width, GAP + 1) if terminal else (WIDTH, GAP)
+    room = width - gap * len(natural)
     # said to rich in full, since its own shrinking may cut off a last character
-    for heading, one in zip(
-        headings, widths(natural, width - gap * len(natural), keep), strict=True
-    ):
+    for heading, one in zip(headings, widths(natural, room, keep, words), strict=True):
         made.add_column(Text(heading), overflow="fold", width=one)
     for row in rows:
         made.add_row(*(Text(c) if isinstance(c, str) else c for c in row))
     _print(made, terminal)
 
 
-def widths(natural: Sequence[int], room: int, keep: int) -> list[int]:
+def _longest_word(text: str) -> int:
+    return max(map(cell_len, text.split()), default=1)
+
+
+def widths(
+    natural: Sequence[int], room: int, keep: int, words: Sequence[int] = ()
+) -> list[int]:
     """Share room among columns: the kept ones first, the others as even as can be.
+
+    Where the kept ones do not fit, no word is split if that is possible, and else none
+    of the first column.
 
     Examples
     --------
@@ -71,20 +83,33 @@ def widths(natural: Sequence[int], room: int, keep: int) -> list[int]:
     [10, 42, 5, 43]
     >>> widths([90, 90], room=100, keep=2)
     [44, 44]
+    >>> widths([20, 15, 15], room=40, keep=3, words=[20, 8, 8])
+    [20, 10, 10]
     """
     kept = [min(one, KEEP) for one in natural[:keep]]
     if sum(kept) + LEAST * (len(natural) - keep) > room:
-        return _shared(natural, room)
+        return _shared(natural, room, _whole(words, room) if words else ())
     return [*kept, *_shared(natural[keep:], room - sum(kept))]
 
 
-def _shared(natural: Sequence[int], room: int) -> list[int]:
+def _whole(words: Sequence[int], room: int) -> list[int]:
+    """Return least widths: for whole words everywhere, else in the first column."""
+    least = [min(word, KEEP) for word in words]
+    if sum(least) <= room:
+        return least
+    first = least[0] if 2 * least[0] <= room else 1
+    return [first, *[1] * (len(least) - 1)]
+
+
+def _shared(natural: Sequence[int], room: int, least: Sequence[int] = ()) -> list[int]:
     """Give every column what it needs or an equal share of what is left."""
-    out = [0] * len(natural)
-    by_need = sorted(range(len(natural)), key=lambda place: natural[place])
+    out = list(least) or [1] * len(natural)
+    room -= sum(out)
+    by_need = sorted(range(len(natural)), key=lambda k: natural[k] - out[k])
     for done, place in enumerate(by_need):
-        out[place] = max(1, min(natural[place], room // (len(natural) - done)))
-        room -= out[place]
+        part = min(natural[place] - out[place], room // (len(natural) - done))
+        out[place] += max(0, part)
+        room -= max(0, part)
     return out
 
 

@@ -10,7 +10,7 @@ import pytest
 from flverify.advise.class_wide import Constants, class_wide, constants
 from flverify.advise.rarest import rarest
 from flverify.advise.table import Place, advise
-from flverify.algorithms import FedAU, FedAvg, Focus, GradientDescent
+from flverify.algorithms import AgnosticFedAvg, FedAU, FedAvg, Focus, GradientDescent
 from flverify.participation import Bernoulli, Full, UniformCohort
 from flverify.problems import Quadratics
 
@@ -55,7 +55,7 @@ def test_reasons_stand_in_place_of_numbers():
     five = Bernoulli([Fraction(1, k) for k in range(2, 7)])
     refused = class_wide(Focus(1), five, UNIT)
     assert refused.rate is None
-    assert "at most 4 classes" in refused.reason
+    assert "at most 4 distinct probabilities" in refused.reason
     other = class_wide(FedAU(1), Full(2), UNIT)
     assert other.rate is None
     assert other.reason
@@ -63,6 +63,18 @@ def test_reasons_stand_in_place_of_numbers():
     assert other.printed_by == "no theorem of the papers has one"
     equal = Constants(Fraction(1), Fraction(1), False)
     assert "must be below smoothness" in class_wide(Focus(1), Full(2), equal).reason
+
+
+def test_too_many_distinct_probabilities_are_said_in_plain_words():
+    law = Bernoulli(["1/2", "1/3", "1/4", "1/5", "1/6"])
+    ends = Constants(Fraction(1), Fraction(2), False)
+    assert class_wide(Focus(1), law, ends).reason == (
+        "a certificate is for clients with at most 4 distinct probabilities; got 5; "
+        "round them to fewer values."
+    )
+    # what no rounding would help is said as it is
+    two, agnostic = Bernoulli(["1/2", "1/3"]), AgnosticFedAvg(1, period=2)
+    assert "use rate" in class_wide(agnostic, two, ends).reason
 
 
 def test_the_problem_is_never_slower_than_what_is_certified_for_its_class():

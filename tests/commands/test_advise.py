@@ -86,6 +86,16 @@ def test_the_text_says_never_with_the_accuracy_and_why_something_is_missing(run)
     assert all(len(line) <= 100 for line in ran.stdout.splitlines())
 
 
+def test_names_of_algorithms_stay_whole_and_limits_are_noted(run):
+    names = ("fedau", "agnostic_fedavg", "weighted_fedavg", "gradient_descent")
+    text = run("advise", *names, "--n-clients", "2", "--no-certify").stdout
+    for name in names:
+        assert f"\n{name} " in text
+    five = "bernoulli:1/2,1/3,1/4,1/5,1/6"
+    said = run("advise", "fedavg", "--law", five, "--n-clients", "5").stdout
+    assert "at most 4 distinct probabilities" in " ".join(said.split())
+
+
 def test_rounds_vectors_and_floats_count_what_is_communicated(run):
     found = run(*FAST, *LAW, "--accuracy", "1e-3", "--json").json
     rows = by_name(found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from bokeh.document import Document
 from bokeh.models import InlineStyleSheet
 
 from flverify._core.errors import InputError
-from flverify.explore import downloads, server
+from flverify.explore import downloads, found, server
 from flverify.explore.app import Session, _query
 from flverify.explore.controls import NUMBERS, Controls
 from flverify.explore.layers import Arrival, SlowLayer
@@ -253,9 +254,7 @@ def test_a_click_takes_the_nearest_view():
 
 
 def slow_rows(text):
-    return (
-        PointRow("certified_rate", "certified rate", 0.5, text, "CERTIFIED", "", ""),
-    )
+    return (PointRow("certified_rate", "rate", 0.5, text, "CERTIFIED", r"\rho", ""),)
 
 
 def test_a_stale_result_never_replaces_a_newer_one():
@@ -306,6 +305,12 @@ def test_every_formula_of_every_algorithm_is_set():
         assert "<code>" not in table(point(view), [], "")
 
 
+def test_the_table_has_never_where_the_page_stays_away():
+    shown = table(point(View("fedavg", 8, step_size="1/50")), [], "")
+    assert shown.count('<td class="value">never</td>') == 2
+    assert "<code>" not in shown
+
+
 # ------------------------------------------------------------------ server
 
 
@@ -328,6 +333,36 @@ def test_an_origin_must_be_a_host_and_a_port(origin):
 def test_an_address_that_is_not_ours_is_a_sentence():
     with pytest.raises(InputError, match="must be free on this machine"):
         server.make_server("192.0.2.7", 0)
+
+
+def test_files_hold_what_pages_have_certified(monkeypatch):
+    monkeypatch.setattr(found, "_ROWS", {})
+    view = View("fedavg", 3, over="n", step_size="1/7")
+    before = downloads.made(view, "png")
+    assert b"certified" not in downloads.made(view, "csv")
+    session = opened(view.to_query())
+    shown_now = session._shown
+    for layer, piece in (("map", CERTIFIED_ROW), ("point", slow_rows("0.375375"))):
+        number = getattr(shown_now, f"_{layer}_layer").number
+        session._arrived(Arrival(layer, number, piece))
+    session._destroyed(None)
+    lines = downloads.made(view, "csv").decode().splitlines()
+    assert "point,,certified_rate,0.5,,CERTIFIED" in lines
+    assert "map,2,certified,0.9,," in lines
+    assert downloads.made(view, "png") != before
+    other = replace(view, step_size="1/8")  # the same map, at another point
+    lines = downloads.made(other, "csv").decode().splitlines()
+    assert "map,2,certified,0.9,," in lines
+    assert not any("certified_rate" in line for line in lines)
+
+
+def test_a_server_forgets_the_oldest_rows(monkeypatch):
+    monkeypatch.setattr(found, "_ROWS", {})
+    monkeypatch.setattr(found, "_MOST", 2)
+    views = [View(step_size=f"1/{k}") for k in (2, 3, 4)]
+    for view in views:
+        found.remember(found.point_key(view), slow_rows("1"))
+    assert [found.found_point(view) is None for view in views] == [True, False, False]
 
 
 def test_files_of_a_view(tmp_path: Path):

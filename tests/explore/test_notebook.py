@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import replace
+from fractions import Fraction
 
 import matplotlib as mpl
 import numpy as np
@@ -14,6 +15,7 @@ from matplotlib.figure import Figure
 import flverify.explore
 from flverify._core.errors import InputError
 from flverify.explore import View, notebook, show, slices
+from flverify.report.rows import RowTable
 from flverify.report.style import look
 
 VIEW = View("fedavg", 4, "bernoulli_spread", step_size="1/8", over="kappa")
@@ -89,6 +91,22 @@ def test_the_slow_layers_are_drawn_when_asked_for():
     wanted = [2 / n for n in marks.get_xdata()]
     assert marks.get_ydata().tolist() == pytest.approx(wanted, rel=1e-3)
     assert "CERTIFIED" in {text.get_text() for text in texts(full)}
+
+
+def test_rounds_that_are_not_enough_are_written_as_never():
+    words = texts_of(show(algorithm="fedavg", n_clients=8, step_size="1/50"))
+    assert words.count("never") == 2  # of the exact and of the printed rate
+    assert not {"1733", "6905"} & {*words}
+
+
+def test_a_map_that_is_certified_in_part_says_so():
+    view = View("gradient_descent", 2, "full", local_steps=1, over="n", step_size="1/4")
+    whole = slices.boundary(view)
+    along = RowTable((slices.certified_row(view, Fraction(2)),))
+    figure = notebook.draw(view, slices.certified_point(view), along)
+    labels = {line.get_label() for line in figure.axes[0].lines}
+    assert f"certified up to (1 of {len(whole.rows)})" in labels
+    assert "CERTIFIED" in texts_of(figure)
 
 
 @pytest.mark.parametrize("view", VIEWS, ids=name)

@@ -341,6 +341,63 @@ def test_a_bias_that_does_not_settle_is_infinite():
     assert value(view, "bias") == math.inf
 
 
+@pytest.mark.parametrize("view", SETTINGS, ids=name)
+def test_the_stationary_error_is_that_of_the_moments_engine(view):
+    h = curvatures(view)
+    engine = moments_on(view, h.tolist(), (problem(view).linear.ravel() / h).tolist())
+    assert value(view, "stationary_error") == pytest.approx(
+        float(engine.stationary_mean_square_error), rel=1e-8, abs=1e-13
+    )
+
+
+def test_rounds_are_never_where_the_error_stays_above_the_accuracy():
+    view = View("fedavg", 8, step_size="1/50")
+    end = slices.errors(view).rows[-1].exact
+    assert value(view, "stationary_error") == pytest.approx(end, rel=0.05)
+    rows = {row.name: row for row in (*slices.point(view), *certified(view))}
+    for quantity in ("exact_rounds", "printed_rounds", "certified_rounds"):
+        assert (rows[quantity].text, rows[quantity].value) == ("never", math.inf)
+    assert "tends to 0.000240456" in rows["exact_rounds"].scope
+    lines = slices.csv(view, slices.certified_point(view)).splitlines()
+    found = [line for line in lines if "_rounds" in line]
+    assert [line.split(",")[3] for line in found] == ["inf"] * 3
+
+
+def certified(view):
+    return slices.certified_point(view).rows
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        View("fedavg", 4, "full", step_size="1/50", **ONE),  # is gradient descent
+        View("fedavg", 1, step_size="1/50"),  # nobody else pulls
+        View("fedavg", 8, step_size="1/100000"),  # stays within 1e-6
+        View("focus", 8),
+        View("scaffold", 8),
+    ],
+    ids=name,
+)
+def test_rounds_are_counted_where_the_error_gets_there(view):
+    rows = {row.name: row for row in slices.point(view)}
+    assert rows["stationary_error"].value < 1e-6
+    assert rows["exact_rounds"].value == rounds_to(rows["exact_rate"].value)
+
+
+def test_variance_alone_keeps_the_error_up():
+    # equal probabilities and one local step: no bias, and still no rest
+    view = View("fedavg", 6, "uniform", cohort=2, step_size="1/10", **ONE)
+    rows = {row.name: row for row in slices.point(view)}
+    assert rows["bias"].value < 1e-9
+    assert rows["stationary_error"].value > 1e-4
+    assert rows["exact_rounds"].text == "never"
+
+
+def test_the_bias_of_a_slow_method_is_not_its_rounding():
+    view = View("proxskip", 8, "all_or_nothing", step_size="1/100", **ONE)
+    assert value(view, "bias") == value(view, "stationary_error") == 0
+
+
 def test_mixing_matrices_by_enumeration():
     view = View(law="bernoulli_spread", n_clients=4)
     found = slices.mixing(view)

@@ -46,6 +46,23 @@ def test_kept_columns_stay_on_one_line(capsys):
     assert re.search(r"^an\.id\.of\.some\.length  PROVED   many words", text, re.M)
 
 
+def test_no_word_is_split_where_there_is_room_for_words(capsys):
+    names = ("fedau", "agnostic_fedavg", "gradient_descent")
+    headings = ("algorithm", *["stable below"] * 8)
+    rows = [(name, *["0.666667"] * 8) for name in names]
+    text = printed(capsys, headings, rows, keep=9)
+    assert text.count("0.666667") == 8 * 3
+    for name in names:
+        assert re.search(rf"^{name} ", text, re.M)
+
+
+def test_the_first_column_stays_whole_where_not_all_words_can(capsys):
+    rows = [("gradient_descent", *["0.123456789012"] * 8)]
+    text = printed(capsys, ("algorithm", *"abcdefgh"), rows, keep=9)
+    assert "gradient_descent  0.123" in text
+    assert "0.123456789012" not in text.splitlines()[1][-14:]
+
+
 def test_wide_characters_are_measured(capsys):
     text = printed(capsys, ("a", "b"), [("数" * 30, "数" * 60)], keep=1)
     assert text.count("数") == 90
