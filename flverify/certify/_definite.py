@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from math import inf
 from typing import TypeAlias
 
 import flint
@@ -109,8 +110,9 @@ def _exact_state(symmetric: Array, witness: Array) -> Array:
 
 def _proposals(symmetric: Array, witness: Array) -> Iterator[Array]:
     """Yield float vectors near which the form may be negative, last entry 1."""
-    floats = as_float(symmetric)
-    directions = [as_float(witness)]
+    # a common factor changes no direction, and brings every number into float range
+    floats = as_float(symmetric / power_of_two(symmetric))
+    directions = [as_float(witness / power_of_two(witness))]
     if np.isfinite(floats).all():
         lowest, columns = np.linalg.eigh(floats)
         directions = [
@@ -138,9 +140,30 @@ def _rounded(proposal: Array, denominator: int) -> Array:
 
 
 def as_float(values: Array) -> Array:
-    """Convert flint rationals to floats, entry by entry."""
-    flat = [int(v.p) / int(v.q) for v in values.flat]
+    """Convert flint rationals to floats, one by one; infinite beyond their range."""
+    flat = [_float(int(v.p), int(v.q)) for v in values.flat]
     return np.array(flat, dtype=np.float64).reshape(values.shape)
+
+
+def _float(numerator: int, denominator: int) -> float:
+    try:
+        return numerator / denominator
+    except OverflowError:
+        return inf if numerator > 0 else -inf
+
+
+def power_of_two(values: Array) -> Scalar:
+    """Return a power of two next to the largest size; exact at any length; 1 for 0."""
+    lengths = [
+        int(v.p).bit_length() - int(v.q).bit_length() for v in values.flat if v != 0
+    ]
+    return two_to(max(lengths, default=0))
+
+
+def two_to(exponent: int) -> Scalar:
+    """Return 2^exponent as a flint rational, for a negative exponent too."""
+    power = flint.fmpq(2) ** abs(exponent)
+    return power if exponent >= 0 else 1 / power
 
 
 def kernel(rows: Array, width: int) -> tuple[Array, list[int]]:

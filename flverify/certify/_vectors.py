@@ -7,10 +7,10 @@ known about a symbol here, its dimension least of all; the provers give it a mea
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 from flverify._core.checks import numbers
 from flverify._core.errors import DomainError, InputError, ShapeError
@@ -37,6 +37,29 @@ def rational(value: object, name: str) -> Fraction:
     return Fraction(number)
 
 
+def listed(items: object, kind: type, name: str) -> tuple[Any, ...]:
+    """Return items of one kind as a tuple; what can be read once is read here, once.
+
+    Raises
+    ------
+    InputError
+        If this is no list, or an item is of another kind.
+    """
+    if not isinstance(items, Iterable) or isinstance(items, str):
+        raise InputError(
+            f"{name} must be a tuple of {kind.__name__}; got {items!r}; put a single "
+            "one in a tuple."
+        )
+    found = tuple(items)
+    for item in found:
+        if not isinstance(item, kind):
+            raise InputError(
+                f"{name} must be of kind {kind.__name__}; got {item!r}; build each "
+                "with the functions of this module."
+            )
+    return found
+
+
 @dataclass(frozen=True)
 class Vector:
     """A rational combination of symbols, sorted by their text.
@@ -52,22 +75,23 @@ class Vector:
 
     def __add__(self, other: Vector) -> Vector:
         if not isinstance(other, Vector):
-            raise InputError(
-                f"a vector must be added to a vector; got {other!r}; take an inner "
-                "product first."
-            )
+            _refused(other)
         return Vector(collect([*self.terms, *other.terms]))
 
     def __radd__(self, other: object) -> Vector:
-        if other == 0 and not isinstance(other, bool):  # the start of sum()
+        zero = isinstance(other, int | Fraction) and not isinstance(other, bool)
+        if zero and other == 0:  # the start of sum()
             return self
-        return NotImplemented
+        return _refused(other)
 
     def __neg__(self) -> Vector:
         return -1 * self
 
     def __sub__(self, other: Vector) -> Vector:
-        return self + -1 * other
+        return self + (-other if isinstance(other, Vector) else _refused(other))
+
+    def __rsub__(self, other: object) -> NoReturn:
+        _refused(other)
 
     def __mul__(self, factor: Scalar) -> Vector:
         number = rational(factor, "the factor of a vector")
@@ -76,7 +100,7 @@ class Vector:
     __rmul__ = __mul__
 
     def __truediv__(self, divisor: Scalar) -> Vector:
-        return self * (1 / rational(divisor, "the divisor of a vector"))
+        return self * (1 / _nonzero(divisor, "the divisor of a vector"))
 
     def __str__(self) -> str:
         return joined((value, str(symbol)) for symbol, value in self.terms)
@@ -100,7 +124,7 @@ class Expression:
     def __add__(self, other: Any) -> Expression:
         right = _expression(other)
         return Expression(
-            collect([*self.pairs, *right.pairs]),
+            collect([*self.pairs, *right.pairs], _pair_text),
             collect([*self.scalars, *right.scalars]),
             self.constant + right.constant,
         )
@@ -119,7 +143,7 @@ class Expression:
     def __mul__(self, factor: Scalar) -> Expression:
         number = rational(factor, "the factor of an expression")
         return Expression(
-            collect((pair, number * v) for pair, v in self.pairs),
+            collect(((pair, number * v) for pair, v in self.pairs), _pair_text),
             collect((symbol, number * v) for symbol, v in self.scalars),
             number * self.constant,
         )
@@ -127,13 +151,21 @@ class Expression:
     __rmul__ = __mul__
 
     def __truediv__(self, divisor: Scalar) -> Expression:
-        return self * (1 / rational(divisor, "the divisor of an expression"))
+        return self * (1 / _nonzero(divisor, "the divisor of an expression"))
 
     def __le__(self, other: Any) -> Inequality:
         return Inequality(self, _expression(other))
 
     def __ge__(self, other: Any) -> Inequality:
         return Inequality(_expression(other), self)
+
+    def __lt__(self, other: object) -> NoReturn:
+        raise InputError(
+            f"an inequality must be written with <= or >=; got < or > between {self} "
+            f"and {other}; provers decide no strict ones."
+        )
+
+    __gt__ = __lt__
 
     def __str__(self) -> str:
         parts = [(self.constant, "")] if self.constant else []
@@ -168,13 +200,13 @@ ZERO = Vector()
 
 
 def vector(symbol: Symbol) -> Vector:
-    """Return a symbol as a vector."""
-    return Vector(((symbol, Fraction(1)),))
+    """Return a symbol, such as a name, as a vector."""
+    return Vector(((_symbol(symbol), Fraction(1)),))
 
 
 def number(symbol: Symbol) -> Expression:
     """Return a scalar symbol, such as a function value, as an expression."""
-    return Expression(scalars=((symbol, Fraction(1)),))
+    return Expression(scalars=((_symbol(symbol), Fraction(1)),))
 
 
 def inner(left: Vector, right: Vector) -> Expression:
@@ -190,9 +222,8 @@ def inner(left: Vector, right: Vector) -> Expression:
             f"an inner product must be of two vectors; got {left!r} and {right!r}; "
             "multiply by numbers with *."
         )
-    return Expression(
-        collect((_ordered(a, b), v * w) for a, v in left.terms for b, w in right.terms)
-    )
+    products = ((_ordered(a, b), v * w) for a, v in left.terms for b, w in right.terms)
+    return Expression(collect(products, _pair_text))
 
 
 def square(v: Vector) -> Expression:
@@ -205,6 +236,8 @@ def average(items: Iterable[Any], weights: object = None) -> Any:
 
     Raises
     ------
+    InputError
+        If an item is neither a vector nor an expression.
     ShapeError
         If there is nothing to average or not one weight per item.
 
@@ -213,12 +246,8 @@ def average(items: Iterable[Any], weights: object = None) -> Any:
     >>> print(average([vector("a"), vector("b")], ["1/4", "3/4"]))
     1/4 a + 3/4 b
     """
-    listed = list(items)
-    if not listed:
-        raise ShapeError(
-            "an average must be over some items; got none; pass at least one."
-        )
-    count = len(listed)
+    averaged = _averaged(items)
+    count = len(averaged)
     given = [Fraction(1, count)] * count if weights is None else weights
     shares = [rational(w, "weights") for w in numbers(given, "weights")]
     if len(shares) != count:
@@ -226,17 +255,35 @@ def average(items: Iterable[Any], weights: object = None) -> Any:
             f"weights must have one entry per item; got {len(shares)} for {count} "
             f"items; pass {count}."
         )
-    terms = [w * item for w, item in zip(shares, listed, strict=True)]
+    terms = [w * item for w, item in zip(shares, averaged, strict=True)]
     return sum(terms[1:], start=terms[0])
 
 
-def collect(terms: Iterable[tuple[Any, Fraction]]) -> tuple[tuple[Any, Fraction], ...]:
+def _averaged(items: object) -> tuple[Any, ...]:
+    found = tuple(items) if isinstance(items, Iterable) else ()
+    if not found:
+        raise ShapeError(
+            f"an average must be over some items; got {items!r}; pass a list of at "
+            "least one."
+        )
+    for item in found:
+        if not isinstance(item, Vector | Expression):
+            raise InputError(
+                f"an average must be over vectors or expressions; got {item!r}; build "
+                "them from symbols."
+            )
+    return found
+
+
+def collect(
+    terms: Iterable[tuple[Any, Fraction]], text: Callable[[Any], str] = str
+) -> tuple[tuple[Any, Fraction], ...]:
     """Add up the coefficients of equal keys, drop zeros, sort by text."""
     total: dict[Any, Fraction] = {}
     for key, value in terms:
         total[key] = total.get(key, Fraction(0)) + value
     kept = [(key, value) for key, value in total.items() if value]
-    return tuple(sorted(kept, key=lambda term: _text(term[0])))
+    return tuple(sorted(kept, key=lambda term: text(term[0])))
 
 
 def joined(parts: Iterable[tuple[Fraction, str]]) -> str:
@@ -252,11 +299,36 @@ def joined(parts: Iterable[tuple[Fraction, str]]) -> str:
 
 
 def _ordered(a: Symbol, b: Symbol) -> Pair:
-    return (a, b) if _text(a) <= _text(b) else (b, a)
+    return (a, b) if str(a) <= str(b) else (b, a)
 
 
-def _text(key: Any) -> str:
-    return f"{key[0]}\0{key[1]}" if isinstance(key, tuple) else str(key)
+def _pair_text(pair: Pair) -> str:
+    return f"{pair[0]}\0{pair[1]}"
+
+
+def _symbol(symbol: Symbol) -> Symbol:
+    try:
+        hash(symbol)
+    except TypeError as error:
+        raise InputError(
+            f"a symbol must be a name or another hashable value; got {symbol!r}; pass "
+            "a text."
+        ) from error
+    return symbol
+
+
+def _nonzero(divisor: object, name: str) -> Fraction:
+    number = rational(divisor, name)
+    if not number:
+        raise DomainError(f"{name} must not be zero; got 0; divide by another number.")
+    return number
+
+
+def _refused(other: object) -> NoReturn:
+    raise InputError(
+        f"a vector must be added to a vector; got {other!r}; take an inner product "
+        "first."
+    )
 
 
 def _expression(value: Any) -> Expression:

@@ -331,6 +331,14 @@ def test_positions_and_values_are_inverse_and_rise(log):
         (lambda: Choice([1]), "nonempty list"),
         (lambda: Choice(["a", "a"]), "stand once"),
         (lambda: Box({}), "must have a parameter"),
+        (lambda: Box([("x", UNIT)]), "must have a parameter"),
+        (lambda: Choice(3), "nonempty list"),
+        (lambda: search(square, {"x": 3}), "Real, Whole or Choice"),
+        (lambda: search(square, {1: UNIT}), "under a name"),
+        (lambda: search(square, None), "must have a parameter"),
+        (lambda: search(3, {"x": UNIT}), "margin must be a function"),
+        (lambda: search(square, {"x": UNIT}, recheck=3), "recheck must be a function"),
+        (lambda: search(square, {"x": UNIT}, guide=3), "guide must be a function"),
         (lambda: search(square, {"x": UNIT}, seed=-1), "seed must be"),
         (lambda: search(square, {"x": UNIT}, restarts=1.5), "restarts must be"),
         (lambda: search(square, {"x": UNIT}, corners=0), "corners must be"),
@@ -339,6 +347,14 @@ def test_positions_and_values_are_inverse_and_rise(log):
 def test_bad_input_is_refused(make, says):
     with pytest.raises(InputError, match=says):
         make()
+
+
+def test_a_box_keeps_its_own_parameters():
+    given = {"x": UNIT}
+    box = Box(given)
+    given["y"] = UNIT
+    assert box.contains({"x": Fraction(1, 2)})
+    assert not box.contains(3)
 
 
 # determinism -----------------------------------------------------------------

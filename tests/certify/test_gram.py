@@ -524,6 +524,115 @@ def test_tight_rates_of_random_classes_and_their_false_twins():
             assert isinstance(prove(false), Counterexample)
 
 
+X, Y = vector("x"), vector("y")
+CURVED = Function("f", 1)
+
+# what contradicts itself, why, and a lemma that would follow
+IMPOSSIBLE = [
+    (square(X) <= -1, (given(square(X) <= -2),), ()),
+    (square(X) + 1 <= 0, (given(square(X) >= 1),), (X,)),
+    (number("s") <= -5, (given(number("s") <= -1), given(number("s") >= 1)), ()),
+    (0 * square(X) <= -1, (given(0 * square(X) - 1 >= 0),), ()),
+    (
+        inner(X, Y) <= 2,
+        (equal(square(X), 2), equal(square(Y), 3), equal(inner(X, Y), 3)),
+        (),
+    ),
+]
+
+
+@pytest.mark.parametrize(("claim", "assumed", "zero"), IMPOSSIBLE)
+def test_assumptions_that_contradict_each_other_prove_nothing(claim, assumed, zero):
+    answer = prove(Lemma(claim, assumed, zero))
+    assert isinstance(answer, Undecided)
+    assert answer.reason == "the assumptions cannot hold together"
+
+
+def test_assumptions_must_be_seen_to_hold_together():
+    # inner products of |x|^2 = 0 and <x, y> >= 1 exist in the limit only: no multiplier
+    # refutes them, and no model satisfies them
+    narrow = (given(inner(X, Y) >= 1), given(square(X) <= 0))
+    answer = prove(Lemma(square(X) <= 5, narrow))
+    assert isinstance(answer, Undecided)
+    assert "not shown" in answer.reason
+
+
+@settings(max_examples=15, deadline=None)
+@drawn(a=st.integers(1, 9), b=st.integers(1, 9), c=st.integers(1, 12))
+def test_the_doubt_is_that_of_cauchy_and_schwarz(a, b, c):
+    assumed = (bounded(X, a), bounded(Y, b), given(inner(X, Y) >= c))
+    proved = isinstance(prove(Lemma(square(X) <= a, assumed)), Certificate)
+    assert not (proved and c * c > a * b)
+    assert proved or c * c >= a * b
+
+
+@settings(max_examples=8, deadline=None)
+@drawn(top=st.integers(1, 30))
+def test_the_doubt_knows_the_class_of_a_function(top):
+    # L = 1: |grad f(x) - grad f(y)|^2 <= |x - y|^2
+    slope = CURVED.gradient(X) - CURVED.gradient(Y)
+    assumed = (bounded(X - Y, 1), given(square(slope) >= F(top, 20)))
+    proved = isinstance(prove(Lemma(square(X - Y) <= 1, assumed)), Certificate)
+    assert not (proved and top > 20)
+    assert proved or top >= 20
+
+
+# irrational lengths, a number fixed by others, gradients: all can hold
+POSSIBLE = [
+    (
+        inner(X, Y) <= 3,
+        (equal(square(X), 2), equal(square(Y), 3), equal(inner(X, Y), 1)),
+    ),
+    (
+        square(X) <= "1/2",
+        (given(square(X) <= number("s")), equal(number("s"), "3/7")),
+    ),
+    (square(X) <= 2, (equal(square(CURVED.gradient(X)), 2), given(square(X) <= 2))),
+    (square(X) <= 10**6, (bounded(X, 10**6), equal(square(Y), "1/1000"))),
+]
+
+
+@pytest.mark.parametrize(("claim", "assumed"), POSSIBLE)
+def test_assumptions_that_can_hold_together_are_no_obstacle(claim, assumed):
+    answer = prove(Lemma(claim, assumed))
+    assert isinstance(answer, Certificate)
+    assert verify(answer.as_dict())
+
+
+@pytest.mark.parametrize(
+    ("claim", "cancelled"),
+    [
+        (square(X) + square(Y) <= square(X), {"x"}),
+        (CURVED.value(X) + square(Y) <= CURVED.value(X), {"x"}),
+        (number("s") + square(Y) <= number("s"), set()),
+        (square(CURVED.gradient(X)) + 1 <= square(CURVED.gradient(X)), {"x"}),
+    ],
+)
+def test_what_cancels_is_given_a_value_in_a_counterexample(claim, cancelled):
+    answer = prove(claim)
+    assert isinstance(answer, Counterexample)
+    assert cancelled <= set(answer.vectors)
+    assert answer.left > answer.right
+    assert answer.left == answer.model.value(claim.left)
+
+
+def test_numbers_beyond_the_range_of_floats_are_decided():
+    huge, y = 10**400, vector("y")
+    assert isinstance(prove(huge * square(X) <= 10 * huge * square(X)), Certificate)
+    assert isinstance(prove(10 * huge * square(X) <= huge * square(X)), Counterexample)
+    split = square(X + y) <= huge * square(X) + (1 + F(1, huge - 1)) * square(y)
+    assert isinstance(prove(split), Certificate)
+    false = square(X + y) <= huge * square(X) + square(y)
+    assert isinstance(prove(false), Counterexample)
+    f = Function("f", huge)
+    slope = square(f.gradient(X) - f.gradient(y))
+    assert isinstance(prove(slope <= huge**2 * square(X - y)), Certificate)
+    assert isinstance(prove(slope <= huge * square(X - y)), Counterexample)
+    assert isinstance(
+        prove(Lemma(square(X) <= huge, (bounded(X, huge - 1),))), Certificate
+    )
+
+
 # The checker
 
 
@@ -615,6 +724,7 @@ def test_an_equality_flag_does_not_free_other_facts():
     base = {
         "format": _check.FORMAT,
         "version": _check.VERSION,
+        "statement": "0 <= -<x, x> given -<x, x> >= 0",
         "functions": {},
         "vectors": {"x": {"name": "x"}, "y": {"name": "y"}},
         "values": {},
@@ -641,6 +751,86 @@ def test_an_equality_flag_does_not_free_other_facts():
     plain = {"kind": "given", "gap": minus, "equality": False}
     assert verify({**base, "multipliers": ["1"], "hypotheses": [plain]})
     assert not verify({**base, "multipliers": ["-1"], "hypotheses": [plain]})
+
+
+def test_the_statement_is_written_anew_from_the_data(proofs):
+    for proof in proofs:
+        assert verify(proof)
+        for text in ("", "0 <= 1", proof["statement"] + " ", None):
+            assert not verify({**proof, "statement": text})
+        assert not verify({k: v for k, v in proof.items() if k != "statement"})
+
+
+def test_assumptions_and_zero_vectors_are_part_of_the_statement():
+    a, b = vector("a"), vector("b")
+    unused = given(square(b) >= 1)
+    assumed = (bounded(a, 1), unused, equal(inner(a, b), 0))
+    proof = prove(Lemma(square(a) <= 2, assumed, (vector("c") - a - b,)))
+    assert isinstance(proof, Certificate)
+    data = proof.as_dict()
+    assert verify(data)
+    assert proof.statement.endswith("-1 + <b, b> >= 0, <a, b> = 0, -a - b + c = 0")
+    assert "[-1 + <b, b> >= 0]" not in str(proof)  # it is not used
+    gap = {"pairs": [], "values": {}, "constant": "-1"}
+    false = {"kind": "given", "gap": gap, "equality": False}
+    hidden = {
+        **data,
+        "hypotheses": [*data["hypotheses"], false],
+        "multipliers": [*data["multipliers"], "0"],
+    }
+    assert not verify(hidden)
+    assert "-1 >= 0" in _check.fault(hidden)
+    fewer = {**data, "zero": [], "shifts": []}
+    assert not verify(fewer)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", "-a", "a + b", "x, x> <= 0 given <y", "s = 0", "a given b", "2 f", 3],
+)
+def test_a_name_cannot_be_taken_for_a_formula(name):
+    proof = prove(square(X) <= 2 * square(X)).as_dict()
+    vectors = {label: {"name": name} for label in proof["vectors"]}
+    shown = f"<{name}, {name}> <= 2 <{name}, {name}>"
+    assert not verify({**proof, "vectors": vectors, "statement": shown})
+    vectors = {label: {"name": "any name"} for label in proof["vectors"]}
+    shown = "<any name, any name> <= 2 <any name, any name>"
+    assert verify({**proof, "vectors": vectors, "statement": shown})
+
+
+def test_two_symbols_of_one_name_are_no_statement():
+    g, z = CURVED.gradient(X), vector("z")
+    proof = prove(inner(g, z) <= square(g) + square(z)).as_dict()
+    assert verify(proof)
+    label = next(k for k, v in proof["vectors"].items() if v.get("name") == "z")
+    alike = {**proof["vectors"], label: {"name": "grad f(x)"}}
+    shown = proof["statement"].replace("z", "grad f(x)")
+    changed = {**proof, "vectors": alike, "statement": shown}
+    assert "the same name" in _check.fault(changed)
+    for other in (vector("grad f(x)"), Function("f", 2).gradient(X)):
+        with pytest.raises(InputError, match="names of their own"):
+            prove(inner(g, other) <= square(g) + square(other))
+    with pytest.raises(InputError, match="names of their own"):
+        prove(square(vector(1)) <= square(vector("1")))
+
+
+@pytest.mark.parametrize("used", [True, False])
+def test_points_nested_too_deeply_are_rejected(used):
+    proof = prove(square(X) <= 2 * square(X)).as_dict()
+    (start,) = proof["vectors"]
+    chain = {start: proof["vectors"][start]}
+    for k in range(3000):
+        chain[f"n{k}"] = {"gradient": "f", "point": {[*chain][-1]: "1"}}
+    functions = {"f": {"smoothness": "1", "strong_convexity": "0"}}
+    nested = {**proof, "functions": functions}
+    if used:
+        side = {"pairs": [["n2999", "n2999", "1"]], "values": {}, "constant": "0"}
+        both = {"left": side, "right": side, "squares": []}
+        nested = {**nested, **both, "vectors": chain, "statement": "x" * 10**6}
+    else:
+        nested["vectors"] = dict(reversed(chain.items()))
+    assert not verify(nested)
+    assert "nested too deeply" in _check.fault(nested)
 
 
 def test_a_wrong_formula_in_the_prover_proves_nothing(monkeypatch):
@@ -754,11 +944,43 @@ def test_interpolation_is_as_strong_as_it_can_be():
         (lambda: prove(Lemma(square(vector("x")) <= 1, (1,))), "Hypothesis"),
         (lambda: prove(Lemma(square(vector("x")) <= 1, (), (1,))), "Vector"),
         (lambda: prove(two_of_a_name()), "names of their own"),
+        (lambda: prove(None), "Inequality"),
+        (lambda: prove(True), "Inequality"),
+        (lambda: Lemma(square(X) <= 1, where=X), "tuple of Vector"),
+        (lambda: Lemma(square(X) <= 1, given(square(X) <= 1)), "tuple of Hypothesis"),
+        (lambda: Lemma(square(X) <= 1, None), "tuple of Hypothesis"),
+        (lambda: jensen(X), "tuple of Vector"),
+        (lambda: jensen(None), "tuple of Vector"),
+        (lambda: jensen([1, 2]), "Vector"),
+        (lambda: jensen([X, Y], 3), "list of numbers"),
+        (lambda: square(X) / 0, "zero"),
+        (lambda: X / 0, "zero"),
+        (lambda: given(True), "an inequality"),
+        (lambda: given(square(X)), "an inequality"),
+        (lambda: equal(X, Y), "where"),
+        (lambda: equal(square(X), None), "a number"),
+        (lambda: CURVED.value(3), "must be a vector"),
+        (lambda: CURVED.gradient(None), "must be a vector"),
+        (lambda: interpolation(None, X, Y), "Function"),
+        (lambda: tangent(CURVED, 1, 2), "must be a vector"),
+        (lambda: Function(3), "name"),
+        (lambda: vector([1]), "hashable"),
+        (lambda: prove_each(lambda: None, 3), "settings"),
+        (lambda: prove_each(lambda: None, [3]), "settings"),
+        (lambda: prove_each(3, [{}]), "function"),
     ],
 )
 def test_misuse_says_what_to_do(write, word):
     with pytest.raises(InputError, match=word):
         write()
+
+
+def test_lists_that_can_be_read_once_are_read_once():
+    facts = (given(square(v) <= 1) for v in (X, Y))
+    once = Lemma(square(X) <= 1, facts, (v for v in (Y,)))
+    assert str(once) == "<x, x> <= 1 given 1 - <x, x> >= 0, 1 - <y, y> >= 0, y = 0"
+    weights = (w for w in ("1/4", "3/4"))
+    assert jensen((v for v in (X, Y)), weights) == jensen([X, Y], ["1/4", "3/4"])
 
 
 def two_of_a_name():

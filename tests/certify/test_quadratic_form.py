@@ -10,11 +10,11 @@ import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flverify._core.errors import InputError, Refusal
+from flverify._core.errors import InputError, Refusal, RefusedError
 from flverify._core.rationals import to_flint, to_fraction
 from flverify.algorithms import Ball, FedAU, FedAvg, Focus, GradientDescent
 from flverify.algorithms.agnostic_fedavg import AgnosticFedAvg
-from flverify.certify import quadratic_form
+from flverify.certify import gram, quadratic_form
 from flverify.certify._definite import as_float
 from flverify.certify.quadratic_form import (
     Counterexample,
@@ -439,11 +439,131 @@ def test_a_fresh_aggregate_returned_to_clients_is_listed():
         (lambda: average([]), "average"),
         (lambda: average([X, X], [1]), "weights"),
         (lambda: bool(square(X) <= 1), "truth value"),
+        (lambda: square(X) / 0, "zero"),
+        (lambda: X / 0, "zero"),
+        (lambda: X - None, "added to a vector"),
+        (lambda: 3 - X, "added to a vector"),
+        (lambda: 3 + X, "added to a vector"),
+        (lambda: square(X) < 1, "<="),
+        (lambda: square(X) > 1, ">="),
+        (lambda: average(3), "some items"),
+        (lambda: average(["a"]), "vectors or expressions"),
+        (lambda: gradient(X, [1]), "hashable"),
+        (lambda: True, "an inequality"),
+        (lambda: None, "an inequality"),
+        (lambda: square(X) == 0, "an inequality"),
+        (lambda: kept_zero(None, 3), "Algorithm"),
+        (lambda: kept_zero(Focus("1/4"), 0), "n_clients"),
     ],
 )
 def test_misuse_says_what_to_do(write, word):
     with pytest.raises(InputError, match=word):
         one_step(LINE, FedAvg("1/4"), LAW3, write())
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "law", "word"),
+    [
+        (None, LAW3, "Algorithm"),
+        (FedAvg, LAW3, "Algorithm"),
+        (FedAvg("1/4"), None, "Participation"),
+    ],
+)
+def test_a_setting_must_be_of_its_kinds(algorithm, law, word):
+    with pytest.raises(InputError, match=word):
+        one_step(LINE, algorithm, law, expect(square(after(X))) <= square(X))
+    with pytest.raises(InputError, match=word):
+        evaluate(square(X), LINE, algorithm, law, {"model": [1]})
+
+
+# Two clients of curvature 1 and 3, one of them drawn
+
+PAIR = Quadratics([[[1]], [[3]]], [[0], [0]]), FedAvg("1/4"), UniformCohort(2, 1)
+
+
+def test_hypotheses_that_can_be_read_once_are_all_stated():
+    # true only where x = 0: the statement has to say so
+    once, listed_ = (
+        one_step(*PAIR, square(X) <= 0, where) for where in ((v for v in [X]), (X,))
+    )
+    assert isinstance(once, Proof)
+    assert once == listed_
+    assert once.statement.endswith("with model = 0")
+
+
+@pytest.mark.parametrize("where", [X, None, "model", (square(X) <= 0,), (1,)])
+def test_hypotheses_must_be_a_list_of_vectors(where):
+    with pytest.raises(InputError, match="where must be"):
+        one_step(*PAIR, square(X) <= 0, where)
+
+
+def test_a_product_of_the_next_state_has_no_value_without_expect():
+    state = {"model": [F(1)]}
+    with pytest.raises(InputError, match="expect"):
+        evaluate(square(after(X)), *PAIR, state)
+    with pytest.raises(InputError, match="expect"):
+        evaluate(inner(X, gradient(after(X))), *PAIR, state)
+    assert evaluate(expect(square(after(X))), *PAIR, state) == F(5, 16)
+
+
+@pytest.mark.parametrize(
+    ("state", "word"),
+    [
+        ({"model": [0.5]}, "rational"),
+        ({"model": np.array([0.5])}, "rational"),
+        ({"model": [True]}, "a number"),
+        ({"model": [1, 2]}, "shape"),
+        ({"model": 1}, "shape"),
+        ({}, "slots model"),
+        ({"model": [1], "other": [1]}, "slots model"),
+        (None, "slots model"),
+    ],
+)
+def test_a_state_must_be_rational_and_complete(state, word):
+    with pytest.raises(InputError, match=word):
+        evaluate(square(X), *PAIR, state)
+
+
+@pytest.mark.parametrize(
+    ("write", "word"),
+    [
+        (lambda: X, "an expression"),
+        (lambda: square(gram.vector("x")), "vocabulary"),
+        (lambda: gram.number("x"), "vocabulary"),
+        (lambda: square(server("nonsense")), "slot"),
+        (lambda: square(server("stored")), "slot"),
+        (lambda: square(client("model", 0)), "slot"),
+        (lambda: square(client("stored", 2)), "slot"),
+        (lambda: square(gradient(X, -1)), "client"),
+        (lambda: square(gradient(X, 2)), "client"),
+        (lambda: square(fixed([1, 2])), "entries"),
+        (lambda: square(point_of(X, 0)), "singular"),
+    ],
+)
+def test_what_has_no_value_at_a_state_is_refused(write, word):
+    flat = Quadratics([[[0]], [[3]]], [[0], [0]])
+    state = {"model": [1], "tracker": [1], "stored": [[1], [2]]}
+    with pytest.raises(InputError, match=word):
+        evaluate(write(), flat, Focus("1/4"), Full(2), state)
+
+
+def test_a_setting_of_floats_has_no_exact_value():
+    problem, algorithm, law = PAIR
+    with pytest.raises(RefusedError, match="rational"):
+        evaluate(square(X), problem.as_float(), algorithm, law, {"model": [1]})
+
+
+def test_numbers_beyond_the_range_of_floats_are_decided():
+    huge, left = 10**400, expect(square(after(X)))
+    answer = one_step(*PAIR, huge * left <= square(X))
+    assert isinstance(answer, Counterexample)
+    assert answer.left == huge * F(5, 16) * answer.state["model"][0] ** 2
+    assert isinstance(one_step(*PAIR, left <= huge * square(X)), Proof)
+    assert not one_step(*PAIR, left <= square(X) / huge)
+    steep = Quadratics([[[huge]], [[3]]], [[0], [huge]])
+    answer = one_step(steep, *PAIR[1:], left <= square(X))
+    assert isinstance(answer, Counterexample)
+    assert answer.confirmed
 
 
 def test_hypotheses_must_be_about_the_state_and_leave_some():

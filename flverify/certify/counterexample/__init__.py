@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from flverify._core.checks import whole
-from flverify._core.errors import Refusal, RefusedError
+from flverify._core.errors import InputError, Refusal, RefusedError
 from flverify._core.exact import Array, is_exact, scalar
 from flverify._core.seeds import uniforms
 from flverify.certify.counterexample._boxes import Box, Point
@@ -143,6 +143,8 @@ def search(
 
     Raises
     ------
+    InputError
+        If the margin, recheck or guide is no function, or the box none.
     DomainError
         If a count is not an integer of its range, or a margin is no number at all.
 
@@ -159,6 +161,7 @@ def search(
     >>> found.point, found.margin
     ({'a': Fraction(1, 1), 'b': Fraction(1, 1)}, Fraction(-1, 5))
     """
+    _require_functions(margin=margin, recheck=recheck, guide=guide)
     whole(seed, "seed", least=0)
     whole(restarts, "restarts", least=0)
     whole(steps, "steps", least=0)
@@ -166,6 +169,15 @@ def search(
     place = box if isinstance(box, Box) else Box(box)
     work = _Search(margin, place, guide, recheck, another_quantity)
     return work.run(seed, restarts, steps, corners)
+
+
+def _require_functions(**given: object) -> None:
+    for name, value in given.items():
+        left_out = value is None and name != "margin"
+        if not left_out and not callable(value):
+            raise InputError(
+                f"{name} must be a function of a point; got {value!r}; pass one."
+            )
 
 
 class _Search:

@@ -26,18 +26,29 @@ class Box:
     Raises
     ------
     InputError
-        If there is none.
+        If there is none, or one is of another kind.
     """
 
     parameters: Mapping[str, Parameter]
 
     def __post_init__(self) -> None:
-        if not self.parameters:
-            raise InputError("a box must have a parameter; got none; name some.")
+        listed = self.parameters
+        if not isinstance(listed, Mapping) or not listed:
+            raise InputError(
+                f"a box must have a parameter, by name in a mapping; got {listed!r}; "
+                "name some."
+            )
+        for name, parameter in listed.items():
+            if not isinstance(name, str) or not isinstance(parameter, Parameter):
+                raise InputError(
+                    f"a parameter must be a Real, Whole or Choice under a name; got "
+                    f"{name!r}: {parameter!r}; state its range."
+                )
+        object.__setattr__(self, "parameters", dict(listed))
 
     def contains(self, point: Mapping[str, Value]) -> bool:
         """Whether a point has these parameters, each with a value it may take."""
-        known = point.keys() == self.parameters.keys()
+        known = isinstance(point, Mapping) and point.keys() == self.parameters.keys()
         return known and all(p.contains(point[n]) for n, p in self.parameters.items())
 
     def corners(self, most: int) -> Iterator[Point]:

@@ -7,7 +7,7 @@ the same on every machine. Values are the simplest rationals near the place aske
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
@@ -255,7 +255,8 @@ class Choice:
     options: Sequence[str]
 
     def __post_init__(self) -> None:
-        listed = tuple(self.options)
+        given = isinstance(self.options, Iterable)
+        listed = tuple(self.options) if given else ()
         texts = all(isinstance(option, str) for option in listed)
         if isinstance(self.options, str) or not listed or not texts:
             raise InputError(

@@ -19,12 +19,14 @@ from flverify.certify._vectors import (
     Vector,
     average,
     inner,
+    listed,
     number,
     square,
     vector,
 )
 from flverify.certify.gram._certificate import Certificate, assembled
 from flverify.certify.gram._check import fault, verify
+from flverify.certify.gram._consistent import doubt
 from flverify.certify.gram._faces import multipliers
 from flverify.certify.gram._functions import (
     Function,
@@ -38,8 +40,10 @@ from flverify.certify.gram._functions import (
     lipschitz,
     points,
     require_names,
+    statement,
     symbols,
     tangent,
+    vocabulary,
 )
 from flverify.certify.gram._models import Model, by_chance, by_forms
 from flverify.certify.gram._task import hints, task_of
@@ -89,7 +93,7 @@ class Lemma:
     Raises
     ------
     InputError
-        If a part is of another kind, or two functions share a name.
+        If a part is of another kind, or two symbols or functions share a name.
     """
 
     inequality: Inequality
@@ -98,21 +102,13 @@ class Lemma:
     interpolate: bool = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "hypotheses", tuple(self.hypotheses))
-        object.__setattr__(self, "where", tuple(self.where))
-        kinds = (
-            ("inequality", (self.inequality,), Inequality),
-            ("hypotheses", self.hypotheses, Hypothesis),
-            ("where", self.where, Vector),
-        )
-        for name, listed, kind in kinds:
-            for item in listed:
-                if not isinstance(item, kind):
-                    raise InputError(
-                        f"{name} of a lemma must be of kind {kind.__name__}; got "
-                        f"{item!r}; build it with the functions of this module."
-                    )
-        require_names(points(self._symbols()))
+        listed((self.inequality,), Inequality, "the inequality of a lemma")
+        facts = listed(self.hypotheses, Hypothesis, "the hypotheses of a lemma")
+        zero = listed(self.where, Vector, "where of a lemma")
+        object.__setattr__(self, "hypotheses", facts)
+        object.__setattr__(self, "where", zero)
+        told = [self.inequality.left, self.inequality.right, *(h.gap for h in facts)]
+        require_names(*vocabulary(told, zero))
 
     @property
     def assumed(self) -> tuple[Hypothesis, ...]:
@@ -139,9 +135,7 @@ class Lemma:
         return used + [s for v in self.where for s, _ in v.terms]
 
     def __str__(self) -> str:
-        zero = [f"{v} = 0" for v in self.where]
-        held = ", ".join([*map(str, self.assumed), *zero])
-        return f"{self.inequality}{f' given {held}' if held else ''}"
+        return statement(self.inequality, self.assumed, self.where)
 
 
 @dataclass(frozen=True)
@@ -206,7 +200,8 @@ def prove(lemma: Lemma | Inequality) -> Certificate | Counterexample | Undecided
     -------
     Certificate, Counterexample or Undecided
         The last two are false. That no multipliers exist refutes nothing: only a
-        counterexample does.
+        counterexample does. Assumptions imply something only if it is shown that they
+        can hold together; a lemma is undecided otherwise.
 
     Examples
     --------
@@ -232,12 +227,20 @@ def prove(lemma: Lemma | Inequality) -> Certificate | Counterexample | Undecided
     found, reason = multipliers(task.scaled, *hints(task, ties))
     if found is not None:
         certificate = assembled(str(stated), task, found)
-        wrong = fault(certificate.as_dict())
-        if not wrong:
+        reason = _objection(stated, certificate)
+        if not reason:
             return certificate
-        reason = f"the checker rejects the proof that was found: {wrong}"
     model = by_chance(*parts)
     return Undecided(str(stated), reason) if model is None else _refuted(stated, model)
+
+
+def _objection(lemma: Lemma, certificate: Certificate) -> str:
+    """Say what speaks against a proof that was found, or nothing."""
+    if wrong := fault(certificate.as_dict()):
+        return f"the checker rejects the proof that was found: {wrong}"
+    if lemma.assumed:
+        return doubt(lemma.assumed, lemma.facts(), lemma.where)
+    return ""
 
 
 def prove_each(
@@ -253,11 +256,17 @@ def prove_each(
     >>> [bool(answer) for _, answer in prove_each(young, [{"t": Fraction(1, 3)}])]
     [True]
     """
-    listed = [dict(setting) for setting in settings]
-    return [(setting, prove(build(**setting))) for setting in listed]
+    if not callable(build):
+        raise InputError(
+            f"what states a lemma must be a function; got {build!r}; pass one that "
+            "takes the parameters by name."
+        )
+    given_ = [dict(setting) for setting in listed(settings, Mapping, "settings")]
+    return [(setting, prove(build(**setting))) for setting in given_]
 
 
-def _refuted(lemma: Lemma, model: Model) -> Counterexample:
+def _refuted(lemma: Lemma, found: Model) -> Counterexample:
+    model = found.completed([lemma.inequality.left, lemma.inequality.right])
     return Counterexample(
         str(lemma),
         {str(symbol): point for symbol, point in model.vectors.items()},

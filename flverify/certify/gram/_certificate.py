@@ -40,7 +40,7 @@ class Certificate:
     statement : str
         The lemma, expanded.
     multipliers : tuple of (Hypothesis, Fraction)
-        Those that are not zero.
+        Those that are not zero, and all of the assumptions.
     shifts : tuple of (Vector, Vector)
         Each vector assumed to be zero, with what it is multiplied by.
     squares : tuple of (weight > 0, Vector)
@@ -56,7 +56,7 @@ class Certificate:
 
     def __str__(self) -> str:
         """Write the identity out."""
-        parts = [(value, f"[{h}]") for h, value in self.multipliers]
+        parts = [(value, f"[{h}]") for h, value in self.multipliers if value]
         parts += [(Fraction(1), f"<{z}, {s}>") for z, s in self.shifts if s.terms]
         parts += [(weight, f"|{form}|^2") for weight, form in self.squares]
         parts += [(self.slack, "")] if self.slack else []
@@ -77,7 +77,11 @@ def assembled(statement: str, task: GramTask, scaled: Array) -> Certificate:
     terms, _ = squares(rest[:-1, :-1])
     split = tuple((to_fraction(w), _combined(column, free)) for w, column in terms)
     pairs = zip(task.facts, y, strict=True)
-    used = tuple((fact, to_fraction(value)) for fact, value in pairs if value != 0)
+    used = tuple(
+        (fact, to_fraction(value))
+        for fact, value in pairs
+        if value != 0 or fact.assumed  # the statement names every assumption
+    )
     slack = to_fraction(rest[-1, -1])
     left = task.inequality.gap - slack
     for fact, multiplier in used:

@@ -7,7 +7,8 @@ classes, and all numbers with the listed assumptions, left <= right. It proves i
                    + slack
 
 which is expanded here from the certificate's data and nothing else: the gaps of the
-function classes are written down once more, not taken from the prover.
+function classes are written down once more, not taken from the prover. So is the
+statement in words, with every assumption; the certificate has to print the same.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 
 FORMAT, VERSION = "flverify/gram-certificate", 1
+MISREAD = ("<", ">", "=", "\n", " + ", " - ", ", ", " given ")  # not within a name
 
 Vector: TypeAlias = dict[str, Fraction]
 # <u, v> under (u, v) with u <= v, a value under (label, ""), a number under ("", "")
@@ -24,18 +26,23 @@ Terms: TypeAlias = dict[tuple[str, str], Fraction]
 
 
 def verify(certificate: Mapping[str, Any]) -> bool:
-    """Whether a certificate proves its statement.
+    """Whether a certificate proves its statement, and its data say just that.
+
+    The statement names no classes: they are listed under `functions`.
 
     Examples
     --------
     >>> x = {"x": "1"}
     >>> proof = {"format": FORMAT, "version": VERSION, "functions": {},
+    ...     "statement": "0 <= 2 <x, x>",
     ...     "vectors": {"x": {"name": "x"}}, "values": {}, "zero": [], "shifts": [],
     ...     "left": {"pairs": [], "values": {}, "constant": "0"},
     ...     "right": {"pairs": [["x", "x", "2"]], "values": {}, "constant": "0"},
     ...     "hypotheses": [], "multipliers": [], "squares": [["2", x]], "slack": "0"}
     >>> verify(proof), verify({**proof, "squares": [["1", x]]})
     (True, False)
+    >>> verify({**proof, "statement": "0 <= <x, x>"})
+    False
     """
     return not fault(certificate)
 
@@ -44,6 +51,8 @@ def fault(certificate: Mapping[str, Any]) -> str:
     """Say what is wrong with a certificate; empty if it holds."""
     try:
         return _Reader(certificate).fault()
+    except RecursionError:
+        return "damaged: its points are nested too deeply"
     except (
         ArithmeticError,
         AttributeError,
@@ -64,8 +73,9 @@ class _Reader:
         }
         self.slopes = self._places("vectors", "gradient")
         self.levels = self._places("values", "value")
+        grounded: set[str] = set()
         for label in certificate["vectors"]:
-            self._require_ground(label, ())
+            self._require_ground(label, (), grounded)
 
     def _places(self, table: str, kind: str) -> dict[Any, str]:
         """Label of the gradient, or value, of a function at a point."""
@@ -86,12 +96,16 @@ class _Reader:
             found[key] = label
         return found
 
-    def _require_ground(self, label: str, above: tuple[str, ...]) -> None:
+    def _require_ground(
+        self, label: str, above: tuple[str, ...], grounded: set[str]
+    ) -> None:
         """Check that no gradient is taken at a point that contains itself."""
         if label in above:
             raise ValueError(f"{label} is defined by itself")
-        for inner in self.data["vectors"][label].get("point", {}):
-            self._require_ground(inner, (*above, label))
+        if label not in grounded:
+            for inner in self.data["vectors"][label].get("point", {}):
+                self._require_ground(inner, (*above, label), grounded)
+            grounded.add(label)
 
     def vector(self, entry: Mapping[str, Any]) -> Vector:
         """Read a combination of vector symbols."""
@@ -119,26 +133,29 @@ class _Reader:
         data = self.data
         if data["format"] != FORMAT or data["version"] != VERSION:
             return "another format or version"
-        total: Terms = {("", ""): _number(data["slack"])}
-        if total["", ""] < 0:
-            return "negative slack"
+        rest = self.terms(data["right"])
+        _add(rest, self.terms(data["left"]), Fraction(-1))
+        _add(rest, self._proved(), Fraction(-1))
+        wrong = sorted(key for key, value in rest.items() if value)
+        if wrong:
+            return f"the identity fails in {wrong}"
+        shown = _Writer(self).statement()
+        return "" if data["statement"] == shown else f"it proves another one: {shown}"
+
+    def _proved(self) -> Terms:
+        """Add up what is not negative; refuse a part that may be."""
+        data = self.data
+        total: Terms = {("", ""): _nonnegative(data["slack"], "slack")}
         for entry, text in zip(data["hypotheses"], data["multipliers"], strict=True):
-            multiplier, free = _number(text), entry.get("equality", False) is True
-            if multiplier < 0 and not (free and entry["kind"] == "given"):
-                return "a negative multiplier"
+            free = entry.get("equality", False) is True and entry["kind"] == "given"
+            multiplier = _number(text) if free else _nonnegative(text, "multiplier")
             _add(total, self.gap(entry), multiplier)
         for zero, shift in zip(data["zero"], data["shifts"], strict=True):
             _add(total, _product(self.vector(zero), self.vector(shift)))
         for text, entry in data["squares"]:
-            weight, form = _number(text), self.vector(entry)
-            if weight < 0:
-                return "a negative weight"
-            _add(total, _product(form, form), weight)
-        wanted = self.terms(data["right"])
-        _add(wanted, self.terms(data["left"]), Fraction(-1))
-        _add(wanted, total, Fraction(-1))
-        rest = {key: value for key, value in wanted.items() if value}
-        return f"the identity fails in {sorted(rest)}" if rest else ""
+            form = self.vector(entry)
+            _add(total, _product(form, form), _nonnegative(text, "weight"))
+        return total
 
     def gap(self, entry: Mapping[str, Any]) -> Terms:
         """Expand a hypothesis, right side minus left side."""
@@ -220,6 +237,83 @@ class _Reader:
         return L
 
 
+class _Writer:
+    """Writes the statement of a certificate from its data."""
+
+    def __init__(self, reader: _Reader) -> None:
+        self.reader, self.data = reader, reader.data
+        self.known: dict[tuple[str, str], str] = {}  # of symbols, by table and label
+
+    def statement(self) -> str:
+        """Write both sides, every assumption and every vector that is zero."""
+        sides = [self._terms(self.data[side]) for side in ("left", "right")]
+        assumed = [h for h in self.data["hypotheses"] if h["kind"] == "given"]
+        held = [self._assumption(h) for h in assumed]
+        held += [f"{self._vector(zero)} = 0" for zero in self.data["zero"]]
+        if len({(key[0], text) for key, text in self.known.items()}) < len(self.known):
+            raise ValueError("two symbols have the same name")
+        return f"{sides[0]} <= {sides[1]}{' given ' * bool(held)}{', '.join(held)}"
+
+    def _assumption(self, entry: Mapping[str, Any]) -> str:
+        relation = "=" if entry.get("equality", False) is True else ">="
+        return f"{self._terms(entry['gap'])} {relation} 0"
+
+    def _terms(self, entry: Mapping[str, Any]) -> str:
+        terms = self.reader.terms(entry)
+        constant = terms.pop(("", ""))
+        values = [
+            (self._symbol("values", a), v) for (a, b), v in terms.items() if not b
+        ]
+        pairs = [
+            (sorted(self._symbol("vectors", label) for label in pair), v)
+            for pair, v in terms.items()
+            if pair[1]
+        ]
+        products = [(f"<{a}, {b}>", v) for (a, b), v in sorted(pairs)]
+        return _joined([("", constant), *sorted(values), *products])
+
+    def _vector(self, entry: Mapping[str, Any]) -> str:
+        terms = self.reader.vector(entry).items()
+        return _joined(sorted((self._symbol("vectors", a), v) for a, v in terms))
+
+    def _symbol(self, table: str, label: str) -> str:
+        """Write a symbol, no longer than the statement that it is compared with."""
+        key = table, label
+        if key not in self.known:
+            entry = self.data[table][label]
+            if "name" in entry:
+                text = _named(entry["name"])
+            else:
+                kind = "gradient" if table == "vectors" else "value"
+                word = "grad " if table == "vectors" else ""
+                text = f"{word}{_named(entry[kind])}({self._vector(entry['point'])})"
+            if len(text) > len(self.data["statement"]):
+                raise ValueError("the statement is too short for its symbols")
+            self.known[key] = text
+        return self.known[key]
+
+
+def _named(name: Any) -> str:
+    """Return a name that cannot be taken for a part of a formula."""
+    odd = not isinstance(name, str) or not name or name[0] in "+-"
+    factor = not odd and name[0].isdigit() and " " in name
+    if odd or factor or any(part in name for part in MISREAD):
+        raise ValueError(f"{name!r} is no name")
+    return str(name)
+
+
+def _joined(parts: list[tuple[str, Fraction]]) -> str:
+    """Write a sum; a part without a name is a number."""
+    out = ""
+    for name, value in parts:
+        if value:
+            size = str(abs(value)) if abs(value) != 1 or not name else ""
+            sign = "-" if value < 0 else "+"
+            lead = f" {sign} " if out else sign.strip("+")
+            out += lead + f"{size} {name}".strip()
+    return out or "0"
+
+
 def _constants(entry: Mapping[str, Any]) -> tuple[Fraction, Fraction | None]:
     """Constants mu and L of a class."""
     mu = _number(entry["strong_convexity"])
@@ -232,7 +326,16 @@ def _constants(entry: Mapping[str, Any]) -> tuple[Fraction, Fraction | None]:
 def _number(text: Any) -> Fraction:
     if not isinstance(text, str):
         raise TypeError("a number must be a text")
+    if set(text) - set("0123456789/-"):
+        raise ValueError(f"{text!r} is no fraction")
     return Fraction(text)
+
+
+def _nonnegative(text: Any, name: str) -> Fraction:
+    number = _number(text)
+    if number < 0:
+        raise ValueError(f"a negative {name}")
+    return number
 
 
 def _key(f: str, point: Vector) -> Any:

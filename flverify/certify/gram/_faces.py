@@ -107,6 +107,8 @@ def _within(task: Task, face: Face, budget: _Budget, depth: int) -> Array | None
         return None
     budget.left -= 1
     programme = _programme(task, face)
+    if not _finite(programme):  # the numbers are beyond what floats can guide
+        return None
     solution = widest_margin(programme)
     if solution.status != "failed":
         budget.best = max(budget.best, solution.margin)
@@ -143,6 +145,11 @@ def _programme(task: Task, face: Face) -> Programme:
     nothing = np.zeros((0, size))
     free = np.zeros(size, dtype=bool)
     return Programme(tuple(blocks), free, nothing, np.zeros(0), np.zeros(size))
+
+
+def _finite(programme: Programme) -> bool:
+    parts = [p for b in programme.blocks for p in (b.constant, b.coefficients)]
+    return all(np.isfinite(part).all() for part in parts)
 
 
 def _single(constant: float, slopes: Array) -> Block:

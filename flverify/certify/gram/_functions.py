@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from flverify._core.checks import numbers
-from flverify._core.errors import DomainError
+from flverify._core.errors import DomainError, InputError
 from flverify.certify._vectors import (
     Expression,
     Inequality,
@@ -20,6 +20,7 @@ from flverify.certify._vectors import (
     Vector,
     average,
     inner,
+    listed,
     number,
     rational,
     square,
@@ -45,6 +46,8 @@ class Function:
 
     Raises
     ------
+    InputError
+        If the name is no text.
     DomainError
         If a constant is not rational or they are not -L <= mu < L.
 
@@ -60,6 +63,10 @@ class Function:
     strong_convexity: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise InputError(
+                f"the name of a function must be a text; got {self.name!r}; give one."
+            )
         mu = rational(self.strong_convexity, "strong_convexity")
         top = self.smoothness
         L = None if top is None else rational(top, "smoothness")
@@ -73,11 +80,11 @@ class Function:
 
     def gradient(self, point: Vector) -> Vector:
         """Gradient at a point."""
-        return vector(Slope(self, point))
+        return vector(Slope(self, _vector(point)))
 
     def value(self, point: Vector) -> Expression:
         """Value at a point."""
-        return number(Level(self, point))
+        return number(Level(self, _vector(point)))
 
     def require_smooth(self) -> Fraction:
         """Return L.
@@ -143,6 +150,7 @@ def interpolation(f: Function, x: Vector, y: Vector) -> Hypothesis:
     f(x) - f(y) - <g_y, x - y> >= (|g_x - g_y|^2/L + mu |x - y|^2
     - 2 (mu/L) <g_x - g_y, x - y>) / (2 (1 - mu/L)); mu/2 |x - y|^2 if L is infinite.
     """
+    _require_function(f)
     mu, step = f.strong_convexity, x - y
     slope = f.gradient(x) - f.gradient(y)
     least = mu / 2 * square(step)
@@ -156,6 +164,7 @@ def interpolation(f: Function, x: Vector, y: Vector) -> Hypothesis:
 
 def descent(f: Function, x: Vector, y: Vector) -> Hypothesis:
     """f(y) <= f(x) + <grad f(x), y - x> + L/2 |y - x|^2."""
+    _require_function(f)
     bound = f.value(x) + inner(f.gradient(x), y - x)
     gap = bound + f.require_smooth() / 2 * square(y - x) - f.value(y)
     return Hypothesis("descent", (f, x, y), gap)
@@ -163,6 +172,7 @@ def descent(f: Function, x: Vector, y: Vector) -> Hypothesis:
 
 def tangent(f: Function, x: Vector, y: Vector) -> Hypothesis:
     """f(y) >= f(x) + <grad f(x), y - x> + mu/2 |y - x|^2: (strong) convexity."""
+    _require_function(f)
     bound = f.value(x) + inner(f.gradient(x), y - x)
     gap = f.value(y) - bound - f.strong_convexity / 2 * square(y - x)
     return Hypothesis("tangent", (f, x, y), gap)
@@ -170,6 +180,7 @@ def tangent(f: Function, x: Vector, y: Vector) -> Hypothesis:
 
 def lipschitz(f: Function, x: Vector, y: Vector) -> Hypothesis:
     """|grad f(x) - grad f(y)|^2 <= L^2 |x - y|^2."""
+    _require_function(f)
     slope = f.gradient(x) - f.gradient(y)
     gap = f.require_smooth() ** 2 * square(x - y) - square(slope)
     return Hypothesis("lipschitz", (f, x, y), gap)
@@ -180,37 +191,56 @@ def jensen(vectors: Sequence[Vector], weights: object = None) -> Hypothesis:
 
     Raises
     ------
+    InputError
+        If something is no vector.
     DomainError
         If a weight is negative or they do not sum to 1.
     """
-    listed = tuple(vectors)
-    given = (
-        [Fraction(1, len(listed) or 1)] * len(listed) if weights is None else weights
-    )
-    mean = average(listed, given)
-    shares = tuple(rational(w, "weights") for w in numbers(given, "weights"))
+    averaged = listed(vectors, Vector, "the vectors of a mean")
+    equal_ = [Fraction(1, len(averaged) or 1)] * (len(averaged) or 1)
+    given_ = numbers(equal_ if weights is None else weights, "weights")
+    shares = tuple(rational(w, "weights") for w in given_)
+    mean = average(averaged, shares)
     if sum(shares) != 1 or min(shares) < 0:
         raise DomainError(
             f"weights must be nonnegative of sum 1; got {', '.join(map(str, shares))}; "
             "normalise them."
         )
-    gap = average(map(square, listed), given) - square(mean)
-    return Hypothesis("jensen", (listed, shares), gap)
+    gap = average(map(square, averaged), shares) - square(mean)
+    return Hypothesis("jensen", (averaged, shares), gap)
 
 
 def given(assumed: Inequality) -> Hypothesis:
     """Assume an inequality."""
+    if not isinstance(assumed, Inequality):
+        raise InputError(
+            f"an assumption must be an inequality; got {assumed!r}; write it with <= "
+            "or >=, or use equal()."
+        )
     return Hypothesis("given", (), assumed.gap)
 
 
 def equal(left: Expression, right: Any) -> Hypothesis:
     """Assume that two expressions are equal."""
+    if not (isinstance(left, Expression) or isinstance(right, Expression)):
+        raise InputError(
+            f"an equality must be of expressions; got {left!r} and {right!r}; list a "
+            "vector that is zero under `where`."
+        )
     return Hypothesis("given", (), left - right, equality=True)
 
 
 def bounded(v: Vector, bound: object) -> Hypothesis:
     """Assume |v|^2 <= bound."""
     return given(square(v) <= rational(bound, "bound"))
+
+
+def statement(
+    inequality: Inequality, assumed: Iterable[Hypothesis], zero: Iterable[Vector]
+) -> str:
+    """Write a lemma out; the checker writes it anew from the data of a proof."""
+    held = ", ".join([*map(str, assumed), *(f"{v} = 0" for v in zero)])
+    return f"{inequality}{f' given {held}' if held else ''}"
 
 
 def points(terms: Iterable[Symbol]) -> dict[Function, list[Vector]]:
@@ -230,20 +260,52 @@ def symbols(expression: Expression) -> list[Symbol]:
     return list(dict.fromkeys([*paired, *(s for s, _ in expression.scalars)]))
 
 
-def require_names(functions: Iterable[Function]) -> None:
-    """Check that two functions do not share a name.
+def vocabulary(
+    expressions: Iterable[Expression], zero: Iterable[Vector]
+) -> tuple[list[Symbol], list[Symbol]]:
+    """Return all vector symbols and all scalar symbols, those inside of points too."""
+    told = list(expressions)
+    vectors = [s for e in told for pair, _ in e.pairs for s in pair]
+    vectors += [s for v in zero for s, _ in v.terms]
+    scalars = [s for e in told for s, _ in e.scalars]
+    places = points([*vectors, *scalars]).values()
+    vectors += [s for listed_ in places for p in listed_ for s, _ in p.terms]
+    return list(dict.fromkeys(vectors)), list(dict.fromkeys(scalars))
+
+
+def require_names(vectors: Sequence[Symbol], scalars: Sequence[Symbol]) -> None:
+    """Check that no two functions, vectors or numbers are printed alike.
 
     Raises
     ------
     DomainError
-        If they do.
+        If they are: a statement would not say what it is about.
     """
-    names = [f.name for f in functions]
-    if len(set(names)) < len(names):
-        raise DomainError(
-            f"functions must have names of their own; got {', '.join(names)}; rename "
-            "one."
+    functions = [f.name for f in points([*vectors, *scalars])]
+    named = ("functions", functions), ("vectors", vectors), ("numbers", scalars)
+    for kind, listed_ in named:
+        texts = [str(item) for item in listed_]
+        if len(set(texts)) < len(texts):
+            raise DomainError(
+                f"{kind} must have names of their own; got {', '.join(texts)}; rename "
+                "one."
+            )
+
+
+def _require_function(f: object) -> None:
+    if not isinstance(f, Function):
+        raise InputError(
+            f"a fact must be about a Function; got {f!r}; name its class by one."
         )
+
+
+def _vector(point: object) -> Vector:
+    if not isinstance(point, Vector):
+        raise InputError(
+            f"a point of a function must be a vector; got {point!r}; build it with "
+            "vector()."
+        )
+    return point
 
 
 def _shown(argument: Any) -> str:

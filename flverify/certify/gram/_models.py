@@ -27,6 +27,7 @@ from flverify.certify.gram._functions import (
     Level,
     Slope,
     points,
+    vocabulary,
 )
 
 Point: TypeAlias = tuple[Fraction, ...]
@@ -83,10 +84,31 @@ class Model:
     numbers: dict[Symbol, Fraction]
     shapes: dict[Function, Shape]
 
+    @property
+    def dimension(self) -> int:
+        """Dimension of the space that the vectors live in."""
+        known = [*self.vectors.values(), *(s.centre for s in self.shapes.values())]
+        return len(known[0]) if known else 1
+
+    def completed(self, expressions: Sequence[Expression]) -> Model:
+        """Add values, 0 and plain quadratics, for what only occurs in expressions.
+
+        They are what cancels in right - left, where any value will do.
+        """
+        words, origin = _words(expressions, ()), (Fraction(0),) * self.dimension
+        shapes = {
+            f: Shape(origin, origin, f.strong_convexity, f.strong_convexity)
+            for f in words.functions
+        }
+        return Model(
+            {**dict.fromkeys(words.vectors, origin), **self.vectors},
+            {**dict.fromkeys(words.numbers, Fraction(0)), **self.numbers},
+            {**shapes, **self.shapes},
+        )
+
     def vector(self, v: Vector) -> Point:
         """Value of a formal vector."""
-        size = len(next(iter(self.vectors.values()), (0,)))
-        total = [Fraction(0)] * size
+        total = [Fraction(0)] * self.dimension
         for symbol, factor in v.terms:
             part = self._symbol(symbol)
             total = [t + factor * p for t, p in zip(total, part, strict=True)]
@@ -206,15 +228,14 @@ class _Words:
 def _vocabulary(
     lemma: Inequality, assumed: Sequence[Hypothesis], zero: Sequence[Vector]
 ) -> _Words:
-    expressions = [lemma.gap, *(h.gap for h in assumed)]
-    used = [s for e in expressions for pair, _ in e.pairs for s in pair]
-    used += [s for v in zero for s, _ in v.terms]
-    scalars = [s for e in expressions for s, _ in e.scalars]
-    found = points([*used, *scalars])
-    used += [s for places in found.values() for p in places for s, _ in p.terms]
-    plain = [s for s in used if not isinstance(s, Slope)]
+    return _words([lemma.gap, *(h.gap for h in assumed)], zero)
+
+
+def _words(expressions: Sequence[Expression], zero: Sequence[Vector]) -> _Words:
+    vectors, scalars = vocabulary(expressions, zero)
+    plain = [s for s in vectors if not isinstance(s, Slope)]
     numbers = [s for s in scalars if not isinstance(s, Level)]
-    return _Words(_once(plain), _once(numbers), list(found))
+    return _Words(_once(plain), _once(numbers), list(points([*vectors, *scalars])))
 
 
 def _once(symbols: list[Symbol]) -> list[Symbol]:

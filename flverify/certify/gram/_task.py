@@ -12,7 +12,7 @@ import numpy as np
 
 from flverify._core.exact import Array
 from flverify._core.rationals import row_basis
-from flverify.certify._definite import as_float, congruent, kernel
+from flverify.certify._definite import as_float, congruent, kernel, power_of_two, two_to
 from flverify.certify._vectors import (
     Expression,
     Inequality,
@@ -122,12 +122,13 @@ def _scaled(
     matrices: list[Array], values: list[list[Any]], signed: list[bool]
 ) -> tuple[Task, Array, Array]:
     """Bring symbols and inequalities to size one, by powers of two."""
-    floats = [np.abs(as_float(m)) for m in matrices]
+    # floats of numbers near 1, since those of the lemma may be beyond float range
+    floats = [np.abs(as_float(m / power_of_two(m))) for m in matrices]
     diagonals = [np.diagonal(m) / max(m.max(), 1e-300) for m in floats]
     largest = np.max(diagonals, axis=0)
     units = _array([_power(np.sqrt(d)) if d > 0 else flint.fmpq(1) for d in largest])
     shrunk = [m / np.outer(units, units) for m in matrices]
-    sizes = _array([_power(np.abs(as_float(m)).max(initial=0.0)) for m in shrunk])
+    sizes = _array([_size(m) for m in shrunk])
     forms = [m / size for m, size in zip(shrunk, sizes, strict=True)]
     shape = (len(forms) - 1, *forms[0].shape)
     columns = np.array(values, dtype=object).reshape(len(matrices), -1) / sizes[:, None]
@@ -141,14 +142,15 @@ def _scaled(
     return task, sizes, units
 
 
+def _size(form: Array) -> Any:
+    """Return the power of two next to the largest entry."""
+    near = power_of_two(form)
+    return near * _power(np.abs(as_float(form / near)).max(initial=0.0))
+
+
 def _power(size: float) -> Any:
     """Return the power of two next to a size."""
-    if not size > 0:
-        return flint.fmpq(1)
-    exponent = round(float(np.log2(size)))
-    return (
-        flint.fmpq(2) ** exponent if exponent >= 0 else 1 / flint.fmpq(2) ** -exponent
-    )
+    return two_to(round(float(np.log2(size)))) if size > 0 else flint.fmpq(1)
 
 
 def row_of(v: Vector, names: list[Symbol]) -> list[Any]:

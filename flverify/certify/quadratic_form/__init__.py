@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from flverify._core.checks import whole
 from flverify._core.errors import InputError, ReadingError, Refusal, RefusedError
 from flverify._core.exact import Array
 from flverify._core.rationals import from_flint, to_fraction
@@ -26,11 +27,12 @@ from flverify.certify._vectors import (
     average,
     inner,
     joined,
+    listed,
     square,
 )
 from flverify.certify.quadratic_form._evaluate import evaluate
 from flverify.certify.quadratic_form._matrices import Matrices
-from flverify.certify.quadratic_form._rounds import read_round
+from flverify.certify.quadratic_form._rounds import read_round, require_kind
 from flverify.certify.quadratic_form._words import (
     after,
     client,
@@ -152,7 +154,7 @@ def one_step(
     ------
     InputError
         If the lemma speaks of what the setting lacks, takes no expectation of a random
-        product, or `where` leaves no state.
+        product, or `where` leaves no state; if an argument is of another kind.
 
     Examples
     --------
@@ -167,14 +169,16 @@ def one_step(
     >>> one_step(*setting, expect(square(after(x))) <= "1/4" * square(x)).state
     {'model': (Fraction(1, 1),)}
     """
+    _require_inequality(lemma)
+    zero = listed(where, Vector, "where")  # read once: it is both used and stated
     read = read_round(problem, algorithm, participation)
     if isinstance(read, Refusal):
         return read
     matrices = Matrices(problem, read)
-    basis, free = _states(matrices, where)
+    basis, free = _states(matrices, zero)
     form = matrices.form(lemma.gap)
     terms, witness = _definite.squares(_definite.congruent(form, basis))
-    statement = _statement(lemma, where)
+    statement = _statement(lemma, zero)
     if witness is None:
         names = _names(read.layout)
         return Proof(statement, _named(terms, [names[k] for k in free]))
@@ -184,6 +188,14 @@ def one_step(
     forms = [matrices.form(side) for side in (lemma.left, lemma.right)]
     sides = [to_fraction(_definite.value(form, point)) for form in forms]
     return _checked(problem, algorithm, participation, lemma, statement, state, sides)
+
+
+def _require_inequality(lemma: object) -> None:
+    if not isinstance(lemma, Inequality):
+        raise InputError(
+            f"a one-step lemma must be an inequality; got {lemma!r}; write it with <= "
+            "or >=, an equality as one of each."
+        )
 
 
 def kept_zero(algorithm: Algorithm, n_clients: int) -> tuple[Vector, ...]:
@@ -197,6 +209,8 @@ def kept_zero(algorithm: Algorithm, n_clients: int) -> tuple[Vector, ...]:
     >>> [str(v) for v in kept_zero(Focus("1/8", 2), 2)]
     ['stored[0] + stored[1] - tracker']
     """
+    require_kind(algorithm, Algorithm, "the algorithm")
+    whole(n_clients, "n_clients")
     slots = algorithm.slots()
     found = []
     for quantity in conserved(algorithm, n_clients):

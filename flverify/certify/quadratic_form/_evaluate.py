@@ -13,19 +13,33 @@ from typing import Any
 
 import numpy as np
 
+from flverify._core.checks import whole
+from flverify._core.errors import InputError, RefusedError, ShapeError
 from flverify._core.exact import Array
 from flverify._core.rationals import from_flint, solve, to_flint
-from flverify.algorithms._algorithm import Algorithm
-from flverify.certify._vectors import Expression, Symbol, Vector, vector
-from flverify.certify.quadratic_form._rounds import listed
+from flverify.algorithms._algorithm import Algorithm, Server
+from flverify.certify._vectors import Expression, Symbol, Vector, rational, vector
+from flverify.certify.quadratic_form._rounds import listed, unfit
 from flverify.certify.quadratic_form._words import (
     Fixed,
     GradientAt,
     Mean,
+    MeanProduct,
     Minimiser,
+    PointOf,
     Slot,
+    entries_of,
+    foreign,
+    no_such_slot,
+    require_expected,
+    singular,
 )
-from flverify.engines.enumerate import LinearOracle, ListedCohort, Rows
+from flverify.engines.enumerate import (
+    LinearOracle,
+    ListedCohort,
+    Rows,
+    require_vectors,
+)
 
 State = Mapping[str, Any]  # slot -> (d,) at the server, (N, d) at the clients
 
@@ -55,16 +69,22 @@ def evaluate(
     problem, algorithm, participation
         A rational setting whose cohorts can be listed.
     state : mapping
-        Slot to d numbers at the server, to N rows of d numbers at the clients.
+        Slot to d rationals at the server, to N rows of d rationals at the clients.
 
     Raises
     ------
+    InputError
+        If a product of the next state stands outside expect(), or expression, setting
+        or state are not of these kinds.
     RefusedError
-        If there are too many cohorts.
+        If the setting is not rational, or there are too many cohorts.
     ReadingError
         If the round is not linear on a given cohort.
     """
-    before = {name: np.array(rows, dtype=object) for name, rows in state.items()}
+    _require_products(expression)
+    if reason := unfit(problem, algorithm, participation):
+        raise RefusedError(f"{reason}; choose another setting.")
+    before = _read(problem, algorithm, state)
     outcomes = []
     for members, chance in listed(participation).items():
         later = _played(problem, algorithm, members, before)
@@ -77,6 +97,49 @@ def evaluate(
         for o in outcomes:
             total += factor * o.chance * _product(drawn.left, drawn.right, o, outcomes)
     return total
+
+
+def _require_products(expression: object) -> None:
+    """Check that an expression has one value, whatever cohort is drawn."""
+    if not isinstance(expression, Expression):
+        raise InputError(
+            f"what is evaluated must be an expression; got {expression!r}; take "
+            "square() or inner() of vectors."
+        )
+    for (left, right), _ in expression.pairs:
+        require_expected(left, right)
+    for symbol, _ in expression.scalars:
+        if not isinstance(symbol, MeanProduct):
+            raise foreign(symbol, "inner products, with values as value()")
+
+
+def _read(problem: Any, algorithm: Algorithm, state: object) -> State:
+    """Read a state: every slot, in rationals, of the shape that it must have."""
+    require_vectors(algorithm)
+    slots = algorithm.slots()
+    if not isinstance(state, Mapping) or set(state) != set(slots):
+        raise InputError(
+            f"a state must be a mapping with the slots {', '.join(slots)}; got "
+            f"{state!r}; give each of them."
+        )
+    d, n = problem.dim, problem.n_clients
+    shapes = {name: (d,) if k is Server else (n, d) for name, k in slots.items()}
+    return {name: _rationals(state[name], name, shapes[name]) for name in slots}
+
+
+def _rationals(values: object, name: str, shape: tuple[int, ...]) -> Array:
+    try:
+        raw = np.array(values, dtype=object)
+    except ValueError:  # rows of different lengths
+        raw = np.empty(0, dtype=object)
+    if raw.shape != shape:
+        raise ShapeError(
+            f"slot {name} must have shape {shape}; got {values!r}; pass d numbers at "
+            "the server and N rows of d at the clients."
+        )
+    out = np.empty(raw.size, dtype=object)
+    out[:] = [rational(v, f"an entry of slot {name}") for v in raw.flat]
+    return out.reshape(shape)
 
 
 def _played(
@@ -107,22 +170,44 @@ def _numbers(v: Vector, outcome: Outcome, outcomes: list[Outcome]) -> Array:
 def _symbol(symbol: Any, outcome: Outcome, outcomes: list[Outcome]) -> Array:
     problem = outcome.problem
     if isinstance(symbol, Slot):
-        values = (outcome.after if symbol.after else outcome.before)[symbol.name]
-        return np.asarray(values if symbol.client is None else values[symbol.client])
+        return _slot(symbol, outcome)
     if isinstance(symbol, Minimiser):
         return np.asarray(problem.minimiser())
     if isinstance(symbol, Fixed):
-        return np.array(symbol.values, dtype=object)
+        return entries_of(symbol, problem.dim)
     if isinstance(symbol, Mean):
         parts = [o.chance * _numbers(symbol.of, o, outcomes) for o in outcomes]
         return np.asarray(sum(parts[1:], start=parts[0]))
-    clients = range(problem.n_clients) if symbol.client is None else [symbol.client]
+    if not isinstance(symbol, GradientAt | PointOf):
+        raise foreign(symbol, "slots, gradients and x*")
+    clients = _clients(symbol.client, problem.n_clients)
     if isinstance(symbol, GradientAt):
         point = _numbers(symbol.point, outcome, outcomes)
         slopes = [problem.gradient(i, point) for i in clients]
         return np.asarray(sum(slopes[1:], start=slopes[0]) / len(slopes))
     wanted = _numbers(symbol.gradient, outcome, outcomes)
-    return _point(problem, list(clients), wanted)
+    try:
+        return _point(problem, clients, wanted)
+    except ZeroDivisionError as error:
+        raise singular(symbol.client) from error
+
+
+def _slot(symbol: Slot, outcome: Outcome) -> Array:
+    """Look a slot up, at the server or at one client, as it was declared."""
+    state = outcome.after if symbol.after else outcome.before
+    values, n_clients = state.get(symbol.name), outcome.problem.n_clients
+    at_server = symbol.client is None
+    if values is None or at_server != (values.ndim == 1):
+        raise no_such_slot(symbol, state, n_clients)
+    if symbol.client is not None and not 0 <= symbol.client < n_clients:
+        raise no_such_slot(symbol, state, n_clients)
+    return np.asarray(values if at_server else values[symbol.client])
+
+
+def _clients(client: int | None, n_clients: int) -> list[int]:
+    if client is None:
+        return list(range(n_clients))
+    return [whole(client, "client", 0, n_clients - 1)]
 
 
 def _point(problem: Any, clients: list[int], wanted: Array) -> Array:

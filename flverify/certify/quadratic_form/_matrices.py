@@ -14,7 +14,6 @@ import flint
 import numpy as np
 
 from flverify._core.checks import whole
-from flverify._core.errors import DomainError, InputError, ShapeError
 from flverify._core.exact import Array, Scalar
 from flverify._core.rationals import entries, matrix, solve, to_flint
 from flverify.certify._vectors import Expression, Symbol, Vector, vector
@@ -27,8 +26,11 @@ from flverify.certify.quadratic_form._words import (
     Minimiser,
     PointOf,
     Slot,
-    function_name,
-    is_random,
+    entries_of,
+    foreign,
+    no_such_slot,
+    require_expected,
+    singular,
 )
 
 
@@ -80,15 +82,12 @@ class Matrices:
         if isinstance(symbol, Minimiser):
             return self._constant(self._minimiser)
         if isinstance(symbol, Fixed):
-            return self._constant(to_flint(self._entries(symbol)))
+            return self._constant(to_flint(entries_of(symbol, self.dim)))
         if isinstance(symbol, Mean):
             parts = self.rows(symbol.of)
             weights = self.round.weights * self.round.still
             return self._still((weights[:, None, None] * parts).sum(axis=0))
-        raise InputError(
-            f"a one-step lemma must be written in slots, gradients and x*; got "
-            f"{symbol}; use the vocabulary of flverify.certify.quadratic_form."
-        )
+        raise foreign(symbol, "slots, gradients and x*")
 
     def _slot(self, symbol: Slot) -> Array:
         layout = self.round.layout
@@ -97,11 +96,8 @@ class Matrices:
         )
         block = (kind, symbol.name, owner)
         if block not in layout.places:
-            known = ", ".join((*layout.server_slots, *layout.client_slots))
-            raise InputError(
-                f"a slot must be one of {known}, a clients slot at client 0 to "
-                f"{layout.n_clients - 1}; got {symbol}; look at the algorithm's State."
-            )
+            names = (*layout.server_slots, *layout.client_slots)
+            raise no_such_slot(symbol, names, layout.n_clients)
         if symbol.after:
             return self.round.parts[:, layout.places[block], :]
         rows = self._zero()
@@ -122,36 +118,18 @@ class Matrices:
         try:
             found = solve(hessian, right)
         except ZeroDivisionError as error:
-            raise DomainError(
-                f"a point with a given gradient must be unique; the Hessian of "
-                f"{function_name(symbol.client)} is singular; choose another problem."
-            ) from error
+            raise singular(symbol.client) from error
         return found.reshape(self.dim, count, -1).transpose(1, 0, 2)
-
-    def _entries(self, symbol: Fixed) -> Array:
-        if len(symbol.values) != self.dim:
-            raise ShapeError(
-                f"a fixed vector must have {self.dim} entries; got {symbol}; pass one "
-                "number per coordinate."
-            )
-        return np.array(symbol.values, dtype=object)
 
     def form(self, expression: Expression) -> Array:
         """Symmetric homogeneous matrix of an expression, (n, n) flint rationals."""
         total = matrix(np.full((self.size, self.size), flint.fmpq(0), dtype=object))
         for (left, right), factor in expression.pairs:
-            if is_random(left) or is_random(right):
-                raise InputError(
-                    f"a product with the next state must stand under expect(); got "
-                    f"<{left}, {right}>; take its expectation."
-                )
+            require_expected(left, right)
             total += self._product(left, right, factor)
         for symbol, factor in expression.scalars:
             if not isinstance(symbol, MeanProduct):
-                raise InputError(
-                    f"a one-step lemma must be made of inner products; got {symbol}; "
-                    "write values with value()."
-                )
+                raise foreign(symbol, "inner products, with values as value()")
             total += self._product(symbol.left, symbol.right, factor)
         out = entries(total)
         out = (out + out.T) / 2

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from flverify._core.errors import ReadingError, Refusal, RefusedError
+from flverify._core.errors import InputError, ReadingError, Refusal, RefusedError
 from flverify._core.exact import Array, is_exact
 from flverify._core.rationals import ldl, to_flint
 from flverify.algorithms._algorithm import Algorithm, Server
@@ -29,6 +29,7 @@ from flverify.engines.enumerate import listed_layout, outcome_matrix
 from flverify.engines.lower import ALWAYS, Layout, Lowering, dense, lower
 from flverify.engines.moments._system import feature_moments
 from flverify.engines.trace import trace
+from flverify.participation._law import Participation
 
 LARGEST = 96  # numbers in a state whose quadratic forms are decided
 MOST_OUTCOMES = 4096  # cohorts that are listed where a round cannot be traced
@@ -72,21 +73,48 @@ def read_round(
 
 def refuses(problem: Any, algorithm: Algorithm, participation: Any) -> Refusal | None:
     """Say why a setting cannot be decided exactly, if it cannot."""
-    reason = ""
+    reason = unfit(problem, algorithm, participation)
+    if not reason and len(participation.modes().laws) != 1:
+        reason = "the law must have one mode; take the law of each mode"
+    if not reason and (size := _size(problem, algorithm)) > LARGEST:
+        reason = f"a state of {size} numbers is too large"
+    return Refusal("quadratic forms", f"{reason}.") if reason else None
+
+
+def unfit(problem: Any, algorithm: Algorithm, participation: Any) -> str:
+    """Say why no round of a setting can be computed exactly; empty if it can.
+
+    Raises
+    ------
+    InputError
+        If the algorithm or the law is none at all.
+    """
+    require_kind(algorithm, Algorithm, "the algorithm")
+    require_kind(participation, Participation, "the participation")
     if not hasattr(problem, "hessians"):
-        reason = "the problem must be quadratic"
-    elif problem.n_clients != participation.n_clients:
-        reason = (
+        return "the problem must be quadratic"
+    if problem.n_clients != participation.n_clients:
+        return (
             "problem and law must have the same clients; got "
             f"{problem.n_clients} and {participation.n_clients}"
         )
-    elif not _rational(problem, algorithm, participation):
-        reason = "problem, settings and probabilities must be rational"
-    elif len(participation.modes().laws) != 1:
-        reason = "the law must have one mode; take the law of each mode"
-    elif (size := _size(problem, algorithm)) > LARGEST:
-        reason = f"a state of {size} numbers is too large"
-    return Refusal("quadratic forms", f"{reason}.") if reason else None
+    if not _rational(problem, algorithm, participation):
+        return "problem, settings and probabilities must be rational"
+    return ""
+
+
+def require_kind(value: object, kind: type, name: str) -> None:
+    """Check that an argument is an instance of a kind.
+
+    Raises
+    ------
+    InputError
+        If it is not.
+    """
+    if not isinstance(value, kind):
+        raise InputError(
+            f"{name} must be of kind {kind.__name__}; got {value!r}; pass an instance."
+        )
 
 
 def _rational(problem: Any, algorithm: Algorithm, participation: Any) -> bool:

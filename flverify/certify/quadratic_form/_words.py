@@ -6,12 +6,16 @@ a given gradient, the minimiser x*, fixed vectors and means over the draw.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from flverify._core.checks import numbers, whole
-from flverify._core.errors import InputError
+from flverify._core.errors import DomainError, InputError, ShapeError
+from flverify._core.exact import Array
 from flverify.certify._vectors import (
     ZERO,
     Expression,
@@ -181,6 +185,61 @@ def is_random(symbol: Symbol) -> bool:
         return symbol.after
     inside = getattr(symbol, "point", None) or getattr(symbol, "gradient", None)
     return isinstance(inside, Vector) and any(is_random(s) for s, _ in inside.terms)
+
+
+def require_expected(left: Symbol, right: Symbol) -> None:
+    """Check that a product standing by itself does not depend on the draw.
+
+    Raises
+    ------
+    InputError
+        If it does.
+    """
+    if is_random(left) or is_random(right):
+        raise InputError(
+            f"a product with the next state must stand under expect(); got <{left}, "
+            f"{right}>; take its expectation."
+        )
+
+
+def foreign(symbol: object, wanted: str) -> InputError:
+    """Say that a symbol is none of this vocabulary."""
+    return InputError(
+        f"a one-step lemma must be made of {wanted}; got {symbol}; use the vocabulary "
+        "of flverify.certify.quadratic_form."
+    )
+
+
+def no_such_slot(symbol: Slot, names: Iterable[str], n_clients: int) -> InputError:
+    """Say that a state has no such slot."""
+    return InputError(
+        f"a slot must be one of {', '.join(names)}, a clients slot at client 0 to "
+        f"{n_clients - 1}; got {symbol}; look at the algorithm's State."
+    )
+
+
+def singular(client: int | None) -> DomainError:
+    """Say that no point, or more than one, has a given gradient."""
+    return DomainError(
+        f"a point with a given gradient must be unique; the Hessian of "
+        f"{function_name(client)} is singular; choose another problem."
+    )
+
+
+def entries_of(symbol: Fixed, dim: int) -> Array:
+    """Return the entries of a fixed vector of R^dim.
+
+    Raises
+    ------
+    ShapeError
+        If it has another length.
+    """
+    if len(symbol.values) != dim:
+        raise ShapeError(
+            f"a fixed vector must have {dim} entries; got {symbol}; pass one number "
+            "per coordinate."
+        )
+    return np.array(symbol.values, dtype=object)
 
 
 def _replaced(v: Vector) -> Vector:
