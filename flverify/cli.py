@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import io
 import os
+import re
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -40,6 +41,8 @@ COMMANDS = {
 }
 BAD_INPUT, INTERRUPTED, READER_GONE = 2, 130, 141
 _TOO_LARGE = (MemoryError, OverflowError)
+EXPECTED = (FlverifyError, OSError, *_TOO_LARGE)  # failures that are one sentence
+_LONG = re.compile(r"\d{41,}")  # digits that tell a reader nothing
 
 
 class Commands(click.Group):
@@ -77,7 +80,7 @@ class Commands(click.Group):
             _silence()
             ctx.exit(READER_GONE)
         except KeyboardInterrupt as error:
-            raise click.Abort from error
+            raise click.Abort(*error.args) from error
         return result
 
     def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
@@ -93,22 +96,32 @@ def _exit_code(run: Callable[[], object]) -> int:
     """Run, turn every expected failure into one sentence, and return the code."""
     try:
         code = run()
-    except (click.Abort, KeyboardInterrupt):
-        return _complain("interrupted.", INTERRUPTED)
-    except (click.ClickException, FlverifyError, OSError, *_TOO_LARGE) as error:
-        return _complain(_sentence(error))
+    except (click.Abort, KeyboardInterrupt) as error:
+        return _complain("; ".join(["interrupted", *error.args]) + ".", INTERRUPTED)
+    except (click.ClickException, *EXPECTED) as error:
+        if isinstance(error, OSError) and not isinstance(error, FlverifyError):
+            _silence()
+        return _complain(sentence(error))
     return code if isinstance(code, int) else 0
 
 
-def _sentence(error: Exception) -> str:
-    """Say what must hold, what was given and what to do."""
+def sentence(error: Exception) -> str:
+    """Say what must hold, what was given and what to do, on one line."""
+    return " ".join(_LONG.sub(_shortened, _worded(error)).split())
+
+
+def _shortened(digits: re.Match[str]) -> str:
+    found = digits.group()
+    return f"{found[:10]}...({len(found)} digits)"
+
+
+def _worded(error: Exception) -> str:
     if isinstance(error, click.UsageError):
         where = error.ctx.command_path if error.ctx else "flverify"
         return f"{error.format_message().rstrip('.')}; see `{where} --help`."
     if isinstance(error, click.ClickException):
         return error.format_message()
     if isinstance(error, OSError) and not isinstance(error, FlverifyError):
-        _silence()
         return (
             f"a file must be readable or writable; {error.filename or 'the output'} "
             f"is not: {error.strerror or error}; name another one."
@@ -122,7 +135,7 @@ def _sentence(error: Exception) -> str:
 
 
 def _complain(message: str, code: int = BAD_INPUT) -> int:
-    click.echo("error: " + " ".join(message.split()), err=True)
+    click.echo(f"error: {message}", err=True)
     return code
 
 

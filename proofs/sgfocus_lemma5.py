@@ -8,8 +8,7 @@ so that the lemma fails for one rare client, and for three clients that all take
 
 Conventions: runs are those of Appendix E, the tracker starting as the sum of stored
 gradients without noise; E is over cohorts and noise; 1/(tau-1) at tau = 1 is no cap.
-Assumption 6 is read with independent samples, and with their joint law left open.
-(126)-(128) and the last step are in sgfocus_lemma5_drift.py.
+Samples are independent or of any joint law. sgfocus_lemma5_drift.py goes on.
 """
 
 from __future__ import annotations

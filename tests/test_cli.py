@@ -172,6 +172,7 @@ def test_bad_input_is_one_sentence_and_code_2(arguments, says):
         (MemoryError(), "must fit the memory"),
         (OverflowError("too large"), "too large"),
         (PermissionError(13, "Permission denied", "x.json"), "x.json is not"),
+        (MissingExtraError(f"got {10**300}; no."), "got 1000000000...(301 digits); no"),
     ],
 )
 def test_expected_failures_of_any_depth_are_one_sentence(monkeypatch, fault, says):
@@ -183,6 +184,10 @@ def test_expected_failures_of_any_depth_are_one_sentence(monkeypatch, fault, say
     assert result.exit_code == 2
     assert says in result.stderr
     assert result.stderr.count("\n") == 1
+    assert result.stdout == ""
+    told = invoke("law", "full", "--n-clients", "2", "--json")
+    assert json.loads(told.stdout)["status"] == "refused"
+    assert f"error: {json.loads(told.stdout)['reason']}\n" == result.stderr
 
 
 def test_a_fault_of_the_package_is_not_hidden(monkeypatch):

@@ -10,6 +10,7 @@ from pathlib import Path
 from flverify._core.errors import FormatError
 from flverify.claims.audit import Audited
 
+BESIDE = "control, reading or what is given"  # what may differ under one verdict
 Entry = dict[str, str | dict[str, str]]
 
 
@@ -72,9 +73,7 @@ def differences(audited: Iterable[Audited], expected: dict[str, Entry]) -> list[
         found, known = entry(one), expected.get(one.claim.id)
         if known != found:
             before = known["verdict"] if known else "not in the ledger"
-            detail = (
-                "" if known and before != found["verdict"] else " (control, reading or what is given)"
-            )
-            after = f"{found['verdict']}{detail if known else ''}"
+            same = "" if before != found["verdict"] else f" ({BESIDE})"
+            after = f"{found['verdict']}{same if known else ''}"
             out.append(f"{one.claim.id}: {before} -> {after}")
     return out

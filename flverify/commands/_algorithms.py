@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -17,10 +18,13 @@ from flverify._core.exact import Scalar, parse_number
 from flverify.algorithms._algorithm import Algorithm
 from flverify.algorithms.agnostic_fedavg import Ball, Box
 from flverify.commands._numbers import count
+from flverify.participation._law import Participation
 from flverify.participation.all_or_nothing import AllOrNothing
 from flverify.participation.full import Full
+from flverify.report.laws import notes
 
 CATALOGUE = "flverify.algorithms"
+LAWLESS = {"gradient_descent"}  # in which everybody takes part, whatever the law
 SEPARATE = "separate"  # the schedule whose communications consume no tick
 
 
@@ -78,8 +82,17 @@ def algorithm_class(name: str) -> type[Algorithm]:
     return next(c for c in public if isinstance(c, type) and issubclass(c, Algorithm))
 
 
-def read_overrides(texts: Iterable[str], names: Iterable[str]) -> tuple[Override, ...]:
+def read_overrides(
+    texts: Iterable[str], names: Sequence[str], taken: Mapping[str, str] | None = None
+) -> tuple[Override, ...]:
     """Read the values of --set and check that somebody has each setting.
+
+    Parameters
+    ----------
+    texts, names : sequences of str
+        What was written, and the algorithms.
+    taken : mapping, optional
+        Settings that another option gives to all algorithms, with that option.
 
     Raises
     ------
@@ -87,6 +100,8 @@ def read_overrides(texts: Iterable[str], names: Iterable[str]) -> tuple[Override
         If a text is not of the form NAME=VALUE.
     UnknownNameError
         If no chosen algorithm has the setting.
+    InputError
+        If another option gives the setting too.
     """
     read = tuple(_override(text) for text in texts)
     chosen = {name: _types(algorithm_class(name)) for name in names}
@@ -98,7 +113,25 @@ def read_overrides(texts: Iterable[str], names: Iterable[str]) -> tuple[Override
                 f"--set must name a setting of {', '.join(chosen)}; got {one.text!r}; "
                 f"choose among {', '.join(settings)}."
             )
+        # of several algorithms one may differ from what all the others get
+        if one.name in (taken or {}) and not (one.algorithm and len(chosen) > 1):
+            raise InputError(
+                f"--set must not name what another option gives; got {one.text!r} and "
+                f"{(taken or {})[one.name]}; leave one out."
+            )
     return read
+
+
+def law_notes(law: Participation, names: Iterable[str]) -> list[str]:
+    """Word what the law does to these algorithms."""
+    if not LAWLESS.issuperset(names):
+        return notes(law)
+    if isinstance(law, Full):
+        return []
+    return [
+        f"the law has no effect on {', '.join(names)}: everybody takes part in every "
+        "round of it."
+    ]
 
 
 def build(
@@ -131,7 +164,12 @@ def build(
         notes = _fill(given, types, local_steps, law)
         return Chosen(name, made(**given), notes)
     except FlverifyError as error:
-        raise type(error)(f"{name}: {error}") from error
+        raise type(error)(f"{name}: {_plainer(str(error))}") from error
+
+
+def _plainer(message: str) -> str:
+    """Say of a range of one number what that number is."""
+    return re.sub(r"must be an integer between (\d+) and \1;", r"must be \1;", message)
 
 
 def _fill(

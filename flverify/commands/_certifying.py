@@ -17,13 +17,16 @@ from flverify.certify.discover import discover
 from flverify.certify.neighbourhood import Neighbourhood, contraction, distance
 from flverify.certify.printed import printed
 from flverify.certify.quadratics import Instance
-from flverify.certify.rates import Certified, certify
+from flverify.certify.rates import BLURRED, TOO_SLOW, Certified, certify
 from flverify.certify.sandwich import worst_quadratic
 from flverify.certify.search import (
+    just_above,
     problem,
     read_round,
 )
+from flverify.cli import sentence
 from flverify.commands._algorithms import Chosen
+from flverify.commands._function_class import require_certifiable
 from flverify.participation._law import Participation
 from flverify.report import console
 from flverify.report.certificates import accepted, number
@@ -50,7 +53,11 @@ class Question:
 
 
 class Beside(NamedTuple):
-    """Rates to compare with: of the worst scalar quadratic, and of the theorem."""
+    """Rates to compare with: of the worst scalar quadratic, and of the theorem.
+
+    Beyond its step sizes the theorem promises nothing; what it prints there is kept to
+    compare with, unless that cannot be a rate.
+    """
 
     lower_bound: Fraction | None = None
     quadratic: str | None = None
@@ -113,13 +120,14 @@ def answer(question: Question) -> Answer:
             begin("certificate")
             return _attempt(question, kind, beside)
     except (RefusedError, ReadingError) as error:
-        return Answer("refused", str(error))
+        return Answer("refused", sentence(error))
     except (OverflowError, FloatingPointError, np.linalg.LinAlgError) as error:
         return Answer("inconclusive", f"the floats of the search failed: {error}")
 
 
 def _kind(question: Question) -> Kind:
     """Say what can be asked about a setting: a rate if the method stays at x*."""
+    require_certifiable(question.chosen.name, question.law)
     setting = problem(*question.setting)
     try:
         read_law(setting.classes.description)
@@ -146,8 +154,9 @@ def _beside(question: Question) -> Beside:
     theorem = printed(*question.setting)
     if theorem is None:
         return found
+    rate = theorem.rate
     return found._replace(
-        printed_rate=theorem.rate,
+        printed_rate=rate if rate is not None and 0 <= rate <= 1 else None,
         printed_cap=theorem.cap,
         printed_cap_exact=theorem.cap_is_exact,
         printed_inside=theorem.inside,
@@ -189,6 +198,10 @@ def _attempt(question: Question, kind: Kind, beside: Beside) -> Answer:
         found = contraction(*question.setting, question.rate)
     else:
         found = distance(*question.setting)
+    bound = beside.lower_bound
+    slow = bound is not None and BLURRED < bound < 1
+    if found.certificate is None and slow and question.rate is None:
+        found = _next_to(question, kind, beside)
     if found.status == "inconclusive" or found.certificate is None:
         return Answer(found.status, _none_found(question, kind, found), kind, beside)
     got = Answer("certified", "", kind, beside, found.certificate)
@@ -200,6 +213,15 @@ def _attempt(question: Question, kind: Kind, beside: Beside) -> Answer:
         )
         return Answer("inconclusive", why, kind, beside)
     return got
+
+
+def _next_to(question: Question, kind: Kind, beside: Beside) -> Certified:
+    """Ask for a rate just above that of the quadratic, where floats miss it."""
+    if kind == "rate" and beside.lower_bound is not None:
+        found = certify(*question.setting, just_above(beside.lower_bound))
+        if found.status == "certified":
+            return found
+    return Certified("inconclusive", TOO_SLOW)
 
 
 def _none_found(

@@ -99,7 +99,7 @@ def one_claim(claim_id: str, path: str | None) -> tuple[Group, Claim]:
     UnknownNameError
         If no claim has the id, with the nearest ones.
     """
-    group = groups([path] if path else [])[0]
+    group = groups([])[0] if path is None else _own(Path(path))
     if claim_id in group.claims:
         return group, group.claims[claim_id]
     near = [key for key in group.claims if key.startswith(claim_id)][:3]
@@ -182,6 +182,11 @@ def judge_groups(
 
 
 def _own(path: Path) -> Group:
+    if not path.exists():
+        raise FormatError(
+            f"a file of claims must be a Python file that exists; {path} does not "
+            "exist; name a .py file."
+        )
     group = Group({}, path.with_suffix(".ledger.toml"), whole=True, own=True)
     with faults_of(group, f"the file {path}"):
         found = registry.claims_in([path])

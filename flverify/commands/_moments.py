@@ -8,7 +8,9 @@ from typing import Any
 import click
 
 from flverify._core.errors import Refusal, RefusedError
+from flverify.cli import sentence
 from flverify.commands._algorithms import Chosen
+from flverify.commands._refusals import told
 from flverify.commands._setting import Setting, read_setting
 from flverify.engines.moments import moments
 from flverify.report import console
@@ -49,22 +51,25 @@ def answer(
             found = _ask(setting, chosen)
             record = {**read(chosen.name, found), "settings": chosen.settings()}
             records.append(record)
+    refused = _refused(records, wanted)
     if options["as_json"]:
-        click.echo(_json(kind, setting, records))
+        click.echo(_json(kind, setting, records, refused))
+        told(click.get_current_context())
     else:
         console.fields(setting.lines())
         console.line()
         show(records)
         console.remarks(setting.notes)
-    _require_an_answer(records, wanted)
+    if refused is not None:
+        raise refused
 
 
-def _require_an_answer(records: Sequence[Record], wanted: str) -> None:
-    """Refuse if no algorithm has what was wanted."""
+def _refused(records: Sequence[Record], wanted: str) -> RefusedError | None:
+    """Return the refusal if no algorithm has what was wanted."""
     reasons = {one["algorithm"]: refusal(one, wanted) for one in records}
-    if all(reasons.values()):
-        listed = (f"{name}: {why}" for name, why in reasons.items())
-        raise RefusedError("; ".join(listed))
+    if not all(reasons.values()):
+        return None
+    return RefusedError("; ".join(f"{name}: {why}" for name, why in reasons.items()))
 
 
 def _ask(setting: Setting, chosen: Chosen) -> Any:
@@ -75,11 +80,15 @@ def _ask(setting: Setting, chosen: Chosen) -> Any:
         return Refusal("moments", str(error))
 
 
-def _json(kind: str, setting: Setting, records: Sequence[Record]) -> str:
+def _json(
+    kind: str, setting: Setting, records: Sequence[Record], refused: RefusedError | None
+) -> str:
     """With one algorithm its keys also stand at the top level."""
     alone = records[0] if len(records) == 1 else {}
+    status = {"status": "refused", "reason": sentence(refused)} if refused else {}
     return envelope(
         kind,
+        **status,
         **setting.record(),
         notes=setting.notes,
         algorithms=records,

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from flverify._core.checks import whole
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from flverify._core.checks import positive, whole
 from flverify._core.errors import DomainError
 from flverify._core.exact import Scalar, parse_number
 
 
-def count(text: str, name: str) -> int:
+def count(text: str, name: str, least: int = 0) -> int:
     """Read a whole number, exactly.
 
     Raises
@@ -15,8 +18,22 @@ def count(text: str, name: str) -> int:
     DomainError
         If the text is not a whole number.
     """
-    number = parse_number(text)
-    return whole(int(number) if number.denominator == 1 else number, name, least=0)
+    return whole_number(parse_number(text), name, least)
+
+
+def whole_number(number: Scalar, name: str, least: int = 1) -> int:
+    """Return a rational as the whole number it is.
+
+    Raises
+    ------
+    DomainError
+        If it is none, or too small.
+    """
+    if number.denominator != 1:
+        raise DomainError(
+            f"{name} must be an integer at least {least}; got {number}; pass one."
+        )
+    return whole(int(number), name, least)
 
 
 def one_number(flag: str, text: str) -> Scalar:
@@ -27,10 +44,19 @@ def one_number(flag: str, text: str) -> Scalar:
     DomainError
         If it is not a number; the message names the option.
     """
-    try:
+    with naming(flag):
         return parse_number(text)
-    except DomainError as error:
-        raise DomainError(f"{flag}: {error}") from error
+
+
+def positive_number(flag: str, text: str) -> Scalar:
+    """Read the number above 0 of an option.
+
+    Raises
+    ------
+    DomainError
+        If it is not such a number; the message names the option.
+    """
+    return positive(one_number(flag, text), flag)
 
 
 def numbers_of(flag: str, text: str) -> list[Scalar]:
@@ -42,3 +68,18 @@ def numbers_of(flag: str, text: str) -> list[Scalar]:
         If one is not a number; the message names the option.
     """
     return [one_number(flag, part) for part in text.split(",")]
+
+
+@contextmanager
+def naming(flag: str) -> Iterator[None]:
+    """Name the option in what is said of its numbers.
+
+    Raises
+    ------
+    DomainError
+        As the code inside does; the message begins with the option.
+    """
+    try:
+        yield
+    except DomainError as error:
+        raise DomainError(f"{flag}: {error}") from error

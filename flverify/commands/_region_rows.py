@@ -7,13 +7,20 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from flverify._core.checks import positive, whole
-from flverify._core.errors import FormatError, InputError
+from flverify._core.checks import positive
+from flverify._core.errors import DomainError, FormatError, InputError
 from flverify._core.exact import Scalar
-from flverify.certify.region import Row, Spacing, spaced
+from flverify.certify.region import Row, Spacing, require_size, spaced
 from flverify.commands._algorithms import Override, build, read_overrides
+from flverify.commands._function_class import read_class, require_certifiable
 from flverify.commands._laws import build_law, read_law
-from flverify.commands._numbers import count, numbers_of, one_number
+from flverify.commands._numbers import (
+    count,
+    naming,
+    numbers_of,
+    positive_number,
+    whole_number,
+)
 
 DEFAULT_LAW = "full"
 GEOMETRIC = ("n", "kappa")  # whose values are spaced geometrically
@@ -85,16 +92,25 @@ def read_region(
     FlverifyError
         If an option is outside its domain or contradicts another.
     """
-    read = read_overrides(overrides, [algorithm])
+    read = read_overrides(overrides, [algorithm], _taken(over, fixed))
     _require_fixed(over, fixed)
-    smooth = positive(one_number("--smoothness", smoothness), "--smoothness")
+    smooth = positive_number("--smoothness", smoothness)
     grid = _numbers("--step-sizes", step_sizes, spacing)
+    listed = _values(over, values)
+    require_size(len(grid), len(listed))
     text = "bernoulli:p" if over == "p" else fixed["law"] or DEFAULT_LAW
-    rows = [
-        _row(algorithm, over, value, smooth, read, fixed, text)
-        for value in _values(over, values)
-    ]
+    rows = [_row(algorithm, over, value, smooth, read, fixed, text) for value in listed]
     return Asked(algorithm, over, grid, tuple(rows), text)
+
+
+def _taken(over: str, fixed: Mapping[str, Any]) -> dict[str, str]:
+    """Say which settings have options of their own here."""
+    taken = {"step_size": "--step-sizes"}
+    if over == "tau":
+        taken["local_steps"] = "--over tau"
+    elif fixed["local_steps"] is not None:
+        taken["local_steps"] = "--local-steps"
+    return taken
 
 
 def _require_fixed(over: str, fixed: Mapping[str, Any]) -> None:
@@ -121,8 +137,12 @@ def _numbers(flag: str, text: str, spacing: Spacing) -> tuple[Fraction, ...]:
             f"{flag} must be V1,V2,... or LOW:HIGH:COUNT; got {text!r}; write it like "
             "that."
         )
-    low, high = (one_number(flag, part) for part in parts[:2])
-    return spaced(low, high, count(parts[2], f"the COUNT of {flag}"), spacing)
+    low, high = (
+        positive_number(f"the {end} of {flag}", part)
+        for end, part in zip(("LOW", "HIGH"), parts, strict=False)
+    )
+    with naming(flag):
+        return spaced(low, high, count(parts[2], "COUNT", least=2), spacing)
 
 
 def _values(over: str, text: str) -> tuple[Fraction, ...]:
@@ -132,7 +152,7 @@ def _values(over: str, text: str) -> tuple[Fraction, ...]:
     if ":" in text:  # a range of whole numbers holds each once
         found = tuple(sorted({Fraction(round(value)) for value in found}))
     for value in found:
-        whole(int(value) if value.denominator == 1 else value, over)
+        whole_number(value, f"--values of {over}")
     return found
 
 
@@ -157,10 +177,21 @@ def _row(
             "--n-clients."
         )
     built = build_law(written, law, clients)
-    mu = (
-        smooth / positive(value, "kappa")
-        if over == "kappa"
-        else positive(one_number("--mu", fixed["mu"]), "--mu")
-    )
+    mu = _convexity(over, value, smooth, fixed["mu"])
     chosen = build(name, Fraction(1), steps, overrides, built)
+    require_certifiable(name, built)
     return Row(value, chosen.algorithm, built, mu, smooth)
+
+
+def _convexity(
+    over: str, value: Fraction, smooth: Fraction, mu: str | None
+) -> Fraction:
+    """Return mu, which must be below L."""
+    if over != "kappa":
+        return read_class(str(mu), str(smooth))[0]
+    if positive(value, "kappa") <= 1:
+        raise DomainError(
+            f"--values of kappa = L/mu must be above 1; got {value}; choose larger "
+            "ones."
+        )
+    return smooth / value

@@ -10,18 +10,17 @@ from typing import Any, TypeVar
 import click
 import numpy as np
 
-from flverify._core.checks import positive
 from flverify._core.exact import Scalar
-from flverify.commands._algorithms import Chosen, build, read_overrides
+from flverify.commands._algorithms import Chosen, build, law_notes, read_overrides
 from flverify.commands._laws import build_law, read_law
-from flverify.commands._numbers import one_number
+from flverify.commands._numbers import positive_number
 from flverify.commands._problems import problem_options, read_problem
-from flverify.report.laws import notes
 
 Run = TypeVar("Run", bound=Callable[..., Any])
 
 DEFAULT_LAW = "full"
-_OPTIONAL = ("law", "step_size", "local_steps")
+_COMMON = ("step_size", "local_steps")
+_OPTIONAL = ("law", *_COMMON)
 _RULE = "largest power of 1/2 at most 1/(2 N L local_steps)"
 
 
@@ -120,7 +119,8 @@ def read_setting(
         If an option is outside its domain or contradicts another.
     """
     listed = tuple(dict.fromkeys(names))
-    overrides = read_overrides(options["overrides"], listed)
+    given = {name: f"--{name.replace('_', '-')}" for name in _COMMON if options[name]}
+    overrides = read_overrides(options["overrides"], listed, given)
     text = options["law"] or DEFAULT_LAW
     written = read_law(text, floats)
     alone = written.alone if (written.alone or 0) > 1 else None
@@ -141,13 +141,13 @@ def read_setting(
     if "step_size" in defaults:
         defaults["step_size"] = f"default: {_RULE}"
     filled = (f"{c.name}: {note}" for c in chosen for note in c.notes)
-    given = (*notes(law), *filled)
-    return Setting(problem, law, tuple(chosen), words, defaults, given)
+    told = (*law_notes(law, listed), *filled)
+    return Setting(problem, law, tuple(chosen), words, defaults, told)
 
 
 def _step_size(text: str | None, problem: Any, local_steps: int) -> Scalar:
     if text:
-        return positive(one_number("--step-size", text), "--step-size")
+        return positive_number("--step-size", text)
     return default_step_size(problem, local_steps)
 
 

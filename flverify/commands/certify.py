@@ -8,22 +8,24 @@ from typing import Any
 
 import click
 
-from flverify._core.checks import positive
 from flverify._core.errors import DomainError, InputError, RefusedError
-from flverify.commands._algorithms import build, read_overrides
+from flverify.commands._algorithms import build, law_notes, read_overrides
 from flverify.commands._certifying import Answer, Beside, Question, answer
+from flverify.commands._function_class import CERTIFIABLE, read_class
 from flverify.commands._laws import build_law, read_law
-from flverify.commands._numbers import one_number
+from flverify.commands._numbers import positive_number
+from flverify.commands._places import require_place
+from flverify.commands._refusals import Reporting, told
 from flverify.report import console
-from flverify.report.certificates import number, proved_lines, statement
+from flverify.report.certificates import number, number_of, proved_lines, statement
 from flverify.report.envelope import envelope
-from flverify.report.files import require_writable, write_whole
-from flverify.report.laws import notes
+from flverify.report.files import write_whole
 
 DEFAULT_LAW = "full"
+_BEYOND = "not promised here"
 NOTED = 200  # clients up to which the law's notes are computed: they take N^2 steps
 
-_HELP = """Certify a linear rate for a whole function class, with a certificate.
+_HELP = f"""Certify a linear rate for a whole function class, with a certificate.
 
 \b
 flverify certify focus --n-clients 2 --participation bernoulli:1/2 \\
@@ -42,6 +44,7 @@ the class can be below, and the one that the algorithm's theorem prints. A rate 
 certified only if the independent checker proves its certificate in exact arithmetic;
 that none was found says nothing about the method.
 
+ALGORITHM is one of {CERTIFIABLE}.
 LAW is one of full, bernoulli:P1,P2,... (one number: all clients), uniform:M and
 allornothing:P. Numbers are fractions or decimal text, read exactly.
 
@@ -49,7 +52,7 @@ The exit code is 0 if certified, 1 if not or if the solver failed, 2 if refused.
 """
 
 
-@click.command(name="certify", help=_HELP)
+@click.command(name="certify", cls=Reporting, help=_HELP)
 @click.argument("algorithm")
 @click.option("--n-clients", type=click.IntRange(min=1), help="Number of clients N.")
 @click.option(
@@ -76,9 +79,7 @@ The exit code is 0 if certified, 1 if not or if the solver failed, 2 if refused.
 @click.option(
     "--local-steps",
     type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="Gradient evaluations per client and round.",
+    help="Gradient evaluations per client and round, 1 by default.",
 )
 @click.option(
     "--set",
@@ -107,7 +108,7 @@ def command(
     """Ask, write, print; exit code 1 if nothing was certified."""
     question = _question(**given)
     if out:
-        require_writable(out)
+        require_place("--out", out)
     found = answer(question)
     if out and found.certificate:
         write_whole(out, found.file)
@@ -116,6 +117,7 @@ def command(
     elif found.status != "refused":
         _show(question, found, out)
     if found.status == "refused":
+        told(ctx)
         raise RefusedError(found.reason)
     ctx.exit(0 if found.status == "certified" else 1)
 
@@ -127,7 +129,7 @@ def _question(
     mu: str,
     smoothness: str,
     step_size: str,
-    local_steps: int,
+    local_steps: int | None,
     overrides: tuple[str, ...],
     rate: str | None,
     neighbourhood: bool,
@@ -138,7 +140,7 @@ def _question(
             "--rate must not come with --neighbourhood, whose answer is a distance; "
             "got both; leave one out."
         )
-    read = read_overrides(overrides, [algorithm])
+    read = read_overrides(overrides, [algorithm], _taken(local_steps))
     text = DEFAULT_LAW if law is None else law
     written = read_law(text)
     # one number for all clients does not say how many there are
@@ -150,20 +152,27 @@ def _question(
             "--n-clients."
         )
     built = build_law(written, text, size)
-    step = positive(one_number("--step-size", step_size), "--step-size")
+    step = positive_number("--step-size", step_size)
+    convexity, smooth = read_class(mu, smoothness)
     return Question(
-        chosen=build(algorithm, step, local_steps, read, built),
+        chosen=build(algorithm, step, local_steps or 1, read, built),
         law=built,
         law_text=text,
-        mu=positive(one_number("--mu", mu), "--mu"),
-        smoothness=positive(one_number("--smoothness", smoothness), "--smoothness"),
+        mu=convexity,
+        smoothness=smooth,
         rate=None if rate is None else _rate(rate),
         neighbourhood=neighbourhood,
     )
 
 
+def _taken(local_steps: int | None) -> dict[str, str]:
+    """Say which settings have options of their own here."""
+    steps = {"step_size": "--step-size"}
+    return steps if local_steps is None else {**steps, "local_steps": "--local-steps"}
+
+
 def _rate(text: str) -> Fraction:
-    rate = Fraction(positive(one_number("--rate", text), "--rate"))
+    rate = Fraction(positive_number("--rate", text))
     if rate >= 1:
         raise DomainError(f"--rate must be below 1; got {rate}; choose a smaller one.")
     return rate
@@ -201,8 +210,8 @@ def _json(question: Question, found: Answer) -> str:
 
 def _notes(question: Question) -> list[str]:
     """Word what the law does, unless that takes long, and what was filled in."""
-    told = notes(question.law) if question.law.n_clients <= NOTED else []
-    return [*told, *question.chosen.notes]
+    name, short = question.chosen.name, question.law.n_clients <= NOTED
+    return [*(law_notes(question.law, [name]) if short else ()), *question.chosen.notes]
 
 
 def _show(question: Question, found: Answer, out: Path | None) -> None:
@@ -211,7 +220,7 @@ def _show(question: Question, found: Answer, out: Path | None) -> None:
     own = ", ".join(f"{key} = {value}" for key, value in settings)
     lines = [
         ("algorithm", f"{question.chosen.name} with {own}"),
-        ("law", f"{question.law_text}, {question.law.n_clients} clients"),
+        ("law", f"{question.law_text}, {number_of(question.law.n_clients, 'client')}"),
         ("functions", f"mu = {question.mu}, L = {question.smoothness}"),
         ("status", found.status.replace("_", " ")),
     ]
@@ -232,18 +241,23 @@ def _compared(found: Answer) -> list[tuple[str, str]]:
         lines.append(("lower bound", f"{bound}, on {beside.quadratic}"))
     if found.gap is not None:
         lines.append(("gap", number(found.gap)))
-    if beside.printed_rate is not None and beside.printed_cap is not None:
-        lines.append(("printed rate", f"{number(beside.printed_rate)}, {_cap(beside)}"))
+    if beside.printed_cap is not None:
+        rate = beside.printed_rate
+        text = "none" if rate is None else number(rate)
+        text = text if beside.printed_inside else f"{text}, {_BEYOND}"
+        lines.append(
+            ("printed rate", f"{text}, by {beside.printed_by}; {_cap(beside)}")
+        )
     return lines
 
 
 def _cap(beside: Beside) -> str:
-    """Say whose theorem it is, and whether it allows the step size."""
+    """Say up to which step size the theorem speaks."""
     cap = number(Fraction(beside.printed_cap or 0), up=False)
     if not beside.printed_cap_exact:  # known from below
         cap = f"a root above {cap.rpartition(' ')[2]}"
-    allows = "which the step size keeps" if beside.printed_inside else "exceeded here"
-    return f"by {beside.printed_by}; its step sizes end at {cap}, {allows}"
+    allows = ", which the step size keeps" if beside.printed_inside else ""
+    return f"its step sizes end at {cap}{allows}"
 
 
 def _evidence(found: Answer, out: Path | None) -> list[tuple[str, str]]:

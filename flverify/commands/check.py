@@ -12,6 +12,8 @@ import click
 
 from flverify._core.errors import FormatError
 from flverify.certify.check import Rejected, Summary, check, load
+from flverify.cli import sentence
+from flverify.commands._refusals import Reporting, refused, told
 from flverify.report.certificates import proved_lines, setting_lines, statement
 
 FORMAT = "flverify/certificate"
@@ -34,13 +36,13 @@ file is none.
 """
 
 
-@click.command(name="check", help=_HELP)
+@click.command(name="check", cls=Reporting, help=_HELP)
 @click.argument("path", metavar="CERT.json", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead.")
 @click.pass_context
 def command(ctx: click.Context, path: Path, as_json: bool) -> None:
     """Read, check, print; exit code 1 if the certificate is rejected."""
-    certificate = _read(path)
+    certificate = _asked(ctx, path, as_json)
     try:
         proved = check(certificate)
     except Rejected as error:
@@ -56,6 +58,17 @@ def command(ctx: click.Context, path: Path, as_json: bool) -> None:
         click.echo(_wrapped([("accepted", str(path)), told, *lines]))
 
 
+def _asked(ctx: click.Context, path: Path, as_json: bool) -> dict[str, Any]:
+    """Read a file; one that is no certificate is not accepted either."""
+    try:
+        return _read(path)
+    except FormatError as error:
+        if as_json:
+            click.echo(refused("check", sentence(error), accepted=False))
+            told(ctx)
+        raise
+
+
 def _read(path: Path) -> dict[str, Any]:
     """Read a file that says it is a certificate."""
     try:
@@ -65,10 +78,10 @@ def _read(path: Path) -> dict[str, Any]:
             f"{error}; name a file of `flverify certify --out`."
         ) from error
     if found.get("format") != FORMAT:
+        has = repr(str(found["format"])[:60]) if "format" in found else "none"
         raise FormatError(
-            f"a certificate must have the format {FORMAT!r}; {path} has "
-            f"{str(found.get('format'))[:60]!r}; name a file of `flverify certify "
-            "--out`."
+            f"a certificate must have the format {FORMAT!r}; {path} has {has}; name a "
+            "file of `flverify certify --out`."
         )
     return found
 

@@ -9,6 +9,7 @@ import click
 from click.core import ParameterSource
 
 from flverify._core.errors import InputError
+from flverify.commands._refusals import Reporting
 from flverify.report import console
 from flverify.report.envelope import envelope
 from flverify.report.figures import find_titles, load_figure, make
@@ -17,7 +18,7 @@ from flverify.report.style import FORMATS
 DRAWING = ("out", "kind", "quick", "stored")  # what only a drawing can be told
 
 
-@click.command(name="figure")
+@click.command(name="figure", cls=Reporting)
 @click.argument("name", required=False)
 @click.option("--list", "listing", is_flag=True, help="List the figures instead.")
 @click.option(

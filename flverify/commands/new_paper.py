@@ -12,6 +12,7 @@ import click
 
 from flverify._core.errors import InputError
 from flverify._core.sources import PAPERS
+from flverify.commands._refusals import Reporting
 from flverify.report import console
 from flverify.report.envelope import envelope
 from flverify.report.files import require_writable, write_whole
@@ -33,7 +34,7 @@ and the beginning of the claims' ids. A file that exists is not overwritten.
 """
 
 
-@click.command(name="new-paper", help=_HELP)
+@click.command(name="new-paper", cls=Reporting, help=_HELP)
 @click.argument("name")
 @click.option(
     "--out",

@@ -7,11 +7,12 @@ from typing import Any
 import click
 
 from flverify.commands._moments import answer
+from flverify.commands._refusals import Reporting
 from flverify.commands._setting import setting_options
 from flverify.report.moments import rates, show_rates
 
 
-@click.command(name="rate")
+@click.command(name="rate", cls=Reporting)
 @setting_options()
 @click.option("--float", "floats", is_flag=True, help="Compute in floats.")
 @click.option(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -9,21 +11,25 @@ import click
 
 from flverify._core.errors import InputError
 from flverify.certify.region import OVER, SPACINGS, Region, region
+from flverify.commands._function_class import CERTIFIABLE
+from flverify.commands._places import require_apart, require_place
+from flverify.commands._refusals import Reporting
 from flverify.commands._region_rows import DEFAULT_LAW, Asked, read_region
 from flverify.report import console
 from flverify.report.envelope import envelope
-from flverify.report.files import require_writable, write_whole
+from flverify.report.files import write_whole
 from flverify.report.region_figure import render
 from flverify.report.regions import as_csv, record, remarks, show
 from flverify.report.style import FORMATS
 
-_HELP = """Certify rates on a grid of step sizes and of another parameter.
+_HELP = f"""Certify rates on a grid of step sizes and of another parameter.
 
 \b
 flverify region focus --over p --values 1/10:1:10 --n-clients 2 \\
     --mu 1/10 --smoothness 1 --step-sizes 1/1000:1:40 --out region.csv \\
     --figure region.pdf
 
+ALGORITHM is one of {CERTIFIABLE}.
 --over is tau (local steps, at most 8), p (every client takes part with probability p,
 independently), n (number of clients) or kappa (L/mu, with L fixed).
 
@@ -36,11 +42,12 @@ found, nothing is said about the method.
 
 Finished rows are kept in OUT.rows until the region is whole; after an interruption
 --resume takes them up. The result does not depend on the number of workers. Numbers
-are fractions or decimal text, read exactly.
+are fractions or decimal text, read exactly; those of the table are rounded to floats,
+and exact with --json.
 """
 
 
-@click.command(name="region", help=_HELP)
+@click.command(name="region", cls=Reporting, help=_HELP)
 @click.argument("algorithm")
 @click.option(
     "--over",
@@ -130,11 +137,9 @@ def command(
     """Ask, certify, write, print."""
     asked = read_region(**given)
     kind = _format(figure)
-    for path in (out, figure):
-        if path is not None:
-            require_writable(path)
+    _require_places(out, figure)
     store = _store(out, resume)
-    with console.progress("region", len(asked.rows)) as begin:
+    with _kept(store), console.progress("region", len(asked.rows)) as begin:
         found = region(
             asked.over,
             asked.step_sizes,
@@ -165,6 +170,33 @@ def _format(figure: Path | None) -> str:
             "rename it."
         )
     return kind
+
+
+def _require_places(out: Path | None, figure: Path | None) -> None:
+    """Check that table and picture have places of their own."""
+    if out is not None and out.suffix.removeprefix(".").lower() in FORMATS:
+        raise InputError(
+            f"--out must not end like a picture, since it is a table; got "
+            f"{str(out)!r}; name it .csv, or use --figure."
+        )
+    both = (("--out", out), ("--figure", figure))
+    named = [(flag, path) for flag, path in both if path is not None]
+    for flag, path in named:
+        require_place(flag, path)
+    require_apart(named)
+
+
+@contextmanager
+def _kept(store: Path | None) -> Iterator[None]:
+    """Say at an interrupt how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        if store is None or not store.exists():
+            raise
+        raise KeyboardInterrupt(
+            f"finished rows are in {store}; give the same options and --resume to go on"
+        ) from error
 
 
 def _store(out: Path | None, resume: bool) -> Path | None:

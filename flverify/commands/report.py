@@ -10,6 +10,7 @@ import click
 from flverify._core.errors import InputError
 from flverify.claims.audit import Audited
 from flverify.commands._claims import groups, judge_groups
+from flverify.commands._refusals import Reporting
 from flverify.report import console
 from flverify.report.claims import count_line, counts
 from flverify.report.envelope import envelope
@@ -35,7 +36,7 @@ not changed since it was judged is not judged again.
 """
 
 
-@click.command(name="report", help=_HELP)
+@click.command(name="report", cls=Reporting, help=_HELP)
 @click.argument("targets", nargs=-1, metavar="[ID-PREFIX | FILE.py]...")
 @click.option(
     "--format",

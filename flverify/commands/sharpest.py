@@ -12,12 +12,13 @@ from flverify.claims.free import Free
 from flverify.claims.sharpest import Sharpest, sharpest
 from flverify.commands._claims import faults_of, one_claim
 from flverify.commands._numbers import one_number
+from flverify.commands._refusals import Reporting
 from flverify.report import console
 from flverify.report.envelope import envelope
 from flverify.report.sharpest import record, show
 
 
-@click.command(name="sharpest")
+@click.command(name="sharpest", cls=Reporting)
 @click.argument("claim_id", metavar="ID")
 @click.option("--file", "path", metavar="FILE.py", help="A file of your own claims.")
 @click.option(

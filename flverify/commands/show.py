@@ -9,12 +9,13 @@ import click
 from flverify.claims import ledger
 from flverify.claims.audit import Audited, record
 from flverify.commands._claims import judge, one_claim
+from flverify.commands._refusals import Reporting
 from flverify.report import console
 from flverify.report.claims import reproduce, show
 from flverify.report.envelope import envelope
 
 
-@click.command(name="show")
+@click.command(name="show", cls=Reporting)
 @click.argument("claim_id", metavar="ID")
 @click.option("--file", "path", metavar="FILE.py", help="A file of your own claims.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead.")

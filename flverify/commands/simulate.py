@@ -10,16 +10,18 @@ import click
 
 from flverify._core.errors import DomainError
 from flverify.commands._numbers import count, numbers_of
+from flverify.commands._places import require_place
 from flverify.commands._problems import LARGEST_SEED
+from flverify.commands._refusals import Reporting
 from flverify.commands._setting import Setting, read_setting, setting_options
 from flverify.engines.simulate import simulate
 from flverify.report import console
 from flverify.report.envelope import envelope
-from flverify.report.files import require_writable, write_whole
+from flverify.report.files import write_whole
 from flverify.report.simulations import as_csv, curves, show_curves, shown_rounds
 
 
-@click.command(name="simulate")
+@click.command(name="simulate", cls=Reporting)
 @setting_options(seed_name=None)
 @click.option(
     "--rounds",
@@ -69,7 +71,7 @@ def command(
     setting = read_setting(algorithms, options)
     places = _places(at, rounds)
     if out:
-        require_writable(out)
+        require_place("--out", out)
     point = numbers_of("--start", start) if start else None
     sampled = _sample(setting, rounds, runs, seed, point)
     records = [curves(name, one, places) for name, one in sampled.items()]

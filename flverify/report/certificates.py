@@ -98,7 +98,7 @@ def law(described: Mapping[str, Any]) -> str:
             for one in described["classes"]
         ]
         return f"independent clients: {', '.join(parts)}"
-    everybody = f"{described['n_clients']} clients"
+    everybody = number_of(described["n_clients"], "client")
     if described["kind"] == "uniform_cohort":
         return f"uniform cohort of {described['cohort_size']} out of {everybody}"
     if described["kind"] == "all_or_nothing":
@@ -106,6 +106,17 @@ def law(described: Mapping[str, Any]) -> str:
             f"all of {everybody} with probability {described['probability']}, or none"
         )
     return f"full participation of {everybody}"
+
+
+def number_of(count: int, thing: str) -> str:
+    """Word a number of things.
+
+    Examples
+    --------
+    >>> number_of(1, "client"), number_of(2, "client")
+    ('1 client', '2 clients')
+    """
+    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
 
 
 def number(value: Fraction, *, up: bool = True) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
-from decimal import Decimal
+from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -35,6 +35,7 @@ HEADINGS = (
     "stability_boundary",
 )
 LONGEST = 24  # characters of a rational that is written as a decimal number
+FLOAT = 17  # digits of a number beyond floats
 SHORT = 6  # digits of a table
 MOST = 16  # rows that a table shows
 
@@ -64,20 +65,40 @@ def exact(value: Fraction | None) -> str:
     return text if len(text) <= LONGEST else str(value)
 
 
+def decimal(value: Fraction | None) -> str:
+    """Text of a rational for a column that programs read: its nearest float.
+
+    Examples
+    --------
+    >>> decimal(Fraction(1, 180)), decimal(Fraction(2)), decimal(None)
+    ('0.005555555555555556', '2.0', '')
+    >>> decimal(Fraction(10**400, 3))
+    '3.3333333333333333E+399'
+    """
+    if value is None:
+        return ""
+    try:
+        return repr(float(value))
+    except OverflowError:  # a rate far beyond stability
+        wide = Context(prec=FLOAT, Emin=-(10**9), Emax=10**9)
+        return str(wide.divide(Decimal(value.numerator), Decimal(value.denominator)))
+
+
 def as_csv(region: Region) -> str:
     """Return a region as comma-separated values, a line per step size and value.
 
-    Empty are rates and boundaries that were not found, and caps without a theorem.
+    Numbers are floats; `record` has them exactly. Empty are rates and boundaries that
+    were not found, and caps without a theorem.
     """
     page = io.StringIO()
     writer = csv.writer(page, lineterminator="\n")
     writer.writerow(HEADINGS)
     for row, found in zip(region.rows, region.found, strict=True):
-        setting = [*_setting(row), region.over, exact(row.value)]
+        setting = [*_setting(row), region.over, decimal(row.value)]
         ends = (found.printed_cap, found.certified_boundary, found.stability_boundary)
         for cell in found.cells:
             own = _own(found, cell)
-            writer.writerow([*setting, *own, *(exact(end) for end in ends)])
+            writer.writerow([*setting, *own, *(decimal(end) for end in ends)])
     return page.getvalue()
 
 
@@ -87,19 +108,19 @@ def _setting(row: Row) -> list[str]:
         str(row.algorithm.local_steps),
         str(row.law.n_clients),
         law(classes(row.law).description),
-        exact(row.strong_convexity),
-        exact(row.smoothness),
+        decimal(row.strong_convexity),
+        decimal(row.smoothness),
     ]
 
 
 def _own(found: RowFound, cell: Cell) -> list[str]:
     return [
-        exact(cell.step_size),
+        decimal(cell.step_size),
         cell.status,
         kind(found),
-        exact(cell.rate),
+        decimal(cell.rate),
         cell.level,
-        exact(cell.quadratic_rate),
+        decimal(cell.quadratic_rate),
     ]
 
 

@@ -9,6 +9,7 @@ from flverify.certify.brackets import Tried
 from flverify.claims.sharpest import Sharpest
 from flverify.claims.verdict import Finding
 from flverify.report import console
+from flverify.report.certificates import number_of
 from flverify.report.claims import flat
 from flverify.report.numbers import shown
 
@@ -71,7 +72,7 @@ def _fields(found: Sharpest) -> Iterator[tuple[str, str]]:
     if found.printed is not None:
         yield "printed", shown(found.printed)
     best = "none" if bracket.best is None else _with_decimal(bracket.best)
-    yield "sharpest", best
+    yield "sharpest", best + _undecided(bracket.between)
     yield from _finding("at that value", bracket.best)
     if bracket.beyond is not None:
         yield "refuted from", _with_decimal(bracket.beyond)
@@ -80,6 +81,15 @@ def _fields(found: Sharpest) -> Iterator[tuple[str, str]]:
         yield "statement", found.statement()
     yield from (("remark", note) for note in found.remarks())
     yield "tried", ", ".join(f"{t.value} {t.shown.verdict}" for t in bracket.tried)
+
+
+def _undecided(between: Sequence[Tried]) -> str:
+    """Say that a better value may be among those about which nothing is known."""
+    if not between:
+        return ""
+    values = [one.value for one in between]
+    tried = f"{number_of(len(values), 'value')} tried from {min(values)} to"
+    return f"; undecided beyond it: {tried} {max(values)}"
 
 
 def _with_decimal(one: Tried) -> str:

@@ -86,12 +86,16 @@ def run() -> Run:
 
 @pytest.fixture
 def fails() -> Callable[..., str]:
-    """Run with bad input and return the one sentence it gives."""
+    """Run with bad input and return the one sentence it gives, in JSON too."""
 
     def check(*arguments: object) -> str:
         ran = run_cli(*arguments)
         assert ran.code == 2, ran
-        assert ran.stdout == ""
+        if ran.stdout and "--json" in arguments:
+            assert ran.json["status"] == "refused"
+            assert ran.stderr == f"error: {ran.json['reason']}\n"
+        else:
+            assert ran.stdout == ""
         assert ran.stderr.startswith("error: ")
         assert ran.stderr.count("\n") == 1
         assert "Traceback" not in ran.stderr

@@ -58,9 +58,24 @@ def test_focus_is_certified_close_to_what_the_moments_engine_finds(run):
     assert Fraction(found["gap"]) == Fraction(found["rate"]) - bound
     assert (found["status"], found["reason"]) == ("certified", None)
     assert found["level"] == found["certificate"]["level"]
-    # Theorem 1 prints 1 - eta mu N / 2, here beyond its step sizes
+    # Theorem 1 prints 1 - eta mu N / 2, and promises nothing beyond its step sizes
     assert (found["printed_rate"], found["printed_inside"]) == ("49/50", False)
     assert found["printed_cap"] == "1/180"  # 3 mu/(27 N L^2)
+
+
+@pytest.mark.parametrize("step", ["1/180", "1/179", "1000"])
+def test_a_printed_rate_is_not_promised_beyond_its_step_sizes(run, step):
+    asked = ("certify", "focus", *TWO, *CLASS, "--step-size", step)
+    inside = step == "1/180"
+    printed = 1 - Fraction(step) / 10  # 1 - eta mu N/2
+    rate = str(printed) if printed >= 0 else None
+    found = run(*asked, "--json").json
+    assert (found["printed_rate"], found["printed_inside"]) == (rate, inside)
+    text = words(run(*asked))
+    assert "its step sizes end at 1/180" in text
+    assert ("which the step size keeps" in text) == inside
+    assert ("not promised here" in text) != inside
+    assert ("printed rate none" in text) == (rate is None)
 
 
 def test_the_object_repeats_the_setting(run):
@@ -129,8 +144,7 @@ def test_the_text_says_all_of_it(run, tmp_path, monkeypatch):
         "status certified",
         "E|x_r - x*|^2 <= rho^r (C1 |x_0 - x*|^2 + C2 M) for every r.",
         "lower bound > 0.91811",
-        "printed rate 49/50 = 0.98, by focus, Theorem 1",
-        "exceeded here",
+        "printed rate 49/50 = 0.98, not promised here, by focus, Theorem 1",
         "its step sizes end at 1/180",
         f"certificate {size} bytes, written to cert.json",
     ):
@@ -330,12 +344,13 @@ HERE = (*TWO, *CLASS, "--step-size", "1/5")
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["fedau", *HERE], "a certificate must be for one of"),
+        (["fedau", *HERE], "must be for one of fedavg, focus, gradient_descent, p"),
         (["agnostic_fedavg", *HERE, "--set", "projection=ball:1"], "for one of"),
         (["weighted_fedavg", *HERE], "a certificate must be for one of"),
         (["focus", *HERE, "--law", "nonempty:bernoulli:1/2"], "or all-or-nothing"),
         (["focus", *HERE, "--law", "successive:1:1,2"], "or all-or-nothing"),
         (["focus", *HERE, "--law", "bernoulli:0,1/2"], "positive probability"),
+        (["focus", *HERE, "--law", "allornothing:0"], "positive probability"),
         (["focus", *HERE, "--neighbourhood"], "methods that move away from x*"),
     ],
 )
@@ -388,8 +403,9 @@ def test_too_many_classes_are_refused(fails):
         (["focus", *HERE, "--law", "uniform:3"], "between 1 and 2"),
         (["focus", *HERE, "--law", "foo"], "a law must be one of"),
         (["focus", *HERE, "--law", ""], "a law must be one of"),
-        (["focus", *HERE, "--mu", 1], "must be below smoothness"),
-        (["focus", *HERE, "--mu", 2], "must be below smoothness"),
+        (["focus", *HERE, "--mu", 1], "--mu must be below --smoothness; got 1 and 1"),
+        (["focus", *HERE, "--mu", 2], "--mu must be below --smoothness"),
+        (["focus", *HERE, "--mu", "1e300"], "got 1000000000...(301 digits) and 1"),
         (["focus", *HERE, "--mu", 0], "--mu must be positive"),
         (["focus", *HERE, "--mu=-1"], "--mu must be positive"),
         (["focus", *HERE, "--mu", "nan"], "--mu: a number must be"),
@@ -401,7 +417,14 @@ def test_too_many_classes_are_refused(fails):
         (["focus", *HERE, "--local-steps", 0], "not in the range"),
         (["focus", *HERE, "--local-steps", "1.5"], "integer"),
         (["gradient_descent", *HERE, "--local-steps", 2], "local_steps"),
+        (["gradient_descent", *HERE, "--local-steps", 2], "must be 1; got 2"),
         (["focus", *HERE, "--set", "foo=1"], "--set must name a setting"),
+        (["focus", *HERE, "--set", "step_size=1"], "and --step-size; leave one"),
+        (["focus", *HERE, "--set", "focus.step_size=1"], "and --step-size; leave one"),
+        (
+            ["focus", *HERE, "--local-steps", 2, "--set", "local_steps=3"],
+            "and --local-steps; leave one",
+        ),
         (["focus", *HERE, "--set", "foo"], "NAME=VALUE"),
         (["focus", *HERE, "--set", "empty_round=jump"], "focus: empty_round must be"),
         (["proxskip", *HERE], "the coin's probability must be known"),
@@ -414,11 +437,44 @@ def test_too_many_classes_are_refused(fails):
         (["focus", *HERE, "--rate", "1/2", "--neighbourhood"], "leave one out"),
         (["focus", *HERE, "--out", "missing/cert.json"], "folder"),
         (["focus", *HERE, "--out", "."], "must name a file"),
+        (["focus", *HERE, "--out", "/dev/null"], "--out must name a regular file"),
     ],
 )
 @pytest.mark.parametrize("as_json", [False, True])
 def test_bad_input_gets_one_sentence(fails, arguments, says, as_json):
     assert says in fails("certify", *arguments, *["--json"] * as_json)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["focus", *HERE, "--mu", 1],
+        ["proxskip", *HERE],
+        ["nonsense", *HERE],
+        ["focus", *HERE, "--out", "."],
+        ["fedau", *HERE],
+    ],
+)
+def test_every_refusal_after_the_options_is_an_object_too(run, arguments):
+    ran = run("certify", *arguments, "--json")
+    assert (ran.code, ran.json["status"]) == (2, "refused")
+    assert ran.json["format"] == "flverify/certify"
+    assert ran.stderr == f"error: {ran.json['reason']}\n"
+
+
+def test_a_setting_without_an_option_given_may_be_set(run):
+    found = run(*FOCUS, "--set", "local_steps=2", "--json").json
+    assert found["setting"]["settings"]["local_steps"] == 2
+
+
+def test_the_law_is_noted_where_it_has_an_effect(run):
+    here = (*CLASS, "--step-size", "1/20", "--n-clients", 1)
+    ran = run("certify", "gradient_descent", *here, "--law", "bernoulli:1/2")
+    assert "the law has no effect on gradient_descent" in words(ran)
+    assert "empty" not in words(ran)
+    assert "law bernoulli:1/2, 1 client functions" in words(ran)
+    plain = run("certify", "gradient_descent", *here, "--json").json
+    assert plain["notes"] == []
 
 
 def test_bad_input_writes_nothing(fails, tmp_path):
@@ -439,4 +495,5 @@ def test_help_shows_an_example(run):
     text = run("certify", "--help").stdout
     assert "flverify certify focus --n-clients 2 --participation bernoulli:1/2" in text
     assert "flverify check cert.json" in text
+    assert "fedavg, focus, gradient_descent, proxskip, scaffold" in text
     assert "nothing about the method" in " ".join(text.split())

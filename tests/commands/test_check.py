@@ -28,6 +28,7 @@ LIGHT = {
     "flverify._core",
     "flverify._core.errors",
     "flverify.commands",
+    "flverify.commands._refusals",
     "flverify.commands.check",
     "flverify.report",
     "flverify.report.certificates",
@@ -207,7 +208,7 @@ def test_other_changes_are_rejected(run, write, rate, drift):
         ({"version": 2}, "version must be"),
         ({"algorithm": {**rate["algorithm"], "name": "fedau"}}, "algorithm.name"),
         ({"start": {**rate["start"], "C1": "1/2"}}, "start"),
-        ({"more": 1}, "must have the keys"),
+        ({"more": 1}, "not one of them: ['more']"),
     ]:
         ran = run("check", write("c.json", signed(rate, **changes)))
         assert ran.code == 1
@@ -237,12 +238,29 @@ def test_a_smaller_neighbourhood_than_proved_is_rejected(run, write, average):
         ([], "must hold a JSON object"),
         ("3", "must hold a JSON object"),
         ({}, "must have the format 'flverify/certificate'"),
+        ({"format": None}, "has 'None'"),
         ({"format": "flverify/certify"}, "has 'flverify/certify'"),
         ({"format": 3}, "has '3'"),
     ],
 )
 def test_another_file_gets_one_sentence(fails, write, content, says):
     assert says in fails("check", write("c.json", content))
+
+
+def test_a_file_that_is_none_gets_an_object_too(run, write):
+    ran = run("check", write("c.json", {}), "--json")
+    assert (ran.code, ran.json["status"], ran.json["accepted"]) == (2, "refused", False)
+    assert "c.json has none; name a file" in ran.json["reason"]
+    assert ran.stderr == f"error: {ran.json['reason']}\n"
+
+
+def test_missing_and_further_keys_are_named(run, write, rate):
+    changed = {**rate, "more": 1}
+    del changed["rho"]
+    ran = run("check", write("c.json", changed))
+    assert ran.code == 1
+    text = " ".join(ran.stdout.split())
+    assert text.endswith("missing: ['rho']; not one of them: ['more']")
 
 
 def test_a_missing_file_gets_one_sentence(fails, tmp_path):

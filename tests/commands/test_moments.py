@@ -119,6 +119,24 @@ def test_a_setting_can_be_for_one_algorithm(run):
     assert given == ["1/32", "1/16"]
 
 
+def test_a_setting_is_given_once(run, fails):
+    both = ("--step-size", "1/16", "--set", "step_size=1/32")
+    assert "and --step-size; leave one out" in fails("rate", "fedavg", *both)
+    own = ("--step-size", "1/16", "--set", "fedavg.step_size=1/32")
+    assert "leave one out" in fails("rate", "fedavg", *own)
+    found = run("rate", "fedavg", "scaffold", *own, "--json").json  # one may differ
+    given = [one["settings"]["step_size"] for one in found["algorithms"]]
+    assert given == ["1/32", "1/16"]
+
+
+def test_a_law_without_effect_is_said_to_have_none(run):
+    law = ("--law", "bernoulli:1/2", "--json")
+    found = run("rate", "gradient_descent", *law).json
+    assert found["notes"][0].startswith("the law has no effect on gradient_descent")
+    notes = run("rate", "gradient_descent", "focus", *law).json["notes"]
+    assert "a round is empty" in notes[0]
+
+
 def test_settings_of_every_type(run):
     found = run("rate", "focus", "--set", "empty_round=skip", "--json").json
     assert found["settings"]["empty_round"] == "skip"
@@ -176,6 +194,8 @@ def test_refusals_are_listed_and_fail_only_if_nothing_is_answered(run):
     alone = run("rate", "fedau", "--json")
     assert alone.code == 2
     assert "moments refuses" in alone.json["refusal"]
+    assert alone.json["status"] == "refused"
+    assert alone.stderr == f"error: {alone.json['reason']}\n"
     assert alone.stderr.count("\n") == 1
 
 

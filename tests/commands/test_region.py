@@ -14,9 +14,9 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from flverify._core.exact import parse_number
 from flverify.algorithms import Focus
 from flverify.certify.region import Cell, Region, Row, RowFound, _workers
 from flverify.certify.region.row import find_row
@@ -31,7 +31,7 @@ FOCUS = ("region", "focus", *ENDS, *GRID)
 HALVES = (*FOCUS, "--over", "p", "--values", "1/2,1", "--n-clients", "2")
 
 
-def test_the_table_and_the_json_hold_the_same_exact_numbers(run, tmp_path):
+def test_the_table_holds_the_numbers_of_the_json_as_floats(run, tmp_path):
     path = tmp_path / "region.csv"
     shown = run(*HALVES, "--out", path, "--json").json
     lines = list(csv.DictReader(path.read_text().splitlines()))
@@ -51,14 +51,13 @@ def test_the_table_and_the_json_hold_the_same_exact_numbers(run, tmp_path):
             ("step_size", cell),
             ("quadratic_rate", cell),
         ):
-            assert parse_number(line[name]) == Fraction(holder[name])
+            assert line[name] == repr(float(Fraction(holder[name])))
         rate = cell["certified_rate"]
-        assert line["certified_rate"] == (
-            "" if rate is None else line["certified_rate"]
-        )
-        assert rate is None or parse_number(line["certified_rate"]) == Fraction(rate)
+        assert line["certified_rate"] == ((rate and str(float(Fraction(rate)))) or "")
         assert (line["status"] == "certified") == (rate is not None)
     assert [row["stability_boundary"] for row in shown["rows"]] == ["3/5", "1"]
+    assert shown["rows"][0]["printed_cap"] == "1/180"
+    assert lines[0]["printed_cap"] == repr(1 / 180)
     assert shown["files"] == [str(path)]
     assert list(tmp_path.iterdir()) == [path]
 
@@ -90,7 +89,7 @@ def test_kappa_moves_mu_with_smoothness_fixed(run, tmp_path):
     run(*FAST, "--out", path)
     lines = list(csv.DictReader(path.read_text().splitlines()))[::3]
     assert [line["strong_convexity"] for line in lines] == ["0.5", "0.25", "0.125"]
-    assert {line["smoothness"] for line in lines} == {"1"}
+    assert {line["smoothness"] for line in lines} == {"1.0"}
 
 
 def test_the_report_says_what_was_asked_and_found(run):
@@ -143,13 +142,108 @@ def test_the_figure_shows_rates_in_colour_and_ends_as_lines():
     cap = lines["#D55E00"]
     assert cap[0] == [0.05, 1]
     assert math.isnan(cap[1][0])
-    kinds, rates = (mesh.get_array() for mesh in axes.collections)
+    rates = axes.collections[0].get_array()
     assert rates.mask.tolist() == [[False, True], [False, True]]
     assert rates[:, 0].tolist() == pytest.approx([1, math.log10(2)])
-    assert kinds[:, 1].tolist() == [1, 0]
     assert axes.get_xlim()[0] < 0.05
     assert "best certified rate" in bar.get_ylabel()
     assert bar.get_yticklabels()[-1].get_text() == "0.9"
+
+
+def stretches(figure):
+    """What is drawn where no rate is: colour, left, low, right, high."""
+    return {
+        (
+            to_hex(patches.get_facecolor()[0]),
+            *(round(end, 6) for end in path.get_extents().extents.tolist()),
+        )
+        for patches in figure.axes[0].collections[1:]
+        for path in patches.get_paths()
+    }
+
+
+def hand_made(certified, stable, *cells, over="n", contraction=False):
+    """A region of one row, at the step sizes of its cells."""
+    law = Bernoulli(["1/2"] * 2)
+    row = Row(Fraction(2), Focus(1), law, Fraction(1, 10), Fraction(1))
+    ends = (None if v is None else Fraction(v) for v in (certified, stable))
+    found = RowFound(Fraction(2), cells, None, *ends, contraction=contraction)
+    steps = tuple(one.step_size for one in cells)
+    figure = Figure()
+    draw(figure, Region(over, steps, (row,), (found,)), "some law")
+    return figure
+
+
+def test_the_unstable_region_begins_at_the_stability_boundary():
+    # the cell of 1 begins at 1/2; it is certified up to 3/5 and stable up to 3/4
+    figure = hand_made(
+        "3/5", "3/4", cell("1/4", "certified", "9/10"), cell(1, "unstable")
+    )
+    found = {(one[0], one[1], one[3]) for one in stretches(figure)}
+    assert found == {
+        ("#ffffff", 0.5, 0.6),
+        ("#dbdbdb", 0.6, 0.75),
+        ("#949494", 0.75, 2.0),
+    }
+
+
+def test_an_unstable_region_covers_the_end_of_a_certified_cell():
+    # the cell of 1/4 ends at 1/2
+    figure = hand_made(
+        "1/3", "2/5", cell("1/4", "certified", "9/10"), cell(1, "unstable")
+    )
+    found = {(one[0], one[1], one[3]) for one in stretches(figure)}
+    assert found == {
+        ("#dbdbdb", 0.333333, 0.4),
+        ("#949494", 0.4, 2.0),
+    }
+
+
+def test_an_island_of_stability_is_not_covered():
+    figure = hand_made(
+        "1/3",
+        "2/5",
+        cell("1/4", "certified", "9/10"),
+        cell("1/2", "unstable"),
+        cell(1, "not certified"),
+    )
+    found = {one[1]: one[0] for one in stretches(figure)}
+    last = max(found)
+    assert (last, found[last]) == (pytest.approx(0.5**0.5), "#dbdbdb")
+
+
+def test_the_unstable_region_follows_a_slanted_boundary():
+    # 1/5 at p = 1 and 4/5 at p = 2, hence 2/5 at the edge between the rows
+    law = Bernoulli(["1/2"] * 2)
+    rows = tuple(
+        Row(Fraction(v), Focus(1), law, Fraction(1, 10), Fraction(1)) for v in (1, 2)
+    )
+    cells = cell("1/10", "certified", "9/10"), cell(1, "unstable")
+    found = tuple(
+        RowFound(Fraction(v), cells, None, Fraction(1, 10), Fraction(s), False)
+        for v, s in ((1, "1/5"), (2, "4/5"))
+    )
+    figure = Figure()
+    draw(figure, Region("p", (Fraction(1, 10), Fraction(1)), rows, found), "some law")
+    unstable = {one[2]: one[1] for one in stretches(figure) if one[0] == "#949494"}
+    edge = min(unstable, key=lambda low: abs(low - 1.5))
+    assert unstable[edge] == pytest.approx(0.4, rel=0.05)
+    assert unstable[min(unstable)] == pytest.approx(0.2)
+    assert max(unstable.values()) == pytest.approx(0.8)
+
+
+def test_the_figure_says_that_a_rate_is_to_a_neighbourhood_only():
+    cells = cell("1/4", "certified", "9/10"), cell(1, "unstable")
+    biased = hand_made("3/5", "3/4", *cells, contraction=True)
+    assert "contraction to a neighbourhood only" in biased.get_suptitle()
+    plain = hand_made("3/5", "3/4", *cells)
+    assert "neighbourhood" not in plain.get_suptitle()
+
+
+def test_the_condition_number_has_its_symbol():
+    figure = hand_made("1/2", "3/4", cell("1/4", "certified", "9/10"), over="kappa")
+    label = figure.axes[0].get_ylabel()
+    assert label == r"condition number $\kappa = L/\mu$"
 
 
 def test_the_figure_is_labelled_with_words_and_symbols():
@@ -161,6 +255,7 @@ def test_the_figure_is_labelled_with_words_and_symbols():
         "printed cap",
         "no certificate found",
         "a quadratic is unstable",
+        "not on the grid",
     ]
     axes = figure.axes[0]
     assert axes.get_xlabel() == r"step size $\eta$"
@@ -194,7 +289,10 @@ def test_an_interrupted_run_leaves_rows_and_no_table(run, tmp_path, monkeypatch)
         patch.setattr(_workers, "find_row", interrupted)
         ran = run(*FAST, *files)
     assert (ran.code, ran.stdout) == (130, "")
-    assert ran.stderr == "error: interrupted.\n"
+    assert ran.stderr == (
+        f"error: interrupted; finished rows are in {rows}; give the same options and "
+        "--resume to go on.\n"
+    )
     assert list(tmp_path.iterdir()) == [rows]
     assert run(*FAST, *files).code == 2  # it is not written over
     assert run(*FAST, *files, "--resume").code == 0
@@ -202,6 +300,27 @@ def test_an_interrupted_run_leaves_rows_and_no_table(run, tmp_path, monkeypatch)
     whole = tmp_path / "whole.csv"
     run(*FAST, "--out", whole, "--workers", 2)
     assert path.read_bytes() == whole.read_bytes()
+
+
+@pytest.mark.parametrize("out", [True, False])
+def test_an_interrupt_before_any_row_promises_nothing(run, tmp_path, monkeypatch, out):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_workers, "find_row", interrupted)
+    ran = run(*FAST, *(("--out", tmp_path / "region.csv") if out else ()))
+    assert (ran.code, ran.stderr) == (130, "error: interrupted.\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("link", ["symlink_to", "hardlink_to"])
+def test_the_picture_is_not_written_over_the_table(fails, tmp_path, link):
+    table, picture = tmp_path / "region.csv", tmp_path / "region.png"
+    table.write_text("before")
+    getattr(picture, link)(table)
+    said = fails(*FAST, "--out", table, "--figure", picture)
+    assert "--out and --figure must name different files" in said
+    assert table.read_text() == "before"
 
 
 def test_a_killed_run_taken_up_is_the_uninterrupted_one(run, tmp_path):
@@ -246,7 +365,9 @@ def test_rows_of_another_setting_are_refused_and_kept(fails, tmp_path, run):
     [
         (["region"], "Missing argument"),
         (["region", "foo", *FAST[2:]], "an algorithm must be one of"),
-        (["region", "agnostic_fedavg", *FAST[2:]], "must be for one of"),
+        (["region", "agnostic_fedavg", *FAST[2:]], "must be for one of fedavg, fo"),
+        ([*HALVES, "--mu", "1"], "--mu must be below --smoothness; got 1 and 1"),
+        ([*FAST, "--law", "allornothing:0"], "positive probability"),
         ([*FAST, "--over", "x"], "is not one of"),
         ([*FAST, "--mu", "1/2"], "--mu must be left out"),
         ([*HALVES, "--law", "full"], "--participation must be left out"),
@@ -259,9 +380,9 @@ def test_rows_of_another_setting_are_refused_and_kept(fails, tmp_path, run):
         ([*HALVES[:6], *HALVES[6:], "--values", "0,1"], "positive rationals"),
         ([*HALVES, "--values", "1/2,3/2"], "must lie in [0, 1]"),
         ([*FOCUS, "--over", "tau", "--n-clients", 2, "--values", "9"], "at most 8"),
-        ([*FOCUS, "--over", "tau", "--n-clients", 2, "--values", "3/2"], "an integer"),
+        ([*FOCUS, "--over", "tau", "--n-clients", 2, "--values", "3/2"], "got 3/2; p"),
         ([*FOCUS, "--over", "n", "--values", "2,2"], "increasing order"),
-        ([*DESCENT, "--n-clients", 2, "--values", "1,2"], "below smoothness"),
+        ([*DESCENT, "--n-clients", 2, "--values", "1,2"], "must be above 1; got 1"),
         (
             [
                 "region",
@@ -274,7 +395,7 @@ def test_rows_of_another_setting_are_refused_and_kept(fails, tmp_path, run):
                 "--n-clients",
                 2,
             ],
-            "local_steps of gradient descent",
+            "local_steps of gradient descent must be 1; got 2",
         ),
         (
             [
@@ -297,8 +418,15 @@ def test_rows_of_another_setting_are_refused_and_kept(fails, tmp_path, run):
         ([*DESCENT, "--n-clients", 2, "--values", "0,2"], "kappa must be positive"),
         ([*FAST, "--step-sizes", "1:2"], "LOW:HIGH:COUNT"),
         ([*FAST, "--step-sizes", "2:1:3"], "to a larger one"),
-        ([*FAST, "--step-sizes", "1:2:1"], "at least 2"),
-        ([*FAST, "--step-sizes", "1:2:x"], "a number must be"),
+        ([*FAST, "--step-sizes", "0:1:5"], "the LOW of --step-sizes must be positive"),
+        ([*FAST, "--step-sizes", "1:2:1"], "--step-sizes: COUNT must be an integer at"),
+        ([*FAST, "--step-sizes", "1:2:x"], "--step-sizes: a number must be"),
+        ([*FAST, "--step-sizes", "1:2:100000000"], "at most 10000 values"),
+        ([*FAST, "--step-sizes", ",".join(map(str, range(1, 10002)))], "at most 10000"),
+        (
+            [*FAST, "--step-sizes", "1:2:10000", "--values", "2:3:101"],
+            "at most 1000000 cells",
+        ),
         ([*FAST, "--step-sizes", "0,1"], "positive rationals"),
         ([*FAST, "--step-sizes", "nan"], "--step-sizes: a number"),
         ([*FAST, "--spacing", "cubic"], "is not one of"),
@@ -308,7 +436,12 @@ def test_rows_of_another_setting_are_refused_and_kept(fails, tmp_path, run):
         ([*FAST, "--figure", "missing/region.pdf"], "folder"),
         ([*FAST, "--out", "missing/region.csv"], "folder"),
         ([*FAST, "--out", "."], "must name a file"),
+        ([*FAST, "--out", "x.PDF"], "--out must not end like a picture"),
+        ([*FAST, "--out", "x.png", "--figure", "x.png"], "--out must not end like"),
+        ([*FAST, "--out", "/dev/stdout"], "--out must name a regular file"),
         ([*FAST, "--set", "foo=1"], "--set must name a setting"),
+        ([*FAST, "--set", "step_size=1"], "and --step-sizes; leave one out"),
+        ([*HALVES, "--local-steps", 2, "--set", "local_steps=1"], "and --local-steps"),
     ],
 )
 def test_bad_input_gets_one_sentence_and_leaves_no_file(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 
 import pytest
@@ -106,7 +107,7 @@ def test_the_output_repeats(run, mine):
 def test_code_1_if_no_value_passes(run, mine):
     ran = run("sharpest", "demo.never", "--file", mine)
     assert ran.code == 1
-    assert "sharpest none" in words(ran)
+    assert "sharpest none; undecided beyond it: " in words(ran)
     assert "no value that passes was found" in words(ran)
     assert (
         run("sharpest", "demo.never", "--file", mine, "--json").json["results"][0][
@@ -114,6 +115,18 @@ def test_code_1_if_no_value_passes(run, mine):
         ]
         is None
     )
+
+
+def test_a_gap_of_undecided_values_is_said_at_once(run, write):
+    open_below_2 = """if k.c > 2:
+        return judge.identity([("c", k.c, 0)], "a number")
+    return judge.identity([("c", 0, 0)], "it") if k.c <= 1 else judge.inconclusive("?")
+"""
+    never = 'return judge.inconclusive("nobody knows")'
+    path = write("gap.py", CLAIMS.replace(never, open_below_2))
+    found = run("sharpest", "demo.never", "--file", path)
+    assert found.code == 0
+    assert re.search(r"sharpest 1; undecided beyond it: \d+ values tried", words(found))
 
 
 def test_code_1_if_only_one_of_two_constants_has_a_value_that_passes(run, mine):
@@ -143,6 +156,8 @@ def test_bad_input(fails, mine, tmp_path):
         "sharpest", "demo.sharp", *file, "--precision", "fine"
     )
     assert "AttributeError" in fails("sharpest", "demo.broken", *file)
-    assert "Python file" in fails("sharpest", "x", "--file", tmp_path / "no.py")
+    for name in ("no.py", "no"):
+        said = fails("sharpest", "x", "--file", tmp_path / name)
+        assert f"{tmp_path / name} does not exist" in said
     assert "Missing argument" in fails("sharpest")
     assert "No such option" in fails("sharpest", "demo.sharp", "--all")

@@ -48,9 +48,14 @@ def whole(value: object, what: str, least: int, most: int) -> int:
 
 def entries(value: object, keys: list[str], what: str) -> dict[str, Any]:
     """Return an object that has exactly these keys."""
-    if not isinstance(value, Mapping) or set(value) != set(keys):
-        got = sorted(map(str, value)) if isinstance(value, Mapping) else value
-        raise Rejected(f"{what} must have the keys {keys}; got {shortened(got)}")
+    if not isinstance(value, Mapping):
+        raise Rejected(f"{what} must have the keys {keys}; got {shortened(value)}")
+    missing = [key for key in keys if key not in value]
+    extra = sorted(str(key) for key in value if key not in keys)
+    if missing or extra:
+        found = [("missing", missing), ("not one of them", extra)]
+        told = "; ".join(f"{word}: {shortened(part)}" for word, part in found if part)
+        raise Rejected(f"{what} must have the keys {keys}; {told}")
     return dict(value)
 
 

@@ -47,6 +47,8 @@ OVER = {
     "kappa": "condition number L/mu",
 }
 MOST_LOCAL_STEPS = 8
+MOST_STEPS = 10_000
+MOST_CELLS = 1_000_000
 DIGITS = 6  # significant digits of a logarithmic grid
 
 
@@ -152,8 +154,8 @@ def check_grid(
     Raises
     ------
     DomainError
-        If the parameter is unknown, there are more than 8 local steps, or step sizes
-        or values are not positive rationals in increasing order.
+        If the parameter is unknown, there are more than 8 local steps or too many
+        cells, or step sizes or values are not positive rationals in increasing order.
     ShapeError
         If there are no step sizes or no rows.
     RefusedError
@@ -161,6 +163,7 @@ def check_grid(
     """
     choice(over, "over", tuple(OVER))
     steps = numbers(step_sizes, "step_sizes")
+    require_size(len(steps), len(rows))
     if not rows:
         raise ShapeError("a region must have a row; got none; name values.")
     for name, listed in (("step sizes", steps), ("values", [r.value for r in rows])):
@@ -181,6 +184,26 @@ def check_grid(
     return tuple(Fraction(step) for step in steps)
 
 
+def require_size(step_sizes: int, rows: int) -> None:
+    """Refuse a grid that nobody would wait for.
+
+    Raises
+    ------
+    DomainError
+        If there are more than 10,000 step sizes or a million cells.
+    """
+    if step_sizes > MOST_STEPS:
+        raise DomainError(
+            f"a region must have at most {MOST_STEPS} step sizes; got {step_sizes}; "
+            "take fewer."
+        )
+    if step_sizes * rows > MOST_CELLS:
+        raise DomainError(
+            f"a region must have at most {MOST_CELLS} cells; got {step_sizes} step "
+            f"sizes and {rows} values; take fewer of either."
+        )
+
+
 def spaced(
     low: object, high: object, count: int, spacing: Spacing = "log"
 ) -> tuple[Fraction, ...]:
@@ -189,7 +212,8 @@ def spaced(
     Raises
     ------
     DomainError
-        If 0 < low < high does not hold, or so many values are not different.
+        If 0 < low < high does not hold, there are more than 10,000 values, or they are
+        not different.
 
     Examples
     --------
@@ -201,6 +225,10 @@ def spaced(
     choice(spacing, "spacing", SPACINGS)
     a, b = positive(low, "low"), positive(high, "high")
     size = whole(count, "count", least=2)
+    if size > MOST_STEPS:
+        raise DomainError(
+            f"a grid must have at most {MOST_STEPS} values; got {size}; take fewer."
+        )
     if not (is_exact(a) and is_exact(b) and a < b):
         raise DomainError(
             f"a grid must run from a rational to a larger one; got {a} and {b}; swap "
