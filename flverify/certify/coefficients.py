@@ -7,7 +7,7 @@ numerator and of the denominator is negative, the inequality holds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import sympy
@@ -27,7 +27,7 @@ from flverify.certify._scalar.substitutions import ends
 
 
 def certify(
-    hypotheses: Sequence[Any], conclusion: Any
+    hypotheses: Iterable[Any], conclusion: Any
 ) -> CoefficientCertificate | None:
     """Look for a coefficient certificate.
 
@@ -45,7 +45,8 @@ def certify(
     Raises
     ------
     InputError
-        If something is not a relation, or two symbols share a name.
+        If hypotheses are no list, something is not a relation, or two symbols share
+        a name.
 
     Examples
     --------

@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 from flverify._core.errors import InputError
-from flverify.certify._scalar.coq_lemma import lemma
+from flverify.certify._scalar.coq_lemma import RESERVED, lemma
 from flverify.certify._scalar.parts import CoefficientCertificate
 
 PATIENCE = 120.0  # seconds; past it the check has no answer
@@ -82,7 +82,7 @@ def export(certificate: CoefficientCertificate, name: str) -> str:
     Raises
     ------
     InputError
-        If the name is no Coq identifier.
+        If the name is no Coq identifier, or a word that Coq reserves.
 
     Examples
     --------
@@ -96,17 +96,22 @@ def export(certificate: CoefficientCertificate, name: str) -> str:
       0 <= (1 + ((- 1) * x)) ->
       0 <= (1 + ((- 1) * (x ^ 2))).
     """
-    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
-        raise InputError(
-            f"the name of a lemma must be letters, digits and _; got {name!r}; "
-            "rename it."
-        )
+    _require_identifier(name)
     several = len(certificate.parts) > 1
     lemmas = [
         lemma(part, f"{name}_{k}" if several else name)
         for k, part in enumerate(certificate.parts, 1)
     ]
     return "\n".join([PREAMBLE, *lemmas])
+
+
+def _require_identifier(name: object) -> None:
+    plain = isinstance(name, str) and re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name)
+    if not plain or name in (*RESERVED, "_"):
+        raise InputError(
+            "the name of a lemma must be letters, digits and _, not a digit first, and "
+            f"no word of Coq; got {name!r}; rename it."
+        )
 
 
 def check(text: str, patience: float = PATIENCE) -> bool | None:

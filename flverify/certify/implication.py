@@ -6,7 +6,7 @@ anything, since its division is total; where they may vanish is stated in the an
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -27,12 +27,14 @@ from flverify.certify._scalar.domain import settle
 from flverify.certify._scalar.formulas import Formula, Reading, negation
 from flverify.certify._scalar.parts import CoefficientCertificate
 from flverify.certify._scalar.relations import read
+from flverify.certify._scalar.sizes import MOST_DIGITS
 from flverify.certify._scalar.smtlib import script
 
 __all__ = ["Answer", "Implication", "Solver", "implies"]
 
 LIMIT = 1_000_000  # z3 steps per question: the field's take some thousands
 DIGITS = 40  # of the rational that stands in for an irrational value of a model
+NOWHERE = "the conclusion is defined nowhere"
 
 VACUOUS = {
     "no": "the hypotheses cannot hold together",
@@ -46,7 +48,7 @@ NOT_ON_INTEGERS = (
 
 
 def implies(
-    hypotheses: Sequence[Any],
+    hypotheses: Iterable[Any],
     conclusion: Any,
     *,
     limit: int = LIMIT,
@@ -60,7 +62,7 @@ def implies(
 
     Parameters
     ----------
-    hypotheses : sequence of sympy relations
+    hypotheses : iterable of sympy relations
         Comparisons, or And, Or, Not of these; empty if there are none. Symbols are
         real; what sympy assumes of their signs is a hypothesis too, and a positive
         integer is at least 1.
@@ -78,13 +80,17 @@ def implies(
     Raises
     ------
     InputError
-        If something is not a relation, or two symbols share a name.
+        If hypotheses are no list, something is not a relation, or two symbols share
+        a name.
 
     Notes
     -----
     A comparison is judged only where each of its quotients and roots is defined; what
     does not follow from the hypotheses is listed as a side condition. Hypotheses that
-    cannot hold together imply nothing here: the answer is INCONCLUSIVE.
+    cannot hold together imply nothing here: the answer is INCONCLUSIVE. Where symbols
+    are assumed to be more than real, integer and of a sign, such as odd, a point that
+    satisfies the hypotheses and is all that has to be found too. Questions that are
+    too large, `_scalar.sizes` says which, are INCONCLUSIVE.
 
     Examples
     --------
@@ -129,7 +135,8 @@ class _Question:
             return self._from_model(first)
         held = witness(self.solver, self.reading, self.domain.facts)
         if held != "yes":
-            return self._open(VACUOUS[held])
+            alone = held == "no" and not self.reading.relations
+            return self._open(NOWHERE if alone else VACUOUS[held])
         if self.reading.concluded == sympy.true:
             # comparisons may be settled as soon as they are written
             return self._proved(("sympy",), None)
@@ -226,19 +233,21 @@ class Solver:
         found: dict[str, Any] = {str(entry): model[entry] for entry in model.decls()}
         values, exact = {}, set()
         for index, symbol in enumerate(self.reading.symbols):
-            term = found.get(f"x{index}")
-            if term is not None and z3.is_algebraic_value(term):
-                term = term.approx(DIGITS)
-            else:
+            term: Any = found.get(f"x{index}")
+            irrational = term is not None and z3.is_algebraic_value(term)
+            value = _rational(term.approx(DIGITS) if irrational else term)
+            if value is not None and not irrational:
                 exact.add(symbol.name)
-            values[symbol.name] = _rational(term)
+            values[symbol.name] = Fraction(0) if value is None else value
         return Model("sat", values, frozenset(exact))
 
 
-def _rational(term: Any) -> Fraction:
-    """Read a value; what a model leaves out may be anything."""
+def _rational(term: Any) -> Fraction | None:
+    """Read a value, unless it is too long; what a model leaves out may be anything."""
     if term is None:
         return Fraction(0)
+    if len(term.as_string()) > MOST_DIGITS:
+        return None
     if z3.is_int_value(term):
         return Fraction(term.as_long())
     return Fraction(term.numerator_as_long(), term.denominator_as_long())

@@ -137,6 +137,20 @@ def test_what_is_not_there_is_not_found():
         certify([], "x > 0")
 
 
+def test_hypotheses_may_come_from_an_iterator():
+    assert certify((h for h in [x > 1]), x > 0) is not None
+    for wrong in (None, 3, x > 1):
+        with pytest.raises(InputError):
+            certify(wrong, x > 0)
+
+
+def test_what_grows_too_large_has_no_certificate():
+    assert certify([x >= 10**5000], x >= 0) is None
+    assert certify([x >= 10**900], x**32 >= 10**990) is None  # of 28800 digits
+    many = sum(symbols("a:8", real=True))
+    assert certify([x >= many, many >= 1], x**32 >= 1) is None
+
+
 def test_hypotheses_without_points_do_no_harm():
     certify([Eq(x, y), 1 / (x - y) >= 1], x >= 2)
     certify([x > 1, x < 1], x >= 2)

@@ -54,6 +54,14 @@ def test_parts_and_names():
         lemma_of([x >= 2], x >= 1, "no name")
 
 
+@pytest.mark.parametrize(
+    "name", [None, 3, ["a"], "forall", "fun", "Prop", "IF", "_", "1a", "a\n", ""]
+)
+def test_a_name_is_an_identifier_and_no_word_of_coq(name):
+    with pytest.raises(InputError, match="the name of a lemma"):
+        lemma_of([x >= 2], x >= 1, name)
+
+
 QUESTIONS = {
     "two caps": ([eta <= 1 / (3 * L), mu <= L], eta * mu <= THIRD),
     "strict": ([eta < 2 / L], eta - L * eta**2 / 2 > 0),

@@ -14,15 +14,19 @@ from pathlib import Path
 import pytest
 from sympy import (
     Abs,
+    Add,
     And,
     Eq,
+    Ge,
     Le,
     Lt,
     Max,
     Min,
+    Mul,
     Ne,
     Not,
     Or,
+    Pow,
     Rational,
     Symbol,
     cbrt,
@@ -178,6 +182,32 @@ def test_hypotheses_that_hold_at_no_integer_prove_nothing():
     assert answer([real > 1, real < 2], real > 1) is Answer.PROVED
 
 
+@pytest.mark.parametrize(
+    ("assumed", "hypotheses", "conclusion"),
+    [
+        ({"odd": True}, lambda k: [k >= 2, k <= 2], lambda k: k**2 <= 4),
+        ({"even": True}, lambda k: [k >= 1, k <= 1], lambda k: k**2 <= 4),
+        ({"noninteger": True}, lambda k: [k >= 1, k <= 1], lambda k: k**2 <= 4),
+        ({"integer": False}, lambda k: [k >= 1, k <= 1], lambda k: k**2 <= 4),
+        ({"prime": False}, lambda k: [k >= 2, k <= 2], lambda k: k**2 <= 4),
+        ({"rational": True}, lambda k: [Eq(k**2, 2)], lambda k: k**2 >= 1),
+        ({"odd": True}, lambda k: [k >= 1, k <= 2], lambda k: 1 / (k - 1) >= 0),
+    ],
+)
+def test_hypotheses_at_no_admissible_point_prove_nothing(
+    assumed, hypotheses, conclusion
+):
+    symbol = Symbol("k", **assumed)
+    found = implies(hypotheses(symbol), conclusion(symbol))
+    assert found.answer is Answer.INCONCLUSIVE
+
+
+@pytest.mark.parametrize("word", ["odd", "even", "noninteger", "rational", "algebraic"])
+def test_with_an_admissible_point_there_is_a_proof(word):
+    symbol = Symbol("k", **{word: True})
+    assert answer([symbol >= 2, symbol <= 3], symbol**2 >= 4) is Answer.PROVED
+
+
 # denominators and roots
 
 
@@ -213,6 +243,22 @@ def test_a_root_needs_an_argument_that_is_not_negative():
     assert found.answer is Answer.PROVED
     assert found.side_conditions == ("x**2 - 1 >= 0",)
     assert implies([x >= 1], sqrt(x**2 - 1) <= x).side_conditions == ()
+
+
+def test_a_root_of_zero_is_zero():
+    nothing = Pow(0, Rational(1, 2), evaluate=False)
+    assert answer([], Le(nothing, x**2)) is Answer.PROVED
+    assert answer([], Lt(nothing, x**2)) is Answer.REFUTED
+
+
+def test_a_conclusion_that_is_defined_nowhere_is_called_that():
+    found = implies([], Ge(sqrt(-1 - x**2), 0, evaluate=False))
+    assert found.answer is Answer.INCONCLUSIVE
+    assert found.reason == "the conclusion is defined nowhere"
+    zero = Pow(Add(x, -x, evaluate=False), -1, evaluate=False)
+    found = implies([], Le(zero, 0, evaluate=False))
+    assert found.answer is Answer.INCONCLUSIVE
+    assert "a denominator must not be zero throughout" in found.reason
 
 
 def test_assumptions_of_symbols_are_said():
@@ -317,6 +363,11 @@ def test_what_is_not_algebra_is_refused_with_a_reason(conclusion):
         ([], x),
         ([x + 1], x > 0),
         (x > 0, x > 0),
+        (None, x > 0),
+        (3, x > 0),
+        ([None], x > 0),
+        ([10**5000], x > 0),
+        ([], None),
         ([Symbol("eta") > 0], eta > 0.5),
         ([Symbol("eta") > 2], 1 / eta < 1),
     ],
@@ -324,6 +375,66 @@ def test_what_is_not_algebra_is_refused_with_a_reason(conclusion):
 def test_misuse_is_an_error(hypotheses, conclusion):
     with pytest.raises(InputError):
         implies(hypotheses, conclusion)
+
+
+def test_hypotheses_may_come_from_an_iterator():
+    assert answer((h for h in [x > 1]), x > 0) is Answer.PROVED
+    assert answer(iter([x > -1]), x > 0) is Answer.REFUTED
+
+
+# sizes: what is too large is told at once, before anything is expanded
+
+
+def nested(levels, step):
+    e = x
+    for _ in range(levels):
+        e = step(e)
+    return e
+
+
+def product_of_itself(e):
+    return Mul(Add(e, x, evaluate=False), Add(e, y, evaluate=False), evaluate=False)
+
+
+def inverse(e):
+    return Pow(Add(1, e, evaluate=False), -1, evaluate=False)
+
+
+z = Symbol("z", real=True)
+TOO_LARGE = {
+    "degree": (((x + y) ** 32 + z) ** 4, "total degree"),
+    "roots within roots": (nested(25, lambda e: sqrt(1 + e)), "total degree"),
+    "roots": (sum(sqrt(x + k) for k in range(7)), "roots, minima and maxima"),
+    "denominators": (sum(1 / (x + k) for k in range(13)), "denominators"),
+    "terms": ((x + y + z + eta + L) ** 30, "terms"),
+    "repeated parts": (nested(40, product_of_itself), "symbols and operations"),
+    "brackets": (nested(400, inverse), "levels of brackets"),
+    "number": (x + 10**5000, "digits"),
+    "power": (Pow(x, 10**5000, evaluate=False), "digits"),
+    "power of a number": (
+        Add(x, Pow(10, 5000, evaluate=False), evaluate=False),
+        "total degree",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TOO_LARGE)
+def test_what_is_too_large_is_inconclusive(name):
+    expression, reason = TOO_LARGE[name]
+    found = implies([x >= 1], Ge(expression, 1, evaluate=False), limit=1000)
+    assert found.answer is Answer.INCONCLUSIVE
+    assert reason in found.reason
+    assert found.reason.count(";") == 2
+
+
+def test_what_is_just_small_enough_is_judged():
+    assert answer([x >= 10**900], x >= 0) is Answer.PROVED
+    assert answer([x >= 1], nested(3, lambda e: sqrt(1 + e)) >= 1) is Answer.PROVED
+    assert answer([x >= 1, y >= 0], (x + y) ** 32 >= 1) is Answer.PROVED
+
+
+def test_a_model_of_very_long_numbers_is_no_error():
+    assert answer([x >= 10**900, y >= x**10], y <= 3) is Answer.INCONCLUSIVE
 
 
 def test_a_limit_must_be_a_count():

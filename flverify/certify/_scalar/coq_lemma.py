@@ -15,8 +15,10 @@ from flverify.certify._scalar.quotients import Quotients, evident_sign
 from flverify.certify._scalar.recheck import symbols_in
 from flverify.certify._scalar.states import Substitution
 
-TAKEN = {"R", "as", "at", "else", "end", "exists", "field", "fix", "for", "forall"}
-TAKEN |= {"fun", "if", "in", "let", "match", "pow", "return", "sqrt", "then", "with"}
+RESERVED = {"as", "at", "by", "cofix", "else", "end", "exists", "exists2", "fix", "for"}
+RESERVED |= {"forall", "fun", "if", "IF", "in", "let", "match", "mod", "Prop", "return"}
+RESERVED |= {"Set", "SProp", "then", "Type", "using", "where", "with"}
+TAKEN = RESERVED | {"R", "field", "pow", "sqrt"}
 ABOVE_ZERO = "apply Rgt_not_eq; unfold Rgt."
 BELOW_ZERO = "apply Rlt_not_eq, Ropp_lt_cancel; rewrite Ropp_0."
 RELATION = {">": "0 < {}", ">=": "0 <= {}", "==": "{} = 0", "!=": "{} <> 0"}

@@ -20,6 +20,15 @@ Accepts = Callable[[Point], bool]
 UNITS = (1, 2, 3, 4, 6, 8, 10, 16, 32, 100, 10**3, 10**4, 10**6, 10**9, 10**12, 10**20)
 WHOLE = (1, 2, 3, 4, 5, 0, 10, 100, -1, -2, 7, 1000)  # tried for integer symbols
 TUPLES = 60  # of integers tried before a question stays open
+TOLD = (
+    "integer",
+    "zero",
+    "positive",
+    "negative",
+    "nonnegative",
+    "nonpositive",
+    "nonzero",
+)
 MOST = 10_000  # tuples listed, so that many integer symbols do no harm
 
 
@@ -85,12 +94,37 @@ def witness(
     first = solver.check(facts)
     if first.status != "sat":
         return "no" if first.status == "unsat" else "open"
+    if not all(map(_says_no_more_than_a_sign, reading.symbols)):
+        return "yes" if _admitted(solver, reading, facts, first) else "open"
     if not _integers(reading):
         return "yes"
     for model in _whole_models(solver, reading, facts, first):
         if model.status == "sat":
             return "yes"
     return "open"
+
+
+def _admitted(
+    solver: Solves, reading: Reading, facts: Sequence[Formula], first: Model
+) -> Point | None:
+    """Find a point of the question that has everything assumed of the symbols."""
+
+    def accepts(point: Point) -> bool:
+        defined = holds(reading.concluded, point) is not None
+        return defined and _satisfies(reading, point)
+
+    return _search(solver, reading, facts, first, accepts)
+
+
+def _says_no_more_than_a_sign(symbol: sympy.Symbol) -> bool:
+    """Whether the facts say all that sympy assumes, and the integers what is left.
+
+    Odd, or not an integer, are among what solvers are not told.
+    """
+    told = {word: True for word in TOLD if getattr(symbol, f"is_{word}")}
+    plain = sympy.Symbol("x", real=True, **told).assumptions0
+    assumed = symbol.assumptions0.items()
+    return all(plain.get(word) is value for word, value in assumed)
 
 
 def _satisfies(reading: Reading, point: Point) -> bool:

@@ -20,8 +20,11 @@ from flverify.certify._scalar.formulas import (
     Kind,
     negation,
 )
+from flverify.certify._scalar.sizes import shown
 
 LARGEST_POWER = 32  # beyond it a polynomial is too large to expand
+MOST_AUXILIARIES = 6  # roots, minima and maxima: each is one more unknown for z3
+MOST_CONDITIONS = 12  # each is a question of its own
 
 Lifted = tuple[sympy.Expr, frozenset[int]]
 COMPARISONS: dict[type, Comparison] = {
@@ -68,7 +71,7 @@ class Walker:
         if type(relation) not in COMPARISONS:
             raise RefusedError(
                 f"only comparisons joined by And, Or, Not can be judged; "
-                f"{relation} is {type(relation).__name__}; rewrite it."
+                f"{shown(relation)} is {type(relation).__name__}; rewrite it."
             )
         return self._comparison(relation)
 
@@ -130,24 +133,31 @@ class Walker:
         base, needs = self.lift(e.base)
         if exponent.q > 1:
             base, needs = self._root(e.base, base, needs, int(exponent.q))
+        if exponent < 0 and base == 0:
+            raise RefusedError(
+                f"a denominator must not be zero throughout; {shown(e.base)} is; "
+                "correct the expression."
+            )
         if exponent < 0 and not e.base.is_Rational:
             needs |= {self._condition(Atom(base, "!="), needs, f"{e.base} != 0")}
         return base ** int(exponent.p), needs
 
     def _root(
-        self, shown: Any, base: sympy.Expr, needs: frozenset[int], degree: int
+        self, given: Any, base: sympy.Expr, needs: frozenset[int], degree: int
     ) -> Lifted:
         if base.is_negative and base.is_Rational:
-            raise RefusedError(_why_not(shown ** sympy.Rational(1, degree)))
+            raise RefusedError(_why_not(given ** sympy.Rational(1, degree)))
+        if base == 0:
+            return base, needs
         if not base.is_Rational:
             nonnegative = Atom(base, ">=")
-            needs |= {self._condition(nonnegative, needs, f"{shown} >= 0")}
+            needs |= {self._condition(nonnegative, needs, f"{given} >= 0")}
         key = ("root", degree, base)
         if key not in self.auxiliaries:
             root = self._auxiliary(key)
             sign: Comparison = ">" if base.is_Rational else ">="
             defining = (Atom(root, sign), Atom(root**degree - base, "=="))
-            self._define(defining, needs, f"{root} = ({shown})**(1/{degree})")
+            self._define(defining, needs, f"{root} = ({given})**(1/{degree})")
         return self.auxiliaries[key], needs
 
     def _extreme(self, which: str, args: Sequence[Any]) -> Lifted:
@@ -164,6 +174,7 @@ class Walker:
         return self.auxiliaries[key], needs
 
     def _auxiliary(self, key: tuple[Any, ...]) -> sympy.Symbol:
+        _at_most(MOST_AUXILIARIES, len(self.auxiliaries), "roots, minima and maxima")
         self.auxiliaries[key] = sympy.Symbol(next(self._names), real=True)
         return self.auxiliaries[key]
 
@@ -175,19 +186,29 @@ class Walker:
     def _condition(self, formula: Atom, needs: frozenset[int], text: str) -> int:
         fact = Fact(formula, needs, text)
         if fact not in self.conditions:
+            what = "denominators and roots that need not be defined"
+            _at_most(MOST_CONDITIONS, len(self.conditions), what)
             self.conditions.append(fact)
         return self.conditions.index(fact)
 
 
+def _at_most(limit: int, before: int, what: str) -> None:
+    if before >= limit:
+        raise RefusedError(
+            f"a question may have at most {limit} {what}; this one has more; put a "
+            "new symbol for some of them."
+        )
+
+
 def _why_not(e: Any) -> str:
     if e.is_Pow and e.exp.is_Rational:
-        what = f"the power {e} is too high, or has no real value"
+        what = f"the power {shown(e)} is too high, or has no real value"
     elif e.is_Pow:
-        what = f"the power {e} has an exponent that is not a fixed fraction"
+        what = f"the power {shown(e)} has an exponent that is not a fixed fraction"
     elif e.is_Float:
-        what = f"the float {e} is not exact"
+        what = f"the float {shown(e)} is not exact"
     elif e.is_number:
-        what = f"{e} is not a rational number or a root of one"
+        what = f"{shown(e)} is not a rational number or a root of one"
     else:
         what = f"{e.func.__name__} is no quotient of polynomials"
     return (

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
+from functools import lru_cache, reduce
+from math import comb, prod
+from operator import add, mul
 from typing import Any, Literal, TypeAlias
 
 import sympy
 
 from flverify._core.errors import RefusedError
+from flverify.certify._scalar.sizes import LARGEST_DEGREE, MOST_TERMS, is_long, shown
+
+MOST_PRODUCTS = 100 * MOST_TERMS  # of terms, in one product or sum of quotients
+MOST_FACTORED = 200  # terms of a polynomial that is still factored
 
 Sign: TypeAlias = Literal[">", ">="]  # above zero, or not below zero
 Signs: TypeAlias = Mapping[sympy.Symbol, Sign]
@@ -37,6 +44,7 @@ class Quotients:
         self.symbols = tuple(symbols)
         # a field without symbols does not exist; the spare one is never used
         self.field = sympy.QQ.frac_field(*(self.symbols or (sympy.Dummy("none"),)))
+        self._generators = {symbol: self.field(symbol) for symbol in self.symbols}
 
     def of(self, expression: sympy.Expr) -> Quotient:
         """Convert a rational expression in the symbols.
@@ -44,15 +52,71 @@ class Quotients:
         Raises
         ------
         RefusedError
-            If a denominator is zero for all values of the symbols.
+            If a denominator is zero for all values of the symbols, or if it grows
+            too large.
         """
         try:
-            return self.field.from_sympy(expression)
+            return _small(self._built(expression))
         except (ZeroDivisionError, ValueError) as error:
             raise RefusedError(
                 "a denominator must not be zero throughout; that of "
-                f"{expression} is; correct the expression."
+                f"{shown(expression)} is; correct the expression."
             ) from error
+
+    def _built(self, e: Any) -> Quotient:
+        """Build from the leaves, so that what grows too large is noticed in time."""
+        if e in self._generators:
+            return self._generators[e]
+        if e.is_Rational:
+            return self.field(sympy.QQ(int(e.p), int(e.q)))
+        if e.is_Add or e.is_Mul:
+            parts = [self._built(part) for part in e.args]
+            return reduce(lambda a, b: _joined(add if e.is_Add else mul, a, b), parts)
+        if e.is_Pow and e.exp.is_Integer:
+            return _power(self._built(e.base), int(e.exp))
+        raise ValueError
+
+
+def _joined(join: Callable[..., Quotient], a: Quotient, b: Quotient) -> Quotient:
+    long = size(a) * size(b) > MOST_PRODUCTS
+    if long or _is_high(a.denom) or _is_high(b.denom):
+        raise RefusedError(_too_large())
+    return join(a, b)
+
+
+def _power(quotient: Quotient, exponent: int) -> Quotient:
+    for part in (quotient.numer, quotient.denom):
+        _require_small_power(part, abs(exponent))
+    return quotient**exponent
+
+
+def _require_small_power(polynomial: Polynomial, exponent: int) -> None:
+    """Refuse a power that would have too many terms, before it is expanded."""
+    if not polynomial:
+        return
+    chosen = comb(len(polynomial) + exponent - 1, exponent)
+    boxed = prod(degree * exponent + 1 for degree in polynomial.degrees())
+    if min(chosen, boxed) > MOST_TERMS:
+        raise RefusedError(_too_large())
+
+
+def _small(quotient: Quotient) -> Quotient:
+    parts = quotient.numer, quotient.denom
+    long = any(is_long(c) for part in parts for c in part.coeffs())
+    if size(quotient) > MOST_TERMS or long or any(map(_is_high, parts)):
+        raise RefusedError(_too_large())
+    return quotient
+
+
+def _is_high(polynomial: Polynomial) -> bool:
+    return any(sum(powers) > LARGEST_DEGREE for powers in polynomial.itermonoms())
+
+
+def _too_large() -> str:
+    return (
+        f"a quotient may have at most {MOST_TERMS} terms, the degree {LARGEST_DEGREE} "
+        "and no very long numbers; one grows beyond that; put a new symbol for a part."
+    )
 
 
 def monomials(polynomial: Polynomial) -> list[tuple[Fraction, dict[sympy.Symbol, int]]]:
@@ -116,8 +180,10 @@ def without_positive_factors(
     >>> without_positive_factors(p, {x: ">", y: ">"}).as_expr()
     1 - x
     """
+    if len(polynomial) > MOST_FACTORED:
+        return polynomial  # factors may be left in; to look for them would take long
     out = polynomial.ring.one
-    content, factors = polynomial.factor_list()
+    content, factors = _factors(polynomial)
     for factor, multiplicity in [(polynomial.ring(content), 1), *factors]:
         sign = evident_sign(factor, signs), evident_sign(-factor, signs)
         if ">" in sign:
@@ -127,6 +193,11 @@ def without_positive_factors(
         elif multiplicity % 2:
             out = out * factor
     return out
+
+
+@lru_cache(maxsize=4096)  # z3 is asked about the same polynomials again and again
+def _factors(polynomial: Polynomial) -> Any:
+    return polynomial.factor_list()
 
 
 def quotient_sign(quotient: Quotient, signs: Signs) -> Sign | None:
@@ -184,8 +255,9 @@ def replaced(
     degree, above = _put(quotient.numer, symbol, value)
     other, below = _put(quotient.denom, symbol, value)
     # both are divided by a power of the value's denominator; cancelled only once
-    above, below = above * value.denom**other, below * value.denom**degree
-    return quotients.field(above) / quotients.field(below)
+    above = _times(above, value.denom, other)
+    below = _times(below, value.denom, degree)
+    return _small(quotients.field(above) / quotients.field(below))
 
 
 def _put(
@@ -196,9 +268,20 @@ def _put(
     degree = max(parts, default=0)
     out = polynomial.ring.zero
     for power, part in parts.items():
-        raised = value.numer**power if power else 1  # sympy has no 0**0 here
-        out += part * raised * value.denom ** (degree - power)
+        raised = _times(part, value.numer, power)
+        out += _times(raised, value.denom, degree - power)
     return degree, out
+
+
+def _times(polynomial: Polynomial, base: Polynomial, exponent: int) -> Polynomial:
+    """Multiply by a power, unless that takes too long."""
+    if not exponent:  # sympy has no 0**0 here
+        return polynomial
+    _require_small_power(base, exponent)
+    raised = base**exponent
+    if len(polynomial) * len(raised) > MOST_PRODUCTS:
+        raise RefusedError(_too_large())
+    return polynomial * raised
 
 
 def by_powers(polynomial: Polynomial, symbol: sympy.Symbol) -> dict[int, Polynomial]:

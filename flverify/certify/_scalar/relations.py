@@ -7,7 +7,7 @@ root gives a condition; what uses it is meaningful only where the condition hold
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import sympy
@@ -17,9 +17,10 @@ from flverify._core.errors import InputError, RefusedError
 from flverify.certify._scalar.formulas import Atom, Comparison, Fact, Reading
 from flverify.certify._scalar.lifting import Walker
 from flverify.certify._scalar.quotients import Quotients
+from flverify.certify._scalar.sizes import require_small, shown
 
 
-def read(hypotheses: Sequence[Any], conclusion: Any) -> Reading:
+def read(hypotheses: Iterable[Any], conclusion: Any) -> Reading:
     """Read hypotheses and a conclusion.
 
     Raises
@@ -27,7 +28,7 @@ def read(hypotheses: Sequence[Any], conclusion: Any) -> Reading:
     InputError
         If something is not a relation, or two symbols share a name.
     RefusedError
-        If a relation is outside what polynomials and roots can say.
+        If a relation is outside what polynomials and roots can say, or too large.
 
     Examples
     --------
@@ -38,15 +39,13 @@ def read(hypotheses: Sequence[Any], conclusion: Any) -> Reading:
     >>> len(reading.auxiliaries), len(reading.conditions)
     (2, 3)
     """
-    if isinstance(hypotheses, boolalg.Boolean | str):
-        raise InputError(
-            f"hypotheses must be a list; got {hypotheses!r}; put it into brackets."
-        )
-    for relation in (*hypotheses, conclusion):
+    listed = _listed(hypotheses)
+    for relation in (*listed, conclusion):
         _require_relation(relation)
-    symbols = _symbols([*hypotheses, conclusion])
+    require_small([*listed, conclusion])
+    symbols = _symbols([*listed, conclusion])
     walker = Walker(symbol.name for symbol in symbols)
-    given = [walker.fact(part) for h in hypotheses for part in conjuncts(h)]
+    given = [walker.fact(part) for h in listed for part in conjuncts(h)]
     concluded = walker.fact(conclusion)
     auxiliaries = tuple(walker.auxiliaries.values())
     return Reading(
@@ -57,10 +56,21 @@ def read(hypotheses: Sequence[Any], conclusion: Any) -> Reading:
         definitions=tuple(walker.definitions),
         conditions=tuple(walker.conditions),
         conclusion=concluded,
-        relations=tuple(hypotheses),
+        relations=listed,
         concluded=conclusion,
         quotients=Quotients([*symbols, *auxiliaries]),
     )
+
+
+def _listed(hypotheses: Iterable[Any]) -> tuple[Any, ...]:
+    """Take the hypotheses once: an iterator would be empty the second time."""
+    single = isinstance(hypotheses, boolalg.Boolean | str | bytes)
+    if single or not isinstance(hypotheses, Iterable):
+        raise InputError(
+            f"hypotheses must be a list of relations; got {shown(hypotheses)}; put "
+            "one relation into brackets, and write [] for none."
+        )
+    return tuple(hypotheses)
 
 
 def conjuncts(relation: Any) -> tuple[Any, ...]:
@@ -72,7 +82,7 @@ def _require_relation(relation: Any) -> None:
     if not isinstance(relation, boolalg.Boolean) or relation.is_Symbol:
         raise InputError(
             "hypotheses and conclusion must be sympy relations, or And, Or, Not of "
-            f"these; got {relation!r}; write sympy.Le(a, b) and the like."
+            f"these; got {shown(relation)}; write sympy.Le(a, b) and the like."
         )
 
 

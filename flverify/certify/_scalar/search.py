@@ -7,6 +7,7 @@ from itertools import count, islice
 
 import sympy
 
+from flverify._core.errors import RefusedError
 from flverify.certify._scalar.formulas import (
     Atom,
     Comparison,
@@ -57,7 +58,8 @@ def search(
     for at_once in (_is_plain, _is_equation):
         try:
             found = _Search(goal.comparison, at_once).run(start)
-        except ZeroDivisionError:  # the facts leave no point at all
+        except (ZeroDivisionError, RefusedError):
+            # the facts leave no point at all, or something grows too large
             return None
         if found is not None:
             return start, _shortened(start, found, goal.comparison)
