@@ -10,7 +10,6 @@ from __future__ import annotations
 import importlib
 import io
 import os
-import re
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -19,6 +18,7 @@ import click
 
 from flverify import __version__
 from flverify._core.errors import FlverifyError
+from flverify._core.sentences import EXPECTED, sentence
 
 # Kept here, not read from the modules: the overview must not import them.
 COMMANDS = {
@@ -40,9 +40,6 @@ COMMANDS = {
     "explore": "Serve a page on this machine to look at step sizes and laws.",
 }
 BAD_INPUT, INTERRUPTED, READER_GONE = 2, 130, 141
-_TOO_LARGE = (MemoryError, OverflowError)
-EXPECTED = (FlverifyError, OSError, *_TOO_LARGE)  # failures that are one sentence
-_LONG = re.compile(r"\d{41,}")  # digits that tell a reader nothing
 
 
 class Commands(click.Group):
@@ -103,35 +100,6 @@ def _exit_code(run: Callable[[], object]) -> int:
             _silence()
         return _complain(sentence(error))
     return code if isinstance(code, int) else 0
-
-
-def sentence(error: Exception) -> str:
-    """Say what must hold, what was given and what to do, on one line."""
-    return " ".join(_LONG.sub(_shortened, _worded(error)).split())
-
-
-def _shortened(digits: re.Match[str]) -> str:
-    found = digits.group()
-    return f"{found[:10]}...({len(found)} digits)"
-
-
-def _worded(error: Exception) -> str:
-    if isinstance(error, click.UsageError):
-        where = error.ctx.command_path if error.ctx else "flverify"
-        return f"{error.format_message().rstrip('.')}; see `{where} --help`."
-    if isinstance(error, click.ClickException):
-        return error.format_message()
-    if isinstance(error, OSError) and not isinstance(error, FlverifyError):
-        return (
-            f"a file must be readable or writable; {error.filename or 'the output'} "
-            f"is not: {error.strerror or error}; name another one."
-        )
-    if isinstance(error, _TOO_LARGE):
-        return (
-            f"sizes and numbers must fit the memory and the range of floats; these do "
-            f"not ({error or type(error).__name__}); choose smaller ones."
-        )
-    return str(error)
 
 
 def _complain(message: str, code: int = BAD_INPUT) -> int:

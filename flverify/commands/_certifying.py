@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from flverify._core.errors import ReadingError, RefusedError
+from flverify._core.sentences import sentence
 from flverify.certify.check import Rejected, Summary
 from flverify.certify.check._law_outcomes import read_law
 from flverify.certify.classes import classes
@@ -24,7 +25,6 @@ from flverify.certify.search import (
     problem,
     read_round,
 )
-from flverify.cli import sentence
 from flverify.commands._algorithms import Chosen
 from flverify.commands._function_class import require_certifiable
 from flverify.participation._law import Participation

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from flverify._core.errors import Refusal, RefusedError
-from flverify.cli import sentence
+from flverify._core.sentences import sentence
 from flverify.commands._algorithms import Chosen
 from flverify.commands._refusals import told
 from flverify.commands._setting import Setting, read_setting

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from flverify.cli import EXPECTED, sentence
+from flverify._core.sentences import EXPECTED, sentence
 
 VERSION = 1
 _TOLD = "flverify.refusal_told"

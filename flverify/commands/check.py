@@ -11,8 +11,8 @@ from typing import Any
 import click
 
 from flverify._core.errors import FormatError
+from flverify._core.sentences import sentence
 from flverify.certify.check import Rejected, Summary, check, load
-from flverify.cli import sentence
 from flverify.commands._refusals import Reporting, refused, told
 from flverify.report.certificates import proved_lines, setting_lines, statement
 

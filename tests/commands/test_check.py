@@ -27,6 +27,7 @@ LIGHT = {
     "flverify.cli",
     "flverify._core",
     "flverify._core.errors",
+    "flverify._core.sentences",
     "flverify.commands",
     "flverify.commands._refusals",
     "flverify.commands.check",

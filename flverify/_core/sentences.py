@@ -1,0 +1,42 @@
+"""Every expected failure as a sentence: what must hold, what was given, what to do."""
+
+from __future__ import annotations
+
+import re
+
+import click
+
+from flverify._core.errors import FlverifyError
+
+_TOO_LARGE = (MemoryError, OverflowError)
+EXPECTED = (FlverifyError, OSError, *_TOO_LARGE)  # failures that are one sentence
+_LONG = re.compile(r"\d{41,}")  # digits that tell a reader nothing
+
+
+def sentence(error: Exception) -> str:
+    """Say what must hold, what was given and what to do, on one line."""
+    return " ".join(_LONG.sub(_shortened, _worded(error)).split())
+
+
+def _shortened(digits: re.Match[str]) -> str:
+    found = digits.group()
+    return f"{found[:10]}...({len(found)} digits)"
+
+
+def _worded(error: Exception) -> str:
+    if isinstance(error, click.UsageError):
+        where = error.ctx.command_path if error.ctx else "flverify"
+        return f"{error.format_message().rstrip('.')}; see `{where} --help`."
+    if isinstance(error, click.ClickException):
+        return error.format_message()
+    if isinstance(error, OSError) and not isinstance(error, FlverifyError):
+        return (
+            f"a file must be readable or writable; {error.filename or 'the output'} "
+            f"is not: {error.strerror or error}; name another one."
+        )
+    if isinstance(error, _TOO_LARGE):
+        return (
+            f"sizes and numbers must fit the memory and the range of floats; these do "
+            f"not ({error or type(error).__name__}); choose smaller ones."
+        )
+    return str(error)
