@@ -206,7 +206,8 @@ def _weighted_again(one: Setting, x: Fraction, part: Fraction) -> tuple[Any, Any
 def pull_and_average(c: SimpleNamespace) -> Finding:
     """Run it from both first indices, with the cohort or everybody working."""
     return _matrix_readings(c.behind).corrected(
-        r"A_k=V(S_r) \text{ if } k=(r+1)\tau", _matrix_readings(1)
+        r"A_k=V(S_r) \text{ if } k=(r+1)\tau,\ V(S)[0,j]=1/|S| \text{ for } j\in S",
+        _matrix_readings(1),
     )
 
 

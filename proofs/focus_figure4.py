@@ -357,7 +357,8 @@ READINGS = {
     r"\text{ProxSkip}\to\infty\ \text{(uniform, arbitrary)};\quad"
     r"\text{SCAFFOLD}\to x^\star,\ \text{FOCUS}\to x^\star\ \text{linearly and "
     r"fastest, especially (arbitrary)}",
-    proposition="at the printed sizes and one step size, on every data set, the pairs "
+    proposition="at the printed sizes and one step size, on every data set, or, where "
+    "the caption speaks of equivalence in theory, on every quadratic, the pairs "
     "coincide under full participation, FedAvg and FedAU fail everywhere, ProxSkip "
     "diverges under sampled cohorts, SCAFFOLD converges everywhere, and FOCUS "
     "converges linearly and is the fastest everywhere, most so under the arbitrary law",

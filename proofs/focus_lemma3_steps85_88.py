@@ -223,9 +223,10 @@ DEFINED, CHANCE = "q_i = E[I_i/|S|]", "q_i = p_i"
         Free("cap", "1/4", "2", weaker="smaller"),
     ),
     sharp=Sharp(
-        r"\eta\le\frac{<cap>}{L(\tau-1)}:\quad\mathbb{E}\|\cdots\|^2\le<far>\cdot L^2N"
-        r"\|\mathbb{1}\bar x_{r\tau+1}-\boldsymbol{x}_{r\tau}\|_{(I-Q)}^2+<moved>\eta"
-        r"^2(\tau-1)^2L^4N\|\mathbb{1}\bar x_{r\tau+1}-\boldsymbol{x}_{r\tau}\|_Q^2",
+        r"f_i\text{ convex, }\eta\le\frac{<cap>}{L(\tau-1)}:\quad\mathbb{E}"
+        r"\|\cdots\|^2\le<far>\cdot L^2N\|\mathbb{1}\bar x_{r\tau+1}-\boldsymbol{x}"
+        r"_{r\tau}\|_{(I-Q)}^2+<moved>\eta^2(\tau-1)^2L^4N\|\mathbb{1}\bar x_{r"
+        r"\tau+1}-\boldsymbol{x}_{r\tau}\|_Q^2",
         {"far": 1, "moved": 1, "cap": 1},
     ),
 )

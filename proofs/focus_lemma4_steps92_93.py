@@ -235,8 +235,9 @@ def moves_bounded(c: SimpleNamespace) -> Finding:
         **{f"(ii) round r; {q}": _later(c, q) for q in (DEFINED, CASE_3A, CHANCE)},
     }
     return judge.readings(found).corrected(
-        r"\mathbb{E}\Big\|\sum_{k=(r-1)\tau+2}^{r\tau}D_k\boldsymbol{y}_k\Big\|^2\le4("
-        r"\tau-1)^2L^2\sum_{i=1}^Np_i\|w_{r-1}-x_{(r-1)\tau,i}\|^2",
+        r"\eta\le\frac1{8L(\tau-1)}:\quad\mathbb{E}\Big\|\sum_{k=(r-1)\tau+2}^{r\tau}"
+        r"D_k\boldsymbol{y}_k\Big\|^2\le4(\tau-1)^2L^2\sum_{i=1}^Np_i\|w_{r-1}-"
+        r"x_{(r-1)\tau,i}\|^2",
         found[f"(ii) round r; {CHANCE}"],
     )
 

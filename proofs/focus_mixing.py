@@ -281,7 +281,7 @@ def two_way_matrix(c: Any) -> Finding:
     if judged.passes():
         return judged
     return judged.corrected(
-        r"W(S_r)[i,j]=1/(|S_r|+1) \text{ off the diagonal, } "
+        r"W(S_r)[i,j]=1/(|S_r|+1) \text{ for the pairs } i\neq j \text{ printed, } "
         r"W[j,j]=1-\sum_{i\neq j}W[i,j]",
         two_ways("1/(|S|+1)", "others"),
     )

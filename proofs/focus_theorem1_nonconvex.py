@@ -183,6 +183,7 @@ def stale_gradients(c: SimpleNamespace) -> Finding:
         Free("caps", "1/4", "1", weaker="smaller", key="1/(L (tau-1))"),
     ),
     sharp=Sharp(
+        r"\eta\le\min\Big\{\frac1{4LN},\frac1{2L(\tau-1)}\Big\}:\quad"
         r"\mathbb{E}\|\nabla F(\bar x_{r\tau+1})\|^2\le\frac{4}{\eta N}\big(F(\bar x_{r"
         r"\tau+1})-F(\bar x_{(r+1)\tau+1})\big)+\frac{<consensus>L^2}{N}\mathbb{E}\|"
         r"\mathbb{1}\bar x_{r\tau+1}-\boldsymbol x_{r\tau}\|^2",

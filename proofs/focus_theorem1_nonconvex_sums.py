@@ -85,6 +85,7 @@ def first_sum(c: SimpleNamespace) -> Finding:
     """Sum (118) over r, as printed and with 1/R once beside each sum."""
     powers = vars(c)
     return _first_sum(powers["1/R beside C"], powers["1/R beside A"]).corrected(
+        r"C_0=0:\quad"
         r"\frac1R\sum_{r=0}^{R-1}C_r\le\Big(1-\frac{q_{\min}}{3}\Big)\frac1R\sum_{r=1}^"
         r"{R-1}C_{r-1}+\frac{16\eta^2N^2}{3q_{\min}}\frac1R\sum_{r=1}^{R-1}A_r",
         _first_sum(1, 1),

@@ -14,9 +14,12 @@ no consensus error; the tracker starts as the sum of stored gradients without no
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
+from itertools import chain
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import sympy
@@ -28,14 +31,16 @@ from flverify.claims.claim import Free, claim
 from flverify.claims.focus_families import GENERAL
 from flverify.claims.focus_lemma3 import rational
 from flverify.claims.focus_search import number, powers
-from flverify.claims.sg_focus_moments import Curves
+from flverify.claims.sg_focus_moments import Curves, NoisyClients
 from flverify.claims.sg_focus_search import (
+    LOUD,
     Q_READINGS,
     SAMPLES,
     NoisyInstance,
     Sides,
     by_samples,
     chosen,
+    inside,
     one_sample,
     population,
     remembered,
@@ -43,6 +48,7 @@ from flverify.claims.sg_focus_search import (
 )
 from flverify.claims.sg_focus_steps import FULL, noisy_descent
 from flverify.claims.verdict import Finding
+from flverify.participation import Full
 
 CAPS = {
     "q/(beta N (4-q))": "1/3",
@@ -52,14 +58,15 @@ CAPS = {
 }
 MENDED = {
     "caps": {**CAPS, "q/N^2": "1/16", "q^(3/2)/(L N)": "1/8"},
-    "floor": "8 L/q",
+    "floor": "wider",
     "case_3a": "1/N",
     "samples": SAMPLES[:1],
 }
 SETTINGS = (("1/100", 2), ("1/100", 1), ("1", 2), ("1", 1), ("1", 20), ("100", 1))
 SEARCHED = (
     "N = 1, 2, 5; curvatures 1, one of them 30, half of them 0 or -1/2, of scale "
-    "1/100, 1, 100; tau = 1, 2, 20; loud and quiet noise; 30 rounds from equal models"
+    "1/100, 1, 100; tau = 1, 2, 20; loud and quiet noise; 30 rounds from equal models; "
+    "one client of curvature 1/1000 with 1000 local moves"
 )
 
 # Theorem 4 -----------------------------------------------------------------------
@@ -83,9 +90,10 @@ def theorem4(c: SimpleNamespace) -> Finding:
     """Search runs for each reading of q, f in three scales."""
     mended = SimpleNamespace(**{**vars(c), **MENDED})
     return judge.readings(_theorem4(c)).corrected(
-        r"\text{the bound with }\frac{8L}q\text{ for }\frac L2\text{ and caps }\frac "
-        r"q{16N^2},\frac{q^{3/2}}{8LN}\text{ beside the others, for independent "
-        r"samples}",
+        r"\text{the bound with }\frac{8L}q+\frac{64}q\eta L^2(\tau-1)^2\text{ for }"
+        r"\frac L2\text{, }\frac{48N(N+(\tau-1)^2)}{q^2}\eta^2\sigma^2\text{ added, "
+        r"and caps }\frac q{16N^2},\frac{q^{3/2}}{8LN}\text{ beside the others, for "
+        r"independent samples}",
         judge.readings(_theorem4(mended)),
     )
 
@@ -98,7 +106,9 @@ def _theorem4(c: SimpleNamespace) -> dict[str, Finding]:
         listed = chosen(c.caps, reading, clients, c.case_3a)
         by = by_samples(
             lambda listed=listed: judge.instances(
-                searched(listed, sides, 30, equal=True), "<=", SEARCHED
+                chain(searched(listed, sides, 30, equal=True), _slow(c, sides)),
+                "<=",
+                SEARCHED,
             ),
             lambda reading=reading: judge.instances(
                 one_sample(c.caps, reading, sides, 60, (1,)), "<=", "one sample"
@@ -109,6 +119,14 @@ def _theorem4(c: SimpleNamespace) -> dict[str, Finding]:
     return found
 
 
+def _slow(c: SimpleNamespace, sides: Any) -> Iterator[judge.Case]:
+    """Where L is small, the models spread by eta (tau-1) sigma before F is felt."""
+    one = NoisyClients((Fraction(1, 1000),), Full(1), 1001, variance=LOUD)
+    step, q_min = Fraction(1, 16), Fraction(1)
+    if inside(c.caps, one, q_min, step):
+        yield from searched([(one, step, q_min)], sides, 4, equal=True)
+
+
 def _sides4(c: SimpleNamespace, one: NoisyInstance, found: Curves) -> Sides:
     own, step, like = one.clients, one.step, found.server
     beta, top = own.mean_curvature, own.smoothness
@@ -116,9 +134,11 @@ def _sides4(c: SimpleNamespace, one: NoisyInstance, found: Curves) -> Sides:
     before = np.concatenate([0 * found.behind[:1], found.behind[:-1]])
     omega = number(beta / 2, like) * like + weight * before
     rate = powers(1 - step * beta * own.total, omega)
-    first = {"L/2": top / 2, "8 L/q": 8 * top / one.q}[c.floor]
-    factor = first + 32 * (own.local_steps - 1) ** 2 * top**2 + 8 / one.q
-    floor = number(factor * step / beta * own.variance, like)
+    moves, wide = (own.local_steps - 1) ** 2, int(c.floor == "wider")
+    bent = (8 * top + 64 * step * top**2 * moves) / one.q
+    factor = (bent if wide else top / 2) + 32 * moves * top**2 + 8 / one.q
+    spread = wide * 48 * own.total * (own.total + moves) * step**2 / one.q**2
+    floor = number((factor * step / beta + spread) * own.variance, like)
     return Sides(1, omega[1:], rate[1:] * omega[0] + floor)
 
 

@@ -37,7 +37,7 @@ DIGITS = 40  # of the rational that stands in for an irrational value of a model
 NOWHERE = "the conclusion is defined nowhere"
 
 VACUOUS = {
-    "no": "the hypotheses cannot hold together",
+    "no": "the hypotheses cannot hold together where all is defined",
     "open": "it was not shown that the hypotheses can hold together",
 }
 NOT_ON_INTEGERS = (
@@ -106,7 +106,7 @@ def implies(
     >>> implies([eta <= 1 / (L * (tau - 1))], eta * L * (tau - 1) <= 1).side_conditions
     ('tau - 1 != 0',)
     >>> implies([eta > 1, eta < 1], eta > 2).reason
-    'the hypotheses cannot hold together'
+    'the hypotheses cannot hold together where all is defined'
     """
     steps = whole(limit, "limit")
     try:

@@ -134,7 +134,8 @@ def certify(
             best = result
         if best.rate is not None and aim is not None and best.rate <= aim:
             break
-    return best if best.rate is not None else _nothing(words, aim)
+    near = aim is not None and wanted is None and BLURRED < aim < 1
+    return best if best.rate is not None else _nothing(words, near)
 
 
 def _aim(wanted: Fraction | None, lower_bound: object) -> Fraction | None:
@@ -145,8 +146,8 @@ def _aim(wanted: Fraction | None, lower_bound: object) -> Fraction | None:
     return just_above(Fraction(bound))
 
 
-def _nothing(found: list[tuple[str, Certified]], aim: Fraction | None) -> Certified:
-    if aim is not None and BLURRED < aim < 1:
+def _nothing(found: list[tuple[str, Certified]], near_one: bool) -> Certified:
+    if near_one:
         return Certified("inconclusive", TOO_SLOW)
     unsure = any(result.status == "inconclusive" for _, result in found)
     status: Status = "inconclusive" if unsure else "not_certified"

@@ -199,9 +199,9 @@ def _attempt(question: Question, kind: Kind, beside: Beside) -> Answer:
     else:
         found = distance(*question.setting)
     bound = beside.lower_bound
-    slow = bound is not None and BLURRED < bound < 1
-    if found.certificate is None and slow and question.rate is None:
-        found = _next_to(question, kind, beside)
+    open_ = kind == "rate" and question.rate is None and found.certificate is None
+    if open_ and bound is not None and BLURRED < bound < 1:
+        found = _next_to(question, bound)
     if found.status == "inconclusive" or found.certificate is None:
         return Answer(found.status, _none_found(question, kind, found), kind, beside)
     got = Answer("certified", "", kind, beside, found.certificate)
@@ -215,12 +215,11 @@ def _attempt(question: Question, kind: Kind, beside: Beside) -> Answer:
     return got
 
 
-def _next_to(question: Question, kind: Kind, beside: Beside) -> Certified:
+def _next_to(question: Question, bound: Fraction) -> Certified:
     """Ask for a rate just above that of the quadratic, where floats miss it."""
-    if kind == "rate" and beside.lower_bound is not None:
-        found = certify(*question.setting, just_above(beside.lower_bound))
-        if found.status == "certified":
-            return found
+    found = certify(*question.setting, just_above(bound))
+    if found.status == "certified":
+        return found
     return Certified("inconclusive", TOO_SLOW)
 
 

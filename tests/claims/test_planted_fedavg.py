@@ -38,13 +38,18 @@ def test_a_server_objective_breaks_the_stack(matrix_form):
 
 @pytest.mark.parametrize("range_from", [0, 2])
 def test_a_shifted_range_breaks_the_one_index_form(matrix_form, range_from):
-    wrong = {"weights_at": "[0, i]", "range_from": range_from}
+    wrong = {"weights_at": "[0, i]", "range_from": range_from, "pulled": range_from}
     assert matrix_form.fedavg_one_index.check(**wrong).verdict == REFUTED
 
 
 def test_the_mended_range_does_not_save_the_printed_weights(matrix_form):
     finding = matrix_form.fedavg_one_index.check(range_from=1)
-    assert verdicts(finding) == [PROVED, PROVED, REFUTED, REFUTED]
+    assert verdicts(finding) == [PROVED, PROVED, REFUTED, REFUTED] * 2
+
+
+def test_the_printed_range_is_what_breaks_the_one_index_form(matrix_form):
+    finding = matrix_form.fedavg_one_index.check()
+    assert verdicts(finding) == [REFUTED] * 4 + [PROVED, PROVED, REFUTED, REFUTED]
 
 
 def test_a_longer_local_part_breaks_both_counts(matrix_form):

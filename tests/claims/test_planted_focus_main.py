@@ -56,7 +56,6 @@ REFUTED_CLAIMS = [
     ("focus_observations", "rows_move", PROVED),
     ("focus_problem", "fedavg", SUPPORTED),
     ("focus_tables", "round_index", SUPPORTED),
-    ("fedavg_appendix", "mismatch", SUPPORTED),
     ("fedavg_appendix", "pull_and_average", PROVED),
     ("fedavg_lemmas", "summed", SUPPORTED),
 ]

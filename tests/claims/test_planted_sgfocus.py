@@ -125,7 +125,7 @@ PLANTED = [
     ("sgfocus_lemma5", "collected", {"noise": "2"}, PROVED, REFUTED),
     ("sgfocus_lemma5_drift", "drift", {"sign": -1}, PROVED, REFUTED),
     ("sgfocus_lemma5_drift", "drift", {"rows": "99/100"}, PROVED, REFUTED),
-    ("sgfocus_lemma5_drift", "chain", {"noise": "7"}, PROVED, REFUTED),
+    ("sgfocus_lemma5_drift", "chain", {"noise": "7"}, OPEN, REFUTED),
     ("sgfocus_lemma6_collected", "moved_left", {"rows": "90"}, PROVED, REFUTED),
     ("sgfocus_lemma6_collected", "moved_left", {"noise": "11"}, PROVED, REFUTED),
     ("sgfocus_lemma6_collected", "divided", {"gradient": "15"}, REFUTED, REFUTED),
@@ -180,9 +180,12 @@ def test_the_unbiased_step_needs_fresh_noise():
 
 def test_the_local_moves_need_a_cap_on_all_of_them():
     moves = loaded("sgfocus_lemma5_moves")
-    assert verdicts(moves.moves_bounded.check()) == [REFUTED, PROVED, PROVED]
-    assert verdicts(moves.moves_bounded.check(power=2)) == [PROVED] * 3
-    assert verdicts(moves.summed.check(power=2)) == [PROVED] * 3
+    # the last reading leaves the joint law of the samples open
+    printed = [REFUTED, PROVED, PROVED, REFUTED]
+    assert verdicts(moves.moves_bounded.check()) == printed
+    mended = [PROVED] * 3 + [REFUTED]
+    assert verdicts(moves.moves_bounded.check(power=2)) == mended
+    assert verdicts(moves.summed.check(power=2)) == mended
 
 
 def test_step_132_needs_the_noise_of_127():
