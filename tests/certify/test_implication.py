@@ -171,7 +171,7 @@ def test_hypotheses_that_cannot_hold_together_prove_nothing():
     for hypotheses in ([x > 1, x < 1], [x > 0, -(x**2) > 0], [x <= -1, sqrt(x) >= 0]):
         found = implies(hypotheses, x > 5)
         assert found.answer is Answer.INCONCLUSIVE
-        assert found.reason == "the hypotheses cannot hold together where all is defined"
+        assert found.reason.startswith("the hypotheses cannot hold together")
 
 
 def test_hypotheses_that_hold_at_no_integer_prove_nothing():
