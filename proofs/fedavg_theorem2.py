@@ -243,8 +243,8 @@ def corollary2(c: SimpleNamespace) -> Finding:
     source=Source("focus", "Corollary 3, eq. (62)"),
     statement=r"\lim_{K\to\infty}\mathbb{E}\|\bar{x}_K-x^\star\|^2=0 \text{ for "
     r"homogeneous } f_i",
-    proposition="Under Theorem 2's conditions but that on delta_q, all f_i equal, xbar_K "
-    "= q'x_K converges to x* in mean square, for all tau and laws of Assumption 1.",
+    proposition="Under Theorem 2's conditions but that on delta_q, all f_i equal, "
+    "xbar_K = q'x_K tends to x* in mean square, for all tau and laws of Assumption 1.",
     constants={"spread": 0},
     twin={"spread": Fraction(1, 10)},
     no_control="Assumption 1 does not say what an empty round is; the twin, clients "
