@@ -1,6 +1,8 @@
 """SG-FOCUS: three ways to its moments agree; wrong constants change the verdicts."""
 
 from fractions import Fraction
+from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -197,3 +199,15 @@ def test_step_132_needs_the_noise_of_127():
     }
     assert moves.check(**mended).verdict == SUPPORTED
     assert moves.check(**{**mended, "noise": "1"}).verdict == REFUTED
+
+
+def test_theorem_4_is_searched_where_the_models_spread_first():
+    theorem = loaded("sgfocus_theorem4")
+    wide = {**theorem.theorem4.constants, **theorem.MENDED}
+    holds = {}
+    for floor in ("wider", "L/2"):
+        c = SimpleNamespace(**{**wide, "floor": floor})
+        cases = list(theorem._slow(c, partial(theorem._sides4, c)))
+        assert cases, "the instance must be inside the caps"
+        holds[floor] = all(bool(one.left <= one.right) for one in cases)
+    assert holds == {"wider": True, "L/2": False}

@@ -54,3 +54,12 @@ def test_it_refutes_the_chain_and_smaller_noise_does_not():
     # 36 is what every sample meets; a bound with more noise than that holds here
     more = CHAIN.check(noise="40").readings
     assert str(more[OPEN].verdict) == "SUPPORTED"
+
+
+def test_its_step_is_inside_the_caps_of_both_lemmas():
+    moves = TunedNoise.local_steps - 1
+    # mu = L = N = q = 1: Lemma 5, and Lemma 6 squared
+    assert 0 < STEP <= Fraction(1, 128 * moves**2)
+    assert Fraction(1, 8 * moves**2) >= STEP**2
+    assert min(Fraction(1, 96), Fraction(1, 128 * moves**2)) >= STEP**2
+    assert TunedNoise().step == STEP
