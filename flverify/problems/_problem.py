@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
+import numpy as np
+
 from flverify._core.exact import Array, Scalar
 
 
@@ -32,3 +34,8 @@ class Problem(ABC):
     @abstractmethod
     def value(self, client: int, point: Array) -> Scalar:
         """f_client at a point, weight f."""
+
+    def client_gradients(self, client: int, points: Array) -> Array:
+        """Gradients of f_client at some points (m, d), shape (m, d), weight f/x."""
+        found = [self.gradient(client, point) for point in points]
+        return np.array(found).reshape(points.shape)

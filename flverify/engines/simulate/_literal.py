@@ -134,7 +134,7 @@ class LiteralCohort:
 
 
 class LiteralOracle:
-    """Gradients of quadratics, coordinate by coordinate; of others, row by row."""
+    """Gradients: of quadratics coordinate by coordinate, of others as they come."""
 
     def __init__(self, room: Room) -> None:
         self.room = room
@@ -151,8 +151,7 @@ class LiteralOracle:
     def _rows(self, client: int, points: Array, out: Array) -> None:
         basis, problem = self.room.basis, self.room.setting.problem
         if basis is None:
-            for row, point in enumerate(points):
-                out[row] = problem.gradient(client, point)
+            out[:] = problem.client_gradients(client, points)
         else:
             np.multiply(points, basis.values[client], out=out)
             np.subtract(out, basis.linear[client], out=out)
