@@ -303,8 +303,10 @@ def stale_cases(receives: str) -> Iterator[Case]:
         clients = tuple(
             Client(Absolute(Fraction(a)), SILENT) for a in (2, -1, Fraction(1, 2))[:n]
         )
-        one = Nonsmooth(clients, ALONE, box, Fraction(1, 4), 3, "literal")
-        for sequence in product(cohorts.subsets(n, least=1), repeat=rounds):
+        some = cohorts.subsets(n, least=1)
+        any_of_them = dict.fromkeys(some, Fraction(1, len(some)))
+        one = Nonsmooth(clients, any_of_them, box, Fraction(1, 4), 3, "literal")
+        for sequence in product(some, repeat=rounds):
             chosen = [cohorts.zero_based(s) for s in sequence]
             draws = tuple((Fraction(0),) * 3 * rounds for _ in clients)
             full = one.plain_models(chosen, one.start, draws)[-1][0]

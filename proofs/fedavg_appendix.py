@@ -57,9 +57,9 @@ AT_MOST = "(ii) consensual x = 1x, the mean of squares at most sigma_G^2"
     r"\delta_q^2\le\sigma_G^2:\;\|q^{\mathsf T}\nabla\boldsymbol{f}(\boldsymbol{x})-"
     r"\nabla F(\boldsymbol{x})\|^2\le\sum_{i=1}^Nq_i\|\nabla f_i(\bar x_k)-\nabla "
     r"F(\bar x_k)\|^2=\sigma_G^2;\quad q=u\Rightarrow\delta_q^2=0",
-    proposition="Under Assumption 5 the left side of (29) is at most sigma_G^2 for all "
-    "x meant, the weighted mean of squares being sigma_G^2, or at most that, and "
-    "delta_q = 0 if q = u.",
+    proposition="Under Assumption 5, with q_i of sum 1 unless rounds may be empty, the "
+    "left side of (29) is at most sigma_G^2 for all x meant, the weighted mean of "
+    "squares being sigma_G^2, or at most that, and delta_q = 0 if q = u.",
     constants={"relation": "==", "part of the bound": "1"},
     twin={"part of the bound": "1/2"},
 )
@@ -142,7 +142,7 @@ def _consensual(relation: str, part: Fraction) -> Finding:
         for x in one.coordinates[0].interval
     )
     uniform = [(str(one.where()), one.mismatch, 0) for one in family(BALANCED, (1,))]
-    listed = "parallel clients, six laws and more, kappa from 1 to 10^4"
+    listed = "parallel clients, six laws and more, q_i of sum 1, kappa from 1 to 10^4"
     return judge.all_of(
         {
             "Jensen": judge.vectors(_jensen(), "q = (1/4, 3/4), (1/2, 1/3, 1/6)"),

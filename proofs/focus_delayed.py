@@ -4,8 +4,9 @@ The server's tracker is compared with the sum of the gradients at the clients' r
 (13)-(14), and exact mean-square rates say for which step sizes FOCUS converges. The
 identity starts to hold when every client has joined, and no step size serves all p.
 
-Conventions: quadratics, where mean-square convergence is a spectral radius below 1; an
-empty round executes line 13 with the same tracker; k = (r+1) tau.
+Conventions: quadratics, where mean-square convergence is a spectral radius below 1;
+rounds are independent, as in Theorem 2, for if one cohort is drawn and kept nothing
+converges; an empty round executes line 13 with the same tracker; k = (r+1) tau.
 """
 
 from __future__ import annotations
@@ -47,8 +48,8 @@ from flverify.problems import Quadratics
     r"participation scheme, as long as each client participates with a non-zero "
     r"probability, will still guarantee exact convergence}",
     proposition="The server's y_{r+1} is the sum of the clients' gradients at "
-    "x_{k+1,i}, k = (r+1) tau, and FOCUS converges in mean square whenever every "
-    "p_i > 0.",
+    "x_{k+1,i}, k = (r+1) tau, and FOCUS converges in mean square whenever rounds are "
+    "independent and every p_i > 0.",
     constants={"sum": 1, "fixed_step": "1/2", "step_factor": "1/8"},
     twin={"sum": 2},
     no_control="from which round on, and whether the step size may depend on p, is not "
@@ -158,7 +159,8 @@ def _fixed_step(relative: Fraction) -> Finding:
         )
         for p in (Fraction(1), Fraction(1, 2), Fraction(1, 4), Fraction(1, 20))
     )
-    return judge.instances(cases, "<", "one client, tau = 1, p from 1 to 1/20")
+    searched = "independent rounds of one client, tau = 1, p from 1 to 1/20"
+    return judge.instances(cases, "<", searched)
 
 
 def _between_joined_rounds(p: Fraction, a: Fraction) -> Fraction:
@@ -186,7 +188,8 @@ def _small_step(factor: Fraction) -> Finding:
         eta = factor * p * p / (kappa * law.n_clients)
         where = {"law": law.spec, "h": h, "tau": tau, "step size": eta}
         cases.append(judge.Case(where, _rate(h, law, eta, tau), 1))
-    return judge.instances(cases, "<", "1 to 3 clients, six laws, kappa = 1 and 30")
+    searched = "independent rounds of 1 to 3 clients, six laws, kappa = 1 and 30"
+    return judge.instances(cases, "<", searched)
 
 
 def _rate(h: list[int], law: Participation, eta: Fraction, tau: int = 1) -> Fraction:

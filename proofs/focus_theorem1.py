@@ -9,7 +9,9 @@ for many equal clients, from four numbers.
 In (23) the printed weight of the consensus error can be negative, and with that of
 Appendix D a large uniform population gathers consensus error faster than Psi allows,
 though the error itself stays below the bound. No cap of (24) holds tau back. (25)
-knows nothing of the clients' rows, and how it fares otherwise depends on what q is.
+knows nothing of the clients' rows; with its printed index it bounds the gradient of one
+round, not the mean, and a gradient that bends exceeds that. Otherwise how it fares
+depends on what q is.
 
 Conventions: the recursion of Appendix D, whose tracker starts as the sum of the
 gradients at the clients' rows (Algorithm 1's own start is focus.thm1.init); xbar_1 is
@@ -25,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache, partial
-from itertools import product
+from itertools import chain, product
 from types import SimpleNamespace
 
 import numpy as np
@@ -34,6 +36,7 @@ from flverify._core.errors import Refusal, RefusedError
 from flverify._core.sources import Source
 from flverify.algorithms import Focus
 from flverify.claims import judge
+from flverify.claims.bent_descent import descents
 from flverify.claims.claim import Free, claim
 from flverify.claims.focus_caps import Q_READINGS, inside, largest_step, least_q
 from flverify.claims.focus_families import CONVEX, GENERAL, families
@@ -375,10 +378,11 @@ def _nc_finding(c: SimpleNamespace, q: str, index: str, *, equal: bool) -> Findi
 
     instances = chosen(c, q, families(GENERAL))
     cases = searched(instances, sides, 40, equal=equal)
-    return judge.instances(cases, "<=", SEARCHED_NC)
+    bent = descents(c.caps, Fraction(c.factor), last=index == "R")
+    return judge.instances(chain(cases, bent), "<=", SEARCHED_NC)
 
 
 SEARCHED_NC = (
     "N = 1, 2, 5, 25, 64, 6400; curvatures 1, one of them 30, half of them 0, "
-    "half of them -1/2; tau = 1, 2, 20; R <= 40"
+    "half of them -1/2; tau = 1, 2, 20; R <= 40; a gradient that bends, R = 215"
 )

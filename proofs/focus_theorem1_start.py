@@ -5,7 +5,10 @@ rows. Line 2 sets the tracker to 0 with stored gradients that need not be those 
 the bounds are evaluated exactly from that start, for each reading of the rows that
 enter Psi_0 and Phi_0. A server that starts at x* leaves it, because the first cohort's
 gradients do not cancel. Everything is kept small (tau = 1, N = 2, steps inside every
-printed cap), where a start with the sum of all gradients at x_0 obeys all three bounds.
+printed cap). A start with the sum of all gradients at x_0 obeys all three bounds there,
+and for more local steps too once (24) has a cap on them. It prints none: many local
+steps lead a client back to where its gradient is the stored one, the server learns
+nothing from it, and even one client x^2/2 that always comes exceeds the bound.
 
 Conventions: f_i = h_i (x - b_i)^2/2; q_i = E[I_i/|S|]; xbar_{1-tau} = xbar_0 in Psi_0;
 (25) as in (121), f(x_1) being F at the start.
@@ -30,7 +33,9 @@ from flverify.algorithms import Focus
 from flverify.claims import judge
 from flverify.claims.claim import claim
 from flverify.claims.focus_caps import largest_step
-from flverify.claims.focus_moments import Clients
+from flverify.claims.focus_families import GENERAL, families
+from flverify.claims.focus_moments import Clients, Curves
+from flverify.claims.focus_search import Instance, Sides, powers, searched
 from flverify.claims.recheck import expected_square_errors, quadratic_gradient
 from flverify.claims.verdict import Finding
 from flverify.engines.moments import moments
@@ -58,7 +63,18 @@ CAPS = {
         "1/(L N)": "1/4",
     },
 }
+MENDED = {
+    "stored": "start",
+    "tracker": "sum",
+    "caps": {**CAPS, "(24)": {**CAPS["(24)"], "1/(L (tau-1))": "1/3"}},
+    "local_steps": (1, 2, 20, 51),
+}
 MINIMISERS = (Fraction(1), Fraction(-1))
+CURVATURES = "h = (1, 1), (1, 2), with two local steps (-1/2, 1) outside (23)"
+MANY = (
+    "N = 1, 2, 5, 25, 64, 6400; curvatures 1, one of them 30, half of them 0, half of "
+    "them -1/2; tau = {}; R <= 40"
+)
 ROWS = {
     "(i) rows at x_0": "x_0",
     "(ii) rows where grad f_i is the stored gradient": "stored",
@@ -91,7 +107,7 @@ class Setting:
         problem = Quadratics([[[a]] for a in h], linear)
         algorithm = Focus(
             self.step,
-            1,
+            self.clients.local_steps,
             initial_gradients=self.stored,
             initial_tracker=self.tracker,
         )
@@ -114,6 +130,7 @@ class Setting:
                 [self.start],
                 [self.minimiser],
                 step_size=self.step,
+                local_steps=self.clients.local_steps,
                 initial_gradients=self.stored,
                 initial_tracker=self.tracker,
             )
@@ -132,7 +149,7 @@ class Setting:
             "h": list(self.clients.curvatures),
             "b": list(MINIMISERS),
             "law": self.clients.law.spec,
-            "tau": 1,
+            "tau": self.clients.local_steps,
             "step size": self.step,
             "x_0": self.start,
             "x*": self.minimiser,
@@ -142,15 +159,20 @@ class Setting:
         }
 
 
-def _settings(bound: str, stored: str, tracker: str) -> Iterator[Setting]:
-    """Equal and different curvatures, two laws, starts at x* and beside it."""
+def _settings(c: SimpleNamespace, bound: str) -> Iterator[Setting]:
+    """Equal and different curvatures, two laws, starts at x* and beside it.
+
+    More local steps, two of them, come with clients that bend downwards as well.
+    """
     laws: list[Participation] = [UniformCohort(2, 1), Bernoulli(["1/2", "1"])]
-    for law, h in product(laws, ((1, 1), (1, 2))):
-        clients = Clients(tuple(map(Fraction, h)), law, 1)
-        step = largest_step(CAPS[bound], clients, clients.averaging)
-        home = Setting(clients, step, Fraction(0), stored, tracker).minimiser
+    for tau, law, h in product(c.local_steps[:2], laws, ("1 1", "1 2", "-1/2 1")):
+        if h[0] == "-" and (tau == 1 or bound == "(23)"):
+            continue
+        clients = Clients(tuple(map(Fraction, h.split())), law, tau)
+        step = largest_step(c.caps[bound], clients, clients.averaging)
+        home = Setting(clients, step, Fraction(0), c.stored, c.tracker).minimiser
         for start in (home, home + 1, home - 3):
-            yield Setting(clients, step, start, stored, tracker)
+            yield Setting(clients, step, start, c.stored, c.tracker)
 
 
 def _sides(
@@ -161,7 +183,7 @@ def _sides(
     mu, L, beta = clients.strong_convexity, clients.smoothness, clients.mean_curvature
     N, apart = clients.total, one.consensus_error(rows)
     if bound == "(23)":
-        start = errors[0] + (1 - 8 * step * L * N) * apart
+        start = errors[0] + (1 - 8 * step * clients.local_steps * L * N) * apart
         return errors[r], (1 - step * mu * N / 2) ** r * start
     if bound == "(24)":
         start = beta / 2 * errors[0] + (1 - 4 * step * L**2) * apart
@@ -177,36 +199,53 @@ def _sides(
     r"_{-1}=\boldsymbol{x}_0 \text{ which can be any values};\quad C_0=0",
     proposition="The ends of (23), (24) and (25) bound the server of Algorithm 1 as "
     "initialised, tracker 0, by Psi_0, Phi_0 and F(x_1) of the clients' initial rows.",
-    constants={"stored": "zero", "tracker": "zero"},
-    twin={"stored": "start", "tracker": "sum"},
+    constants={"stored": "zero", "tracker": "zero", "caps": CAPS, "local_steps": (1,)},
+    twin=MENDED,
 )
 def initialisation(c: SimpleNamespace) -> Finding:
     """Evaluate all three bounds exactly for each reading of rows and line 2."""
-    found = {
-        f"stored gradients 0; {name}": _bounds(rows, c.stored, c.tracker)
-        for name, rows in ROWS.items()
-    }
-    found["stored gradients grad f_i(x_0); rows at x_0"] = _bounds(
-        "x_0", "start", c.tracker
-    )
+    found = {f"stored gradients 0; {k}": _bounds(c, rows) for k, rows in ROWS.items()}
+    at_start = SimpleNamespace(**{**vars(c), "stored": "start"})
+    found["stored gradients grad f_i(x_0); rows at x_0"] = _bounds(at_start, "x_0")
     return judge.readings(found).corrected(
         r"y_0=\sum_{i=1}^N\nabla f_i(x_0),\quad\nabla f_i(x_{-1,i}^{(0)})=\nabla "
-        r"f_i(x_0),\quad x_{0,i}=x_0",
-        _bounds("x_0", "start", "sum"),
+        r"f_i(x_0),\quad x_{0,i}=x_0,\quad\text{and in (24) }\tau=1\text{ or }\eta\le"
+        r"\frac1{3L(\tau-1)}",
+        _bounds(SimpleNamespace(**MENDED), "x_0"),
     )
 
 
-def _bounds(rows: str, stored: str, tracker: str) -> Finding:
+def _bounds(c: SimpleNamespace, rows: str) -> Finding:
     def cases(bound: str) -> Iterator[judge.Case]:
-        for one, r in product(_settings(bound, stored, tracker), (1, 2, 3, 4)):
+        for one, r in product(_settings(c, bound), (1, 2, 3, 4)):
             left, right = _sides(bound, rows, one, one.errors, r)
             again = partial(_rechecked, bound, rows, one, r)
             yield judge.Case(one.where(r), left, right, again)
 
-    searched = "two clients, tau = 1, two laws, kappa = 1, 2, three starts, R = 1..4"
-    return judge.all_of(
-        {bound: judge.instances(cases(bound), "<=", searched) for bound in CAPS}
+    taus = ", ".join(map(str, c.local_steps[:2]))
+    listed = (
+        f"two clients, tau = {taus}, two laws, {CURVATURES}, three starts, R = 1..4"
     )
+    found = {bound: judge.instances(cases(bound), "<=", listed) for bound in CAPS}
+    if c.local_steps[1:] and (rows, c.stored, c.tracker) == ("x_0", "start", "sum"):
+        found["(24), more local steps"] = _many_steps(c)
+    return judge.all_of(found)
+
+
+def _many_steps(c: SimpleNamespace) -> Finding:
+    """Search (24) for tau >= 2, counted from x*: all models start equal."""
+
+    def sides(one: Instance, found: Curves) -> Sides:
+        rate = 1 - one.step * one.clients.mean_curvature * one.clients.total
+        bound = powers(rate, found.server) * found.server[0]
+        return Sides(1, found.server[1:], bound[1:])
+
+    clients = families(GENERAL, tuple(("1", tau) for tau in c.local_steps[1:]))
+    steps = [largest_step(c.caps["(24)"], one, one.averaging) for one in clients]
+    listed = [(n, a, n.averaging) for n, a in zip(clients, steps, strict=True)]
+    taus = ", ".join(map(str, c.local_steps[1:]))
+    cases = searched(listed, sides, 40, equal=True)
+    return judge.instances(cases, "<=", MANY.format(taus))
 
 
 def _rechecked(

@@ -92,7 +92,8 @@ def theorem3(c: SimpleNamespace) -> Finding:
     return judge.readings(_theorem3(c)).corrected(
         r"\mathbb{E}\|\bar x_{R\tau+1}-x^\star\|^2\le\Big(1-\frac{\eta\mu N}2\Big)^R\|"
         r"\bar x_1-x^\star\|^2+\frac{4(q+N^2)}{\mu Nq}\eta\sigma^2\text{ for }\eta"
-        r"\text{ as printed, independent samples, }q_i=\mathbb{E}[I_i/|S|]",
+        r"\text{ as printed, all models equal at the start, independent samples, }q_i="
+        r"\mathbb{E}[I_i/|S|]",
         _server_alone(c),
     )
 

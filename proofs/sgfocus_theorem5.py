@@ -109,7 +109,8 @@ def theorem5(c: SimpleNamespace) -> Finding:
     return judge.readings(_theorem5(c)).corrected(
         r"\frac1R\sum_{r=0}^{R-1}\mathbb{E}\|\nabla F(\bar x_{r\tau+1})\|^2\le"
         r"\frac{8(F(\bar x_1)-F^\star)}{\eta NR}+\frac{8L}q\big(1+8\eta L(\tau-1)^2"
-        r"\big)\eta\sigma^2,\quad q_i=\mathbb{E}[I_i/|S|]\text{, independent samples}",
+        r"\big)\eta\sigma^2,\quad q_i=\mathbb{E}[I_i/|S|]\text{, all models equal at "
+        r"the start, independent samples}",
         judge.readings(_theorem5(mended)),
     )
 

@@ -45,6 +45,16 @@ def test_equal_hessians_against_the_formula_of_the_ledger():
     assert one.limit() == (1 - a) / (1 + a) * variance
 
 
+def test_weights_sum_to_one_unless_rounds_may_be_empty():
+    """What focus.eq29.delta_q takes for granted of the laws that it searches."""
+    sums = [{sum(one.weights) for one in family(laws, (1,))} for laws in LAWS]
+    assert sums[:2] == [{1}, {1}]
+    assert max(sums[2]) < 1
+
+
+LAWS = (BIASED, BALANCED, WITH_EMPTY_ROUNDS)
+
+
 def test_limit_against_listed_sequences_of_cohorts():
     one = setting(tau=1, h=(2, 3))
     coordinate = one.coordinates[0]

@@ -106,6 +106,16 @@ def test_splits_are_rows_of_shares():
     assert verdict("focus.F1.fig8", classes=1) != Verdict.SUPPORTED
 
 
+@pytest.mark.parametrize(("reading", "seed"), [("clients", 485), ("classes", 146)])
+def test_splits_of_other_seeds_than_the_listed_ones_may_differ(reading, seed):
+    assert sg.leading(sg.shares(reading, 0.05, 32, seed), 2).min() < 1 / 2
+    claim = claims()["focus.F1.fig8"]
+    assert "seeds 0 to 19" in claim.proposition
+    assert all(
+        "seeds 0 to 19 alone" in f.scope for f in claim.check().readings.values()
+    )
+
+
 def test_fedavg_does_not_pass_for_focus():
     assert verdict("focus.fig4", algorithm="fedavg", data_sets=1) == Verdict.REFUTED
 

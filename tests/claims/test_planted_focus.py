@@ -1,9 +1,12 @@
 """A wrong constant planted in each claim about FOCUS changes its verdict."""
 
+from fractions import Fraction
+
 import pytest
 
 from flverify.claims.registry import load_file, proofs_folder
 from flverify.claims.verdict import Verdict
+from flverify.reference import focus
 
 REFUTED, PROVED, SUPPORTED = Verdict.REFUTED, Verdict.PROVED, Verdict.SUPPORTED
 
@@ -106,6 +109,20 @@ def test_the_sum_and_the_step_decide_delayed_gradients(delayed):
     assert not delayed.check(step_factor="10").passes()
 
 
+def test_without_independent_rounds_delayed_gradients_do_not_converge(delayed):
+    """One of two clients is drawn and kept: its minimum is approached, not x*."""
+    assert "rounds are independent" in delayed.proposition
+    assert "independent rounds" in [*delayed.check().readings.values()][-1].scope
+    models = focus.run(
+        lambda i, x: [x[0] - (-1, 1)[i]],
+        2,
+        [Fraction(0)],
+        [{0}] * 40,
+        step_size=Fraction(1, 8) * Fraction(1, 4) / 2,  # factor p^2/(L N), p = 1/2
+    )
+    assert models[-1][0] < -Fraction(1, 10) < models[0][0] == 0  # x* = 0
+
+
 def test_each_correction_of_the_strongly_convex_bound_is_needed(theorem1):
     claim = theorem1.strongly_convex
     assert claim.check().verdict == REFUTED
@@ -135,9 +152,11 @@ def test_the_polyak_lojasiewicz_bound_needs_its_caps_and_its_rate(theorem1):
 
 def test_the_general_bound_depends_on_q_and_on_its_factor(theorem1):
     claim, named = theorem1.general, [SUPPORTED, REFUTED, REFUTED]
-    assert verdicts(claim.check()) == [*named, *named, REFUTED, REFUTED]
+    never = [REFUTED] * 3  # the printed index
+    assert verdicts(claim.check()) == [*never, *named, REFUTED, REFUTED]
+    assert claim.check().correction.finding.verdict == SUPPORTED
     named = [SUPPORTED, SUPPORTED, REFUTED]
-    assert verdicts(claim.check(case_3a="1/N")) == [*named, *named, REFUTED, REFUTED]
+    assert verdicts(claim.check(case_3a="1/N")) == [*never, *named, REFUTED, REFUTED]
     assert claim.check(factor="1/10").verdict == REFUTED
 
 
@@ -146,6 +165,44 @@ def test_the_start_decides_whether_algorithm_1_obeys_theorem_1(begun):
     assert verdicts(claim.check()) == [REFUTED] * 4
     assert verdicts(claim.check(stored="start", tracker="sum")) == [SUPPORTED] * 4
     assert claim.check(tracker="sum").verdict == Verdict.INCONCLUSIVE
+
+
+def test_the_repaired_start_needs_a_cap_on_local_steps_in_24(begun):
+    claim = begun.initialisation
+    mended = claim.check().correction
+    assert mended.finding.verdict == claim.control().verdict == SUPPORTED
+    assert r"\tau=1" in mended.statement
+    printed = claim.check(**{**claim.twin, "caps": begun.CAPS})
+    # other rows than x_0 give a larger Phi_0, and are not searched that far
+    assert verdicts(printed) == [REFUTED, SUPPORTED, SUPPORTED, REFUTED]
+    found = next(iter(printed.readings.values()))
+    assert found.evidence["part"] == "(24), more local steps"
+
+
+# curvatures, eta, tau, rounds: caps of (24) hold, Phi_0 = F(x_0) - F*, x_0 = 1
+RUNAWAY = [
+    (("1",), "1/16", 51, 30),
+    (("-1/2", "1"), "3/128", 1001, 2),
+]
+
+
+@pytest.mark.parametrize(("curvatures", "step", "tau", "rounds"), RUNAWAY)
+def test_24_fails_with_many_local_steps_step_by_step(curvatures, step, tau, rounds):
+    h, eta, n = [Fraction(v) for v in curvatures], Fraction(step), len(curvatures)
+    beta, q, steepest = sum(h) / n, Fraction(1, n), max(map(abs, h))  # all take part
+    assert eta <= min(3 * q / (32 * n), q / (12 * beta * n), q / (16 * steepest**2))
+    assert eta**2 <= q**3 / (64 * steepest**2 * n)
+    server, stored, tracker = Fraction(1), list(h), sum(h)
+    for _ in range(rounds):
+        for i in range(n):
+            x, y = server, Fraction(0)
+            for _ in range(tau):
+                y, stored[i] = y + h[i] * x - stored[i], h[i] * x
+                x -= eta * y
+            tracker += y
+        server -= eta * tracker
+    assert server**2 > (1 - eta * beta * n) ** rounds
+    assert eta > 1 / (3 * steepest * (tau - 1))  # outside the cap of the correction
 
 
 @pytest.mark.parametrize("bound", ["(25)"])

@@ -9,15 +9,18 @@ import pytest
 
 from flverify._core.errors import DomainError, UnknownNameError
 from flverify.algorithms import Focus
+from flverify.claims import judge
 from flverify.claims.registry import load_file, proofs_folder
 from flverify.claims.sg_focus_moments import FIELDS, NoisyClients, curves
 from flverify.claims.sg_focus_recheck import listed, once, shared, signs, symmetric
 from flverify.claims.sg_focus_search import (
+    Q_READINGS,
     SAMPLES,
     by_samples,
     chosen,
     inside,
     largest_step,
+    searched,
 )
 from flverify.claims.verdict import Verdict
 from flverify.engines.noise import noisy_moments
@@ -115,6 +118,26 @@ def test_what_refutes_independent_samples_refutes_their_open_law():
 
 def loaded(name):
     return load_file(proofs_folder() / f"{name}.py")
+
+
+MENDED = [
+    ("sgfocus_theorem3", "theorem3", ("_sides3", ("", 0))),
+    ("sgfocus_theorem5", "theorem5", ("_sides5", False)),
+]
+
+
+@pytest.mark.parametrize(("file", "name", "sides"), MENDED)
+def test_the_repaired_bounds_need_equal_models(file, name, sides):
+    """A client x^2/2 whose row is not x*, where the server is, moves the server."""
+    module, claim = loaded(file), getattr(loaded(file), name)
+    assert "all models equal at the start" in claim.check().correction.statement
+    c = SimpleNamespace(**{**claim.constants, **claim.twin})
+    alone = clients([1], Bernoulli(["1/2"]), 1, F(1, 10**6))
+    steps = [*chosen(c.caps, Q_READINGS[0], [alone], "1/N")]
+    bound = partial(getattr(module, sides[0]), c, sides[1])
+    for equal, verdict in ((True, SUPPORTED), (False, REFUTED)):
+        cases = searched(steps, bound, 30, equal=equal)
+        assert judge.instances(cases, "<=", "").verdict == verdict
 
 
 PLANTED = [
