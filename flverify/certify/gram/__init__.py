@@ -7,12 +7,14 @@ rationals; it is checked by `verify`, which uses the standard library alone.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from flverify._core.errors import InputError
+from flverify._core.errors import DomainError, InputError
+from flverify._core.exact import Array
 from flverify.certify._vectors import (
     Inequality,
     Symbol,
@@ -26,7 +28,8 @@ from flverify.certify._vectors import (
 )
 from flverify.certify.gram._certificate import Certificate, assembled
 from flverify.certify.gram._check import fault, verify
-from flverify.certify.gram._consistent import doubt
+from flverify.certify.gram._consistent import model_of
+from flverify.certify.gram._counterexamples import by_chance, by_forms
 from flverify.certify.gram._faces import multipliers
 from flverify.certify.gram._functions import (
     Function,
@@ -45,8 +48,8 @@ from flverify.certify.gram._functions import (
     tangent,
     vocabulary,
 )
-from flverify.certify.gram._models import Model, by_chance, by_forms
-from flverify.certify.gram._task import hints, task_of
+from flverify.certify.gram._models import Model
+from flverify.certify.gram._task import GramTask, hints, task_of
 
 __all__ = [
     "Certificate",
@@ -94,6 +97,8 @@ class Lemma:
     ------
     InputError
         If a part is of another kind, or two symbols or functions share a name.
+    DomainError
+        If a number is too long to be written out.
     """
 
     inequality: Inequality
@@ -109,6 +114,17 @@ class Lemma:
         object.__setattr__(self, "where", zero)
         told = [self.inequality.left, self.inequality.right, *(h.gap for h in facts)]
         require_names(*vocabulary(told, zero))
+        self._require_written()
+
+    def _require_written(self) -> None:
+        try:
+            str(self)
+        except ValueError as error:
+            most = sys.get_int_max_str_digits()
+            raise DomainError(
+                f"numbers must have at most {most} digits, to be written out; got "
+                "longer ones; rescale the lemma."
+            ) from error
 
     @property
     def assumed(self) -> tuple[Hypothesis, ...]:
@@ -226,21 +242,29 @@ def prove(lemma: Lemma | Inequality) -> Certificate | Counterexample | Undecided
     task = task_of(stated.inequality, stated.facts(), stated.where)
     found, reason = multipliers(task.scaled, *hints(task, ties))
     if found is not None:
-        certificate = assembled(str(stated), task, found)
-        reason = _objection(stated, certificate)
-        if not reason:
-            return certificate
+        answer = _confirmed(stated, task, found)
+        if not isinstance(answer, str):
+            return answer
+        reason = answer
     model = by_chance(*parts)
     return Undecided(str(stated), reason) if model is None else _refuted(stated, model)
 
 
-def _objection(lemma: Lemma, certificate: Certificate) -> str:
-    """Say what speaks against a proof that was found, or nothing."""
-    if wrong := fault(certificate.as_dict()):
+def _confirmed(
+    lemma: Lemma, task: GramTask, scaled: Array
+) -> Certificate | Undecided | str:
+    """Return a proof that was found, or what speaks against it."""
+    model, doubt = model_of(lemma.assumed, task.facts, lemma.where)
+    if doubt:  # no counterexample satisfies the assumptions, by the identity
+        return Undecided(str(lemma), doubt)
+    certificate = assembled(str(lemma), task, scaled, model)
+    try:
+        wrong = fault(certificate.as_dict())
+    except ValueError:  # Python writes out no integer of so many digits
+        wrong = "its numbers are too long to be written"
+    if wrong:
         return f"the checker rejects the proof that was found: {wrong}"
-    if lemma.assumed:
-        return doubt(lemma.assumed, lemma.facts(), lemma.where)
-    return ""
+    return certificate
 
 
 def prove_each(

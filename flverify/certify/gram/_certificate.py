@@ -24,6 +24,7 @@ from flverify.certify._vectors import (
     vector,
 )
 from flverify.certify.gram import _check
+from flverify.certify.gram._evidence import Evidence
 from flverify.certify.gram._functions import Function, Hypothesis, Level, Slope
 from flverify.certify.gram._task import GramTask, row_of
 
@@ -45,6 +46,8 @@ class Certificate:
         Each vector assumed to be zero, with what it is multiplied by.
     squares : tuple of (weight > 0, Vector)
     slack : Fraction
+    model : Evidence or None
+        That the assumptions can hold together; None if they do where all is zero.
     """
 
     statement: str
@@ -53,6 +56,7 @@ class Certificate:
     shifts: tuple[tuple[Vector, Vector], ...]
     squares: tuple[tuple[Fraction, Vector], ...]
     slack: Fraction
+    model: Evidence | None = None
 
     def __str__(self) -> str:
         """Write the identity out."""
@@ -67,7 +71,9 @@ class Certificate:
         return _Writer(self).data()
 
 
-def assembled(statement: str, task: GramTask, scaled: Array) -> Certificate:
+def assembled(
+    statement: str, task: GramTask, scaled: Array, model: Evidence | None = None
+) -> Certificate:
     """Build the certificate from the multipliers of the scaled task."""
     y = scaled * task.sizes[0] / task.sizes[1:]
     rest = task.target.copy()
@@ -89,7 +95,7 @@ def assembled(statement: str, task: GramTask, scaled: Array) -> Certificate:
     for weight, form in split:
         left = left - weight * square(form)
     shifts = tuple(zip(task.where, _shifts(left, task.where), strict=True))
-    return Certificate(statement, task.inequality, used, shifts, split, slack)
+    return Certificate(statement, task.inequality, used, shifts, split, slack, model)
 
 
 def _shifts(left: Expression, where: tuple[Vector, ...]) -> list[Vector]:
@@ -144,6 +150,7 @@ class _Writer:
     def __init__(self, certificate: Certificate) -> None:
         self.certificate = certificate
         self.labels: dict[Symbol, str] = {}
+        self.scalars: dict[Symbol, str] = {}
         self.vectors: dict[str, Any] = {}
         self.values: dict[str, Any] = {}
         self.functions: dict[str, Any] = {}
@@ -160,6 +167,7 @@ class _Writer:
             "shifts": [self.vector(shift) for _, shift in stated.shifts],
             "squares": [[str(w), self.vector(form)] for w, form in stated.squares],
             "slack": str(stated.slack),
+            "model": None if stated.model is None else self.model(stated.model),
         }
         return {
             "format": _check.FORMAT,
@@ -205,15 +213,25 @@ class _Writer:
 
     def scalar(self, symbol: Symbol) -> str:
         """Return the label of a scalar symbol, defining it on first use."""
-        key = ("scalar", symbol)
-        if key not in self.labels:
+        if symbol not in self.scalars:
             entry: dict[str, Any] = {"name": str(symbol)}
             if isinstance(symbol, Level):
                 name = self.function(symbol.function)
                 entry = {"value": name, "point": self.vector(symbol.point)}
-            self.labels[key] = f"s{len(self.labels)}"
-            self.values[self.labels[key]] = entry
-        return self.labels[key]
+            self.scalars[symbol] = f"s{len(self.scalars)}"
+            self.values[self.scalars[symbol]] = entry
+        return self.scalars[symbol]
+
+    def model(self, model: Evidence) -> dict[str, Any]:
+        """Return a model by labels."""
+        return {
+            "weights": [str(w) for w in model.weights],
+            "vectors": {
+                self.label(s): [str(v) for v in point]
+                for s, point in model.vectors.items()
+            },
+            "values": {self.scalar(s): str(v) for s, v in model.values.items()},
+        }
 
     def hypothesis(self, h: Hypothesis) -> dict[str, Any]:
         """Return how a hypothesis was made, so that it can be expanded again."""

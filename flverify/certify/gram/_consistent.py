@@ -1,44 +1,47 @@
-"""Whether assumptions can hold together: shown by exact inner products, or denied.
+"""Whether assumptions can hold together: shown by an exact model, or denied.
 
 What contradicts itself implies everything, so a lemma is proved only if its assumptions
-have a model. Inner products belong to vectors if their matrix is positive semidefinite,
-and to functions of the classes if all points satisfy interpolation: rational numbers
-with both are searched for as multipliers are.
+have a model. First all vectors are zero; then a model is put together from models on
+the line: all vectors alike, one vector beside zeros, and those that the prices of a
+linear programme ask for. It becomes part of the certificate, and is checked there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from fractions import Fraction
+from math import lcm
 
-import flint
 import numpy as np
 
 from flverify._core.exact import Array
+from flverify._core.rationals import to_fraction
+from flverify.certify._definite import as_float, two_to
 from flverify.certify._vectors import Expression, Inequality, Vector
 from flverify.certify.gram._certificate import assembled
-from flverify.certify.gram._check import fault
-from flverify.certify.gram._faces import Task, multipliers
-from flverify.certify.gram._functions import (
-    Hypothesis,
-    interpolation,
-    points,
-    statement,
-    vocabulary,
-)
+from flverify.certify.gram._check import identity_fault
+from flverify.certify.gram._conditions import Conditions, conditions_of
+from flverify.certify.gram._evidence import Evidence
+from flverify.certify.gram._faces import multipliers
+from flverify.certify.gram._functions import Hypothesis, statement
+from flverify.certify.gram._lines import rational
 from flverify.certify.gram._task import hints, task_of
+from flverify.certify.gram._weights import System, combination
 
-NOTHING = Expression()
-IMPOSSIBLE = Inequality(NOTHING + 1, NOTHING)  # 1 <= 0
-MOST_UNKNOWNS = 300  # inner products and slacks of one search
+IMPOSSIBLE = Inequality(Expression() + 1, Expression())  # 1 <= 0
+ONE = Fraction(1)
+ROUNDS = 20  # times that the prices may ask for more lines
+NEGLIGIBLE = 1e-9  # share of the largest eigenvalue that counts as zero
+GUESSES = (12, 1000)  # denominators of the numbers that a line gives to vectors
+COMMON, GRID = 10**6, 1024  # their largest common denominator, and what is used beyond
 
 
-def doubt(
+def model_of(
     assumed: Sequence[Hypothesis],
     facts: Sequence[Hypothesis],
     where: Sequence[Vector],
-) -> str:
-    """Say why assumptions may not hold together; empty if they can.
+) -> tuple[Evidence | None, str]:
+    """Find a model of assumptions, or say why they may not hold together.
 
     Parameters
     ----------
@@ -46,12 +49,22 @@ def doubt(
         The assumptions, and all that may be used to refute them.
     where : sequence of Vector
         Vectors assumed to be zero.
+
+    Returns
+    -------
+    model : Evidence or None
+        None if they hold where everything is zero.
+    doubt : str
+        Empty if they can hold together.
     """
-    if all(map(_holds_at_zero, assumed)) or _possible(assumed, where):
-        return ""
+    if all(map(_holds_at_zero, assumed)):
+        return None, ""
+    found = _mixture(conditions_of(assumed, where))
+    if found is not None:
+        return found, ""
     if _impossible(facts, where):
-        return "the assumptions cannot hold together"
-    return "it was not shown that the assumptions can hold together"
+        return None, "the assumptions cannot hold together"
+    return None, "it was not shown that the assumptions can hold together"
 
 
 def _holds_at_zero(hypothesis: Hypothesis) -> bool:
@@ -60,47 +73,107 @@ def _holds_at_zero(hypothesis: Hypothesis) -> bool:
     return constant == 0 if hypothesis.equality else constant >= 0
 
 
-def _possible(assumed: Sequence[Hypothesis], where: Sequence[Vector]) -> bool:
-    """Whether rational inner products and values satisfy all assumptions."""
-    vectors, scalars = vocabulary([h.gap for h in assumed], where)
-    between = [
-        interpolation(f, x, y)
-        for f, places in points([*vectors, *scalars]).items()
-        for x in places
-        for y in places
-        if x != y
-    ]
-    held = [*assumed, *between]
-    task = task_of(Inequality(NOTHING, NOTHING), held, where).scaled
-    search = _inner_products(task)
-    if len(search.forms) > MOST_UNKNOWNS:
-        return False
-    nothing_known = np.zeros((0, len(search.target)), dtype=object)
-    return multipliers(search, [], nothing_known)[0] is not None
+def _mixture(conditions: Conditions) -> Evidence | None:
+    """Sum up models on the line, with weights that satisfy all conditions."""
+    forms = _float_forms(conditions)
+    families = [_in_units(conditions, forms, f) for f in conditions.families()]
+    values, constants = conditions.values(), conditions.constants()
+    lines = _distinct([row for f in families for row in (*f.T, f.sum(axis=1))], set())
+    columns = _on(conditions, lines)
+    for _ in range(ROUNDS):
+        whole = np.concatenate([columns, values], axis=1)
+        system = System(whole, constants, conditions.signed, len(lines))
+        found, prices = combination(system)
+        if found is not None:
+            return _evidence(conditions, lines, found)
+        wanted = _priced(forms, families, prices)
+        more = _distinct(wanted, set(map(tuple, lines)))
+        if not more:
+            break
+        lines += more
+        columns = np.concatenate([columns, _on(conditions, more)], axis=1)
+    return None
 
 
-def _inner_products(task: Task) -> Task:
-    """Search for inner products G, values t and slacks s >= 0 of all inequalities.
+def _on(conditions: Conditions, lines: list[Array]) -> Array:
+    """Value of every condition's form on each line, (K, number of lines)."""
+    if not lines:
+        return np.zeros((len(conditions.signed), 0), dtype=object)
+    return conditions.forms(np.array(lines).T, lambda u, v: u * v, rational)
 
-    Each fact says <form, G> + values . t + constant = s, or = 0.
-    """
-    size = len(task.target) - 1  # the last diagonal entry belongs to the constant
-    places = [(i, j) for i in range(size) for j in range(i + 1)]
-    slacks = [k for k, sign in enumerate(task.signed) if sign]
-    count = len(task.equations)
-    units = [_unit(size, i, j) for i, j in places]
-    units += [_zeros(size, size)] * (count + len(slacks))
-    rows = _zeros(len(task.forms), len(units))
-    for k, form in enumerate(task.forms):
-        products = [form[i, j] * (1 if i == j else 2) for i, j in places]
-        rows[k, : len(places)] = _array(products)
-    rows[:, len(places) : len(places) + count] = task.equations.T
-    for column, k in enumerate(slacks, start=len(places) + count):
-        rows[k, column] = flint.fmpq(-1)
-    signed = (False,) * (len(places) + count) + (True,) * len(slacks)
-    forms = np.array(units, dtype=object).reshape(len(units), size, size)
-    constants = _array([form[-1, -1] for form in task.forms])
-    return Task(_zeros(size, size), forms, signed, rows, -constants)
+
+def _float_forms(conditions: Conditions) -> Array:
+    """Form of every condition as a matrix, (K, n, n) floats; perhaps not finite."""
+    count = len(conditions.vectors)
+    if not count:
+        return np.zeros((len(conditions.signed), 0, 0))
+    with np.errstate(all="ignore"):
+        return conditions.forms(np.eye(count), _outer, _float)
+
+
+def _in_units(conditions: Conditions, forms: Array, family: Array) -> Array:
+    """Scale lines to the size at which assumptions compare them with constants."""
+    count, basis = len(conditions.assumed), as_float(family)
+    with np.errstate(all="ignore"):
+        inside = np.abs(basis.T @ forms[:count] @ basis)
+        fixed = np.abs(as_float(conditions.constants()[:count]))
+        whole = np.maximum(inside.max(axis=(1, 2)), fixed)
+        share = inside.diagonal(axis1=1, axis2=2) / whole[:, None]
+        sizes = np.log2((fixed / whole).max() / share.max(axis=0)) / 2
+    powers = [two_to(round(v)) if np.isfinite(v) else rational(ONE) for v in sizes]
+    return np.asarray(family * np.array(powers, dtype=object))
+
+
+def _priced(forms: Array, families: list[Array], prices: Array) -> list[Array]:
+    """Lines on which the conditions, summed up at their prices, are positive."""
+    if not prices.any() or not families:
+        return []
+    with np.errstate(all="ignore"):  # beyond the range of floats nothing is proposed
+        whole = np.tensordot(prices, forms, 1)
+        parts = [(f, as_float(f).T @ whole @ as_float(f)) for f in families]
+    out = []
+    for family, form in parts:
+        sizes, columns = np.linalg.eigh(form if np.isfinite(form).all() else 0 * form)
+        positive = sizes > NEGLIGIBLE * np.abs(sizes).max()
+        for column in columns.T[positive]:
+            out += [family @ _short(column, guess) for guess in GUESSES]
+    return out
+
+
+def _short(column: Array, denominator: int) -> Array:
+    """Round a direction to short rationals of a short common denominator."""
+    scaled = [float(v) for v in column / np.abs(column).max()]
+    short = [Fraction(v).limit_denominator(denominator) for v in scaled]
+    if lcm(*(v.denominator for v in short)) > COMMON:
+        short = [Fraction(round(v * GRID), GRID) for v in scaled]
+    return np.array([rational(v) for v in short], dtype=object)
+
+
+def _outer(u: Array, v: Array) -> Array:
+    return np.asarray((np.outer(u, v) + np.outer(v, u)) / 2)
+
+
+def _float(value: Fraction) -> float:
+    return float(as_float(np.array([rational(value)], dtype=object))[0])
+
+
+def _distinct(lines: list[Array], known: set[tuple[object, ...]]) -> list[Array]:
+    """Leave out lines that are zero or known."""
+    found = {tuple(line): line for line in lines if (line != 0).any()}
+    return [line for key, line in found.items() if key not in known]
+
+
+def _evidence(conditions: Conditions, lines: list[Array], x: Array) -> Evidence:
+    used = [k for k in range(len(lines)) if x[k] != 0]
+    places = enumerate(conditions.vectors)
+    return Evidence(
+        tuple(to_fraction(x[k]) for k in used),
+        {s: tuple(to_fraction(lines[k][i]) for k in used) for i, s in places},
+        {
+            symbol: to_fraction(value)
+            for symbol, value in zip(conditions.scalars, x[len(lines) :], strict=True)
+        },
+    )
 
 
 def _impossible(facts: Sequence[Hypothesis], where: Sequence[Vector]) -> bool:
@@ -110,21 +183,4 @@ def _impossible(facts: Sequence[Hypothesis], where: Sequence[Vector]) -> bool:
     if found is None:
         return False
     words = statement(IMPOSSIBLE, (h for h in facts if h.assumed), where)
-    return not fault(assembled(words, task, found).as_dict())
-
-
-def _unit(size: int, i: int, j: int) -> Array:
-    """Return minus the symmetric matrix of one inner product."""
-    out = _zeros(size, size)
-    out[i, j] = out[j, i] = flint.fmpq(-1)
-    return out
-
-
-def _zeros(rows: int, columns: int) -> Array:
-    return np.full((rows, columns), flint.fmpq(0), dtype=object)
-
-
-def _array(values: list[Any]) -> Array:
-    out = np.empty(len(values), dtype=object)
-    out[:] = values
-    return out
+    return not identity_fault(assembled(words, task, found).as_dict())

@@ -78,7 +78,7 @@ def multipliers(task: Task, fixed: list[int], null: Array) -> tuple[Array | None
     null : (k, r) array of flint rationals
         Null vectors that the sum of squares is known to have.
     """
-    whole = _affine(task.equations, task.values)
+    whole = affine(task.equations, task.values)
     if whole is None:
         return None, "the function values of the hypotheses cannot cancel"
     everything = Face(*whole, _identity(len(task.target)))
@@ -115,14 +115,15 @@ def _within(task: Task, face: Face, budget: _Budget, depth: int) -> Array | None
     if solution.status == "failed" or solution.margin < HOPELESS:
         return None
     found = _rounded(task, face, solution)
+    inside = found is None and depth > 0
     tried: set[object] = set()
-    for smaller in _faces(task, face, programme, solution) if depth else ():
-        if found is not None:
-            break
+    for smaller in _faces(task, face, programme, solution) if inside else ():
         key = (smaller.directions.shape, tuple(smaller.start), smaller.basis.shape)
         if key not in tried:
             tried.add(key)
             found = _within(task, smaller, budget, depth - 1)
+        if found is not None:
+            break
     return found
 
 
@@ -211,20 +212,22 @@ def _restricted(task: Task, face: Face, fixed: list[int], null: Array) -> Face |
         # (rest at z) v = 0 within the basis, one equation per coordinate
         image = face.basis @ vector
         outer = face.basis.T
-        moved = np.full((len(outer), face.directions.shape[1]), flint.fmpq(0))
-        for k, direction in enumerate(face.directions.T):
-            moved[:, k] = outer @ _combined(task.forms, direction) @ image
-        rows.append(moved)
+        images = (task.forms @ image).reshape(len(task.forms), len(image))
+        rows.append(_times(_times(outer, images.T), face.directions))
         right.append(outer @ _rest(task, face.start) @ image)
     equations, values = np.concatenate(rows), np.concatenate(right)
-    solved = _affine(equations, values)
+    solved = affine(equations, values)
     if solved is None:
         return None
     basis = face.basis
     if len(null):
         basis = basis @ kernel(null, basis.shape[1])[0]
     start = face.start + face.directions @ solved[0]
-    return Face(start, face.directions @ solved[1], basis)
+    return Face(start, _times(face.directions, solved[1]), basis)
+
+
+def _times(left: Array, right: Array) -> Array:
+    return entries(matrix(left) * matrix(right))
 
 
 def _guessed(null: Array, denominator: int) -> Array:
@@ -244,7 +247,7 @@ def _guessed(null: Array, denominator: int) -> Array:
     return out
 
 
-def _affine(equations: Array, values: Array) -> tuple[Array, Array] | None:
+def affine(equations: Array, values: Array) -> tuple[Array, Array] | None:
     """Solve equations @ y = values: one solution and the directions of the others."""
     width = equations.shape[1]
     augmented = np.concatenate([equations, values[:, None]], axis=1)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 from flverify._core.checks import numbers
@@ -109,8 +110,16 @@ class Slope:
     function: Function
     point: Vector
 
-    def __str__(self) -> str:
+    @cached_property
+    def text(self) -> str:
+        """How it is printed; nested points make this long, so it is kept."""
         return f"grad {self.function.name}({self.point})"
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
 
 
 @dataclass(frozen=True)
@@ -120,8 +129,16 @@ class Level:
     function: Function
     point: Vector
 
-    def __str__(self) -> str:
+    @cached_property
+    def text(self) -> str:
+        """How it is printed; nested points make this long, so it is kept."""
         return f"{self.function.name}({self.point})"
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
 
 
 @dataclass(frozen=True)
@@ -245,13 +262,19 @@ def statement(
 
 def points(terms: Iterable[Symbol]) -> dict[Function, list[Vector]]:
     """Return every function that symbols speak of, with its points, innermost first."""
-    found: dict[Function, list[Vector]] = {}
+    found: dict[Function, dict[Vector, None]] = {}
+    seen: set[Symbol] = set()  # nested points ask for the same symbols again
+
+    def visit(symbol: Symbol) -> None:
+        if isinstance(symbol, Slope | Level) and symbol not in seen:
+            seen.add(symbol)
+            for inner_, _ in symbol.point.terms:
+                visit(inner_)
+            found.setdefault(symbol.function, {})[symbol.point] = None
+
     for symbol in terms:
-        if isinstance(symbol, Slope | Level):
-            for f, inside in points(s for s, _ in symbol.point.terms).items():
-                found.setdefault(f, []).extend(inside)
-            found.setdefault(symbol.function, []).append(symbol.point)
-    return {f: list(dict.fromkeys(listed)) for f, listed in found.items()}
+        visit(symbol)
+    return {f: list(places) for f, places in found.items()}
 
 
 def symbols(expression: Expression) -> list[Symbol]:

@@ -19,9 +19,9 @@ from flverify.certify._vectors import (
     Symbol,
     Vector,
 )
+from flverify.certify.gram._counterexamples import Tight
 from flverify.certify.gram._faces import Task
 from flverify.certify.gram._functions import Hypothesis
-from flverify.certify.gram._models import Tight
 
 
 @dataclass(frozen=True)
