@@ -164,53 +164,68 @@ def curves(
     np.True_
     """
     kind: Any = object if exact else np.float64
-    convert = Fraction if exact else float
-    h = np.array([convert(v) for v in clients.curvatures], dtype=kind)
-    gain = (1 - convert(step) * h) ** (clients.local_steps - 1)
-    p = np.array([convert(v) for v in clients.law.inclusion()], dtype=kind) * gain
-    pairs = clients.law.joint_inclusion()
-    both = np.array([[convert(v) for v in row] for row in pairs], dtype=kind)
-    both = both * np.outer(gain, gain)
-    push = -convert(step) * clients.copies * h
-    rows = [[convert(v) for v in (w, *z)] for w, z in starts]
-    state = np.array(rows, dtype=kind)
+    keeps, push = (part.astype(kind) for part in _gains(clients, step))
+    rows = [(w, *(w - v for v in z)) for w, z in starts]
+    state = np.array(rows, dtype=object).astype(kind)
     second = state[:, :, None] * state[:, None, :]
     out = [(second[:, 0, 0], *[_spread(second, clients.copies)] * 2)]
-    for _ in range(rounds):
-        second = _pulled(second, p, both)
-        lagged = _spread(second, clients.copies)
-        second = _pushed(second, push)
-        out.append((second[:, 0, 0], _spread(second, clients.copies), lagged))
-    return Curves(*(np.stack(part, axis=-1) for part in zip(*out, strict=True)))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for _ in range(rounds):
+            second = second * keeps
+            lagged = _spread(second, clients.copies)
+            second = _pushed(second, push)
+            out.append((second[:, 0, 0], _spread(second, clients.copies), lagged))
+    parts = [np.stack(part, axis=-1) for part in zip(*out, strict=True)]
+    return Curves(*parts if exact else map(_squares, parts))
 
 
-def _pulled(second: Array, p: Array, both: Array) -> Array:
-    """E of the outer product after the clients' round, rows w, z_1, ..."""
-    toward = second[:, :, :1] - second[:, :, 1:]  # E state (w - z_j)
-    gaps = toward[:, :1, :] - toward[:, 1:, :]  # E (w - z_i)(w - z_j)
-    out = second.copy()
-    out[:, :, 1:] += toward * p
-    out[:, 1:, :] += (toward * p).transpose(0, 2, 1)
-    out[:, 1:, 1:] += gaps * both
-    return out
+def _gains(clients: Clients, step: Fraction) -> tuple[Array, Array]:
+    """Return what a round does to the moments of (w, w - z_1, ...), in rationals.
+
+    The clients' part multiplies entry by entry, with E of keep_i keep_j, keep_i =
+    1 - I_i g_i of client i and 1 of the server. Then every entry of the state gains
+    push @ state. Differences of w and z_i are never taken, nor is an entry computed
+    twice: in floats both would let the moments lose their sign.
+    """
+    n = len(clients.curvatures)
+    h = np.array([Fraction(v) for v in clients.curvatures], dtype=object)
+    gain = (1 - step * h) ** (clients.local_steps - 1)
+    p, both = clients.law.inclusion() * gain, clients.law.joint_inclusion()
+    keeps = np.full((n + 1, n + 1), Fraction(1), dtype=object)
+    keeps[1:, :] -= p[:, None]
+    keeps[:, 1:] -= p
+    keeps[1:, 1:] += both * np.outer(gain, gain)
+    move = step * clients.copies * h
+    return keeps, np.array([-move.sum(), *move], dtype=object)
 
 
 def _pushed(second: Array, push: Array) -> Array:
-    """E of the outer product after w' = w + sum_i push_i z_i."""
-    row = second[:, 0, :] + (second[:, 1:, :] * push[None, :, None]).sum(axis=1)
-    out = second.copy()
-    out[:, 0, 1:] = out[:, 1:, 0] = row[:, 1:]
-    out[:, 0, 0] = row[:, 0] + (row[:, 1:] * push).sum(axis=1)
-    return out
+    """E of the outer product after w' = w - eta sum_i h_i z_i, which moves w - z_i."""
+    row = (second * push).sum(axis=2)
+    whole = (row * push).sum(axis=1)[:, None, None]
+    return np.asarray(second + (row[:, :, None] + row[:, None, :]) + whole)
 
 
 def _spread(second: Array, copies: int) -> Array:
     """E sum_i (w - z_i)^2."""
-    diagonal = np.einsum("sii->si", second)
-    n = second.shape[1] - 1
-    cross = second[:, 0, 1:].sum(axis=1)
-    spread = n * diagonal[:, 0] - 2 * cross + diagonal[:, 1:].sum(axis=1)
-    return np.asarray(copies * spread)
+    return np.asarray(copies * np.einsum("sii->si", second)[:, 1:].sum(axis=1))
+
+
+def _squares(moments: Array) -> Array:
+    """Means of squares in floats: what rounding takes below 0 is 0.
+
+    Raises
+    ------
+    DomainError
+        If they have left the range of floats.
+    """
+    if not np.isfinite(moments).all():
+        round_ = int(np.argmin(np.isfinite(moments).all(axis=0)))
+        raise DomainError(
+            f"moments must stay within the range of floats; at round {round_} they do "
+            "not; take fewer rounds, a smaller step size, or exact=True."
+        )
+    return np.maximum(moments, 0.0)
 
 
 Recomputation = Callable[[Clients, Fraction, Start, int], Curves]

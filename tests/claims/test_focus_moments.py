@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from flverify._core.errors import DomainError
 from flverify.algorithms import Focus
 from flverify.claims.focus_caps import SQUARES, inside, largest_step
 from flverify.claims.focus_families import GENERAL, families, starts
@@ -99,6 +100,42 @@ def test_floats_follow_rationals():
             for part in PARTS:
                 values = getattr(fine, part).astype(float)
                 np.testing.assert_allclose(getattr(rough, part), values, rtol=1e-11)
+
+
+@pytest.mark.parametrize(
+    ("curvatures", "law", "tau", "step"),
+    [  # where rounding used to outgrow the moments
+        ((30, 1), UniformCohort(2, 1), 2, "1/60"),
+        ((0, 1), UniformCohort(2, 1), 2, "1/7"),
+        (("-1/2", 1), UniformCohort(2, 1), 2, "1/8"),
+        ((1, 3, 2), Bernoulli(["1/2", "1", "1/5"]), 1, "1/9"),
+    ],
+)
+def test_floats_follow_rationals_over_many_rounds(curvatures, law, tau, step):
+    clients = Clients(tuple(map(Fraction, curvatures)), law, tau)
+    begun = starts(clients)
+    rough = curves(clients, Fraction(step), begun, 400)
+    fine = curves(clients, Fraction(step), begun, 400, exact=True)
+    for part in PARTS:
+        found, expected = getattr(rough, part), getattr(fine, part)
+        for r in (50, 200, 400):
+            values = expected[:, r].astype(float)
+            np.testing.assert_allclose(found[:, r], values, rtol=1e-12)
+
+
+def test_floats_keep_the_sign_of_squares():
+    for clients in families(GENERAL)[::5]:
+        step = 1 / (2 * clients.smoothness * clients.total * clients.local_steps)
+        found = curves(clients, step, starts(clients), 1500)
+        assert all((getattr(found, part) >= 0).all() for part in PARTS)
+
+
+def test_floats_that_overflow_are_refused_and_rationals_are_not():
+    clients = Clients((Fraction(30), ONE), UniformCohort(2, 1), 20)
+    with pytest.raises(DomainError, match="at round 15 they do not; take fewer"):
+        curves(clients, STEP, starts(clients), 40)
+    found = curves(clients, STEP, starts(clients)[:1], 20, exact=True)
+    assert found.server[0, -1] > 10**308
 
 
 def test_steps_are_the_caps_and_no_more():

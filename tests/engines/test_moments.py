@@ -60,6 +60,18 @@ def test_flat_directions_of_rare_clients_do_not_slow_the_rate():
     assert setting.mean_square_rate == pytest.approx(0.25)
 
 
+@pytest.mark.parametrize("chances", [["1/2", 0], ["0.37", "0.37", 0]])
+def test_a_client_that_never_comes_has_the_rate_of_rationals_in_floats(chances):
+    # what its floats say of pairs is no covariance by 1e-17
+    n = len(chances)
+    problem = Quadratics([[[i + 1]] for i in range(n)], [[i] for i in range(n)])
+    exact = moments(problem, Scaffold("1/20", 2), Bernoulli(chances))
+    law = Bernoulli([float(p) for p in exact.participation.inclusion()])
+    found = moments(problem.as_float(), Scaffold(0.05, 2), law)
+    expected = float(exact.mean_square_rate)
+    assert found.mean_square_rate == pytest.approx(expected, rel=1e-9)
+
+
 def test_a_start_that_never_moves_has_rate_one():
     # tracker 0 with stored gradients at the start: increments cancel for ever
     algorithm = Focus(1 / 19, 1, initial_gradients="start")

@@ -193,7 +193,8 @@ def _engine(
         return Refusal(
             "moments",
             f"a state of {size} numbers is too large for exact arithmetic or for a law "
-            "with modes; pass floats (problem.as_float()) and a law with one mode.",
+            "with modes; pass floats (--float, or problem.as_float()) and a law with "
+            "one mode.",
         )
     small = build(problem, algorithm, participation, arithmetic)
     if isinstance(small, Refusal):

@@ -80,7 +80,8 @@ class SmallMoments:
         if operator.offsets[-1] > LARGEST_OPERATOR:
             raise RefusedError(
                 f"exact rates are limited to operators of order {LARGEST_OPERATOR}; "
-                f"got {operator.offsets[-1]}; pass floats (problem.as_float())."
+                f"got {operator.offsets[-1]}; pass floats (--float, or "
+                "problem.as_float())."
             )
         if self.exact:
             return exact_radius(operator.matrix())

@@ -8,6 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from flverify._core.exact import Array
+from flverify.engines.moments._eigen import eigenpairs
 from flverify.engines.moments._thin import Thin
 
 Parts: TypeAlias = list[Array]  # on pairs (R,R), (R,C), (C,C), (C, conj C)
@@ -33,7 +34,7 @@ class Spectrum:
     @classmethod
     def of(cls, system: Thin) -> Spectrum:
         """Decompose the mean map of a thin system."""
-        values, vectors = np.linalg.eig(system.mean)
+        values, vectors = eigenpairs(system.mean)
         flat, upper = np.flatnonzero(values.imag == 0), np.flatnonzero(values.imag > 0)
         said = np.linalg.solve(vectors, system.rows.astype(vectors.dtype))
         heard = (system.columns @ vectors).conj().T

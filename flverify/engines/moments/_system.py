@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -144,7 +145,7 @@ def _from_moments(draws: dict[Draw, Array], law: Any, arithmetic: Arithmetic) ->
     terms = [(one, mean)]
     if random:
         covariance = arithmetic.array(second) - np.outer(means, means)
-        for weight, column in _factor(covariance, arithmetic):
+        for weight, column in _factor(covariance, arithmetic, law.exact):
             parts = zip(random, column, strict=True)
             matrix = sum(c * draws[draw] for draw, c in parts if c != 0)
             terms.append((weight, np.asarray(matrix)))
@@ -173,14 +174,31 @@ def feature_moments(law: Any, draws: list[Draw]) -> tuple[Array, Array]:
     return first, second
 
 
-def _factor(covariance: Array, arithmetic: Arithmetic) -> list[tuple[Any, Array]]:
+def _factor(
+    covariance: Array, arithmetic: Arithmetic, exact: bool
+) -> list[tuple[Any, Array]]:
     if arithmetic.exact:
-        return ldl(covariance)
+        return ldl(covariance if exact else _settled(covariance, arithmetic))
     values, vectors = np.linalg.eigh(covariance)
     # fixed sums such as sum a_i = 1 leave null directions; rounding must not fill them
     floor = 1e-12 * max(values.max(), 0.0)
     kept = [(v, column) for v, column in zip(values, vectors.T, strict=True)]
     return [(float(v), column) for v, column in kept if v > floor]
+
+
+def _settled(covariance: Array, arithmetic: Arithmetic) -> Array:
+    """Rebuild a covariance of floats taken as rationals from its pivots.
+
+    Where features depend on one another, rounding leaves pivots beside 0.
+    """
+    least = arithmetic.convert(Fraction(1, 10**12)) * max(covariance.diagonal())
+    rest, out = covariance.copy(), 0 * covariance
+    for k in range(len(rest)):
+        if rest[k, k] > least:
+            part = np.outer(rest[:, k], rest[k]) / rest[k, k]
+            rest, out = rest - part, out + part
+        rest[k, :] = rest[:, k] = arithmetic.convert(0)
+    return out
 
 
 def _listed(

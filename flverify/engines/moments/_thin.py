@@ -102,7 +102,8 @@ def _kept(system: MessageSystem, whole: Thin, seeds: Array, scales: Array) -> Ar
     for k in range(layout.dim):
         sums = np.array([row * scales for row in _sums(layout, k, len(whole.mean))])
         changes = [sums @ whole.mean - sums, sums @ whole.rows, sums @ seeds]
-        _, sizes, left = np.linalg.svd(np.concatenate(changes, axis=1).T)
+        tall = np.concatenate(changes, axis=1).T  # its long factor is not needed
+        _, sizes, left = np.linalg.svd(tall, full_matrices=False)
         rank = int((sizes > 1e-12 * max(float(sizes.max()), 1.0)).sum())
         found.append(left[rank:] @ sums)
     rows = np.concatenate(found)

@@ -1,0 +1,91 @@
+"""Eigenvalues of a mean map, with vectors far apart where eigenvalues coincide.
+
+Clients that are alike make one eigenvalue come back hundreds of times. LAPACK then
+returns vectors of its eigenspace that are nearly parallel, and what is computed in
+them loses as many digits. Orthonormal vectors of the same space lose none.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from flverify._core.exact import Array
+
+NEAR = 1e-9  # relative difference of eigenvalues that are taken for one
+ROUNDS = 2  # corrections of vectors; each squares what is wrong with them
+
+
+def eigenpairs(matrix: Array) -> tuple[Array, Array]:
+    """Return eigenvalues and unit eigenvectors of a real matrix, as columns.
+
+    Real eigenvalues have an imaginary part of 0, and complex ones come in pairs of
+    exact conjugates. Where a repeated eigenvalue has too few vectors, what LAPACK
+    finds is returned.
+
+    Examples
+    --------
+    >>> matrix = np.array([[0.5, 0.0, 1.0], [0.0, 0.5, 1.0], [0.0, 0.0, 0.25]])
+    >>> values, vectors = eigenpairs(matrix)
+    >>> sorted(values.real.tolist()), round(np.linalg.cond(vectors[:, :2]), 6)
+    ([0.25, 0.5, 0.5], np.float64(1.0))
+    """
+    values, vectors = np.linalg.eig(matrix)
+    owner = _clusters(values)
+    if len(set(owner.tolist())) == len(owner):
+        return values, vectors
+    apart = _orthonormal(values, vectors, owner)
+    found = _corrected(matrix, *apart, owner)
+    return (values, vectors) if found is None else found
+
+
+def _clusters(values: Array) -> Array:
+    """Say for every eigenvalue which one it is taken for, by place."""
+    near = NEAR * float(np.abs(values).max(initial=0.0))
+    snapped = np.where(np.abs(values.imag) <= near, values.real, values)
+    owner = np.full(len(values), -1)
+    for k, value in enumerate(snapped):
+        if owner[k] < 0:
+            owner[(owner < 0) & (np.abs(snapped - value) <= near)] = k
+    return owner
+
+
+def _orthonormal(values: Array, vectors: Array, owner: Array) -> tuple[Array, Array]:
+    """Give each cluster its mean as eigenvalue, and orthonormal vectors."""
+    values, vectors = values.astype(np.complex128), vectors.astype(np.complex128)
+    for k in np.flatnonzero(np.bincount(owner) > 1):
+        here = np.flatnonzero(owner == k)
+        columns, mean = vectors[:, here], values[here].mean()
+        if abs(mean.imag) <= NEAR * np.abs(values).max():  # closed under conjugation
+            columns, mean = np.hstack([columns.real, columns.imag]), mean.real
+        basis = np.linalg.svd(columns, full_matrices=False)[0]
+        vectors[:, here] = basis[:, : len(here)]
+        values[here] = mean
+    if values.imag.any():
+        return values, vectors
+    return values.real, vectors.real
+
+
+def _corrected(
+    matrix: Array, values: Array, vectors: Array, owner: Array
+) -> tuple[Array, Array] | None:
+    """Remove from every vector what belongs to other eigenvalues, to first order."""
+    same = owner[:, None] == owner
+    gaps = np.where(same, 1.0, values - values[:, None])
+    for _ in range(ROUNDS):
+        error = np.linalg.solve(vectors, matrix @ vectors) - np.diag(values)
+        vectors = vectors + vectors @ np.where(same, 0.0, error / gaps)
+        vectors = vectors / np.linalg.norm(vectors, axis=0)
+    within = np.abs(np.where(same, error, 0.0)).max()
+    if not within <= NEAR * np.abs(values).max():  # no eigenspace of full dimension
+        return None
+    return _paired(values, vectors)
+
+
+def _paired(values: Array, vectors: Array) -> tuple[Array, Array]:
+    """Make real what rounding made complex, and conjugates exact."""
+    flat, upper = values.imag == 0, values.imag > 0
+    vectors, above = np.where(flat, vectors.real, vectors), vectors[:, upper]
+    return (
+        np.concatenate([values[flat], values[upper], values[upper].conj()]),
+        np.concatenate([vectors[:, flat], above, above.conj()], axis=1),
+    )
