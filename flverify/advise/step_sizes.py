@@ -116,9 +116,17 @@ def _require_small(tried: Tried) -> None:
     if tried.state_size > LARGEST_STATE:
         raise RefusedError(
             f"a search along step sizes must have a state of at most {LARGEST_STATE} "
-            f"numbers; got {tried.state_size}; take fewer clients or dimensions, or "
-            "ask `flverify rate --float` about single step sizes."
+            f"numbers; got {tried.state_size}; take {_what_fits(tried)}, or ask "
+            "`flverify rate --float` about single step sizes, which may take minutes."
         )
+
+
+def _what_fits(tried: Tried) -> str:
+    """Say to which dimension a search would take these clients."""
+    dim = LARGEST_STATE * int(tried.problem.dim) // tried.state_size
+    if not dim:
+        return "fewer clients"
+    return f"fewer clients, or at most {dim} dimensions with these"
 
 
 class _Rates:

@@ -15,7 +15,7 @@ from flverify.advise.fit import Fitted, fit
 from flverify.advise.log import read_log
 from flverify.advise.rarest import Rarest, rarest
 from flverify.advise.table import Place
-from flverify.commands._algorithms import Chosen, build, read_overrides
+from flverify.commands._algorithms import Chosen, Override, build, read_overrides
 from flverify.commands._laws import build_law, read_law
 from flverify.commands._numbers import one_number
 from flverify.commands._problems import Described, read_problem
@@ -84,8 +84,11 @@ def read_question(names: Sequence[str], options: Mapping[str, Any]) -> Asked:
         If an option is outside its domain or contradicts another.
     """
     listed = tuple(dict.fromkeys(names or ALGORITHMS))
-    overrides = read_overrides(options["overrides"], listed)
-    target = _accuracy(options["accuracy"] or DEFAULT_ACCURACY)
+    steps_given = options["local_steps"] is not None
+    taken = {"local_steps": "--local-steps"} if steps_given else {}
+    overrides = _without_step_sizes(read_overrides(options["overrides"], listed, taken))
+    given = options["accuracy"]
+    target = _accuracy(DEFAULT_ACCURACY if given is None else given)
     described, laws = _problem_and_laws(options)
     floats = described.problem.as_float()
     problem = floats if options["floats"] else described.problem
@@ -118,6 +121,23 @@ def read_question(names: Sequence[str], options: Mapping[str, Any]) -> Asked:
     return Asked(place, chosen, laws.fitted, lone, target, words, (*told, *filled))
 
 
+def _without_step_sizes(overrides: tuple[Override, ...]) -> tuple[Override, ...]:
+    """Refuse a step size: it would play no role.
+
+    Raises
+    ------
+    InputError
+        If one is set.
+    """
+    for one in overrides:
+        if one.name == "step_size":
+            raise InputError(
+                f"--set must not name step_size, which is searched; got {one.text!r}; "
+                "leave it out, or ask `flverify rate` about one step size."
+            )
+    return overrides
+
+
 def _problem_and_laws(options: Mapping[str, Any]) -> tuple[Described, _Laws]:
     """Read the problem, and the law from its text or from a log.
 
@@ -133,7 +153,7 @@ def _problem_and_laws(options: Mapping[str, Any]) -> tuple[Described, _Laws]:
                     f"--{name.replace('_', '-')} must come with --availability; it is "
                     "not there; add it or leave this out."
                 )
-        text = options["law"] or DEFAULT_LAW
+        text = DEFAULT_LAW if options["law"] is None else options["law"]
         written = read_law(text)
         alone = written.alone if (written.alone or 0) > 1 else None
         described = read_problem(options, written.clients or alone)
@@ -142,7 +162,7 @@ def _problem_and_laws(options: Mapping[str, Any]) -> tuple[Described, _Laws]:
         return described, _Laws(
             exact, build_law(read_law(text, True), text, size), text
         )
-    if options["law"]:
+    if options["law"] is not None:
         raise InputError(
             "--law must not come with --availability, which gives the law; got both; "
             "leave one out."

@@ -17,7 +17,7 @@ from flverify._core.errors import (
 from flverify._core.exact import Scalar, parse_number
 from flverify.algorithms._algorithm import Algorithm
 from flverify.algorithms.agnostic_fedavg import Ball, Box
-from flverify.commands._numbers import count
+from flverify.commands._numbers import count, naming
 from flverify.participation._law import Participation
 from flverify.participation.all_or_nothing import AllOrNothing
 from flverify.participation.full import Full
@@ -160,7 +160,8 @@ def build(
         given["local_steps"] = local_steps
     try:
         for key, value in own.items():
-            given[key] = _reader(types[key])(value)
+            with naming(key):
+                given[key] = _reader(types[key])(value)
         notes = _fill(given, types, local_steps, law)
         return Chosen(name, made(**given), notes)
     except FlverifyError as error:

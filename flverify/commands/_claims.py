@@ -182,10 +182,11 @@ def judge_groups(
 
 
 def _own(path: Path) -> Group:
-    if not path.exists():
+    if path.is_dir() or not path.exists():
+        what = "is a folder" if path.is_dir() else "does not exist"
         raise FormatError(
-            f"a file of claims must be a Python file that exists; {path} does not "
-            "exist; name a .py file."
+            f"a file of claims must be a Python file that exists; {path} {what}; name "
+            "a .py file."
         )
     group = Group({}, path.with_suffix(".ledger.toml"), whole=True, own=True)
     with faults_of(group, f"the file {path}"):

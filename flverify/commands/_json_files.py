@@ -45,9 +45,11 @@ def read_object(path: Path, needed: set[str], allowed: set[str]) -> dict[str, An
         ) from error
     if not isinstance(content, dict) or not needed <= content.keys() <= allowed:
         found = sorted(content) if isinstance(content, dict) else "no object"
+        others = f"perhaps {_words(allowed - needed)}"
+        keys = f"{_words(needed)} (and {others})" if needed else others
         raise FormatError(
-            f"{path} must hold an object with {_words(needed)} (and perhaps "
-            f"{_words(allowed - needed)}); got {found}; see `flverify law --help`."
+            f"{path} must hold an object with {keys}; got {found}; see `flverify law "
+            "--help`."
         )
     return content
 

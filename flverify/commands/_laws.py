@@ -30,7 +30,7 @@ from flverify._core.errors import (
 )
 from flverify._core.exact import Scalar, scalar
 from flverify.commands._json_files import entries, read_object
-from flverify.commands._numbers import count
+from flverify.commands._numbers import count, require_countable
 from flverify.participation._law import Participation
 
 Build = Callable[[int], Participation]
@@ -103,6 +103,20 @@ def read_law(text: str, floats: bool = False) -> Written:
     return _read(text, _Place(Path(), 0, floats))
 
 
+def file_of(text: str | None) -> Path | None:
+    """Return the file that the text of a law names, if it names one.
+
+    Examples
+    --------
+    >>> file_of("nonempty:chain:modes.json").name, file_of("uniform:2")
+    ('modes.json', None)
+    """
+    name, _, rest = (text or "").strip().partition(":")
+    if name == "nonempty":
+        return file_of(rest)
+    return Path(rest) if name in ("explicit", "chain", "file") else None
+
+
 def build_law(written: Written, text: str, n_clients: int | None) -> Participation:
     """Build a law for a number of clients, or for the number its text says.
 
@@ -121,6 +135,7 @@ def build_law(written: Written, text: str, n_clients: int | None) -> Participati
             f"the law {text!r} must be given its number of clients; got none; add "
             "--n-clients."
         )
+    require_countable(size)
     if written.clients not in (None, size):
         raise ShapeError(
             f"law and setting must have the same clients; {text!r} has "

@@ -10,7 +10,7 @@ import click
 from flverify._core.errors import Refusal, RefusedError
 from flverify._core.sentences import sentence
 from flverify.commands._algorithms import Chosen
-from flverify.commands._refusals import told
+from flverify.commands._refusals import together, told
 from flverify.commands._setting import Setting, read_setting
 from flverify.engines.moments import moments
 from flverify.report import console
@@ -69,7 +69,7 @@ def _refused(records: Sequence[Record], wanted: str) -> RefusedError | None:
     reasons = {one["algorithm"]: refusal(one, wanted) for one in records}
     if not all(reasons.values()):
         return None
-    return RefusedError("; ".join(f"{name}: {why}" for name, why in reasons.items()))
+    return together({name: str(why) for name, why in reasons.items()})
 
 
 def _ask(setting: Setting, chosen: Chosen) -> Any:

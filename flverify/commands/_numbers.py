@@ -9,6 +9,22 @@ from flverify._core.checks import positive, whole
 from flverify._core.errors import DomainError
 from flverify._core.exact import Scalar, parse_number
 
+MANY = 10**6  # clients up to which a list of them fits every memory
+
+
+def require_countable(n_clients: int) -> None:
+    """Check that clients can be listed.
+
+    Raises
+    ------
+    DomainError
+        If there are too many.
+    """
+    if n_clients > MANY:
+        raise DomainError(
+            f"there must be at most {MANY} clients; got {n_clients}; take fewer."
+        )
+
 
 def count(text: str, name: str, least: int = 0) -> int:
     """Read a whole number, exactly.

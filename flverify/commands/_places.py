@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import combinations
 from pathlib import Path
 
@@ -41,6 +41,24 @@ def require_apart(named: Sequence[tuple[str, Path]]) -> None:
             raise InputError(
                 f"{one} and {other} must name different files; got {first} for both; "
                 "rename one of them."
+            )
+
+
+def require_unread(
+    flag: str, path: Path, read: Iterable[tuple[str, Path | None]]
+) -> None:
+    """Check that no file that the command reads would be written over.
+
+    Raises
+    ------
+    InputError
+        If one of the files named is this one.
+    """
+    for name, other in read:
+        if other and (path.resolve() == other.resolve() or _same(path, other)):
+            raise InputError(
+                f"{flag} must name another file than {name}; got {path}, which is "
+                "read; choose one."
             )
 
 

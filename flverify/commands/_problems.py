@@ -11,7 +11,7 @@ import click
 
 from flverify._core.errors import InputError, ShapeError
 from flverify._core.exact import Scalar
-from flverify.commands._numbers import numbers_of, one_number
+from flverify.commands._numbers import numbers_of, one_number, require_countable
 from flverify.problems.npz import load_problem
 from flverify.problems.quadratics import Quadratics
 from flverify.problems.ridge import synthetic_ridge
@@ -93,14 +93,15 @@ def read_problem(options: Mapping[str, Any], clients: int | None) -> Described:
     InputError
         If options contradict one another.
     """
-    chosen = [n for n in ("problem", "curvatures", "synthetic_ridge") if options[n]]
+    kinds = ("problem", "curvatures", "synthetic_ridge")
+    chosen = [name for name in kinds if options[name] not in (None, False)]
     if len(chosen) > 1:
         raise InputError(
             f"one problem must be chosen; got {_flags(chosen)}; keep one of them."
         )
     _require_owner(options, _RIDGE, "synthetic_ridge")
     _require_owner(options, ("centres",), "curvatures")
-    if options["problem"]:
+    if options["problem"] is not None:
         return _from_file(options)
     if options["synthetic_ridge"]:
         return _ridge(options, clients)
@@ -121,12 +122,13 @@ def _from_file(options: Mapping[str, Any]) -> Described:
 
 def _ridge(options: Mapping[str, Any], clients: int | None) -> Described:
     sizes = {
-        "n_clients": options["n_clients"] or clients or 16,
+        "n_clients": _counted(options["n_clients"] or clients or 16),
         "dim": options["dim"] or 100,
         "samples": options["samples"] or 100,
         "seed": options["data_seed"] or 0,
     }
-    weight = one_number("--regularisation", options["regularisation"] or "0.01")
+    given = options["regularisation"]
+    weight = one_number("--regularisation", "0.01" if given is None else given)
     problem = synthetic_ridge(**sizes, regularisation=weight)
     words = ", ".join(f"{name} {value}" for name, value in sizes.items())
     return Described(problem, f"synthetic ridge, {words}, regularisation {weight}")
@@ -134,14 +136,14 @@ def _ridge(options: Mapping[str, Any], clients: int | None) -> Described:
 
 def _scalars(options: Mapping[str, Any], clients: int | None) -> Described:
     given = options["curvatures"]
-    if given:
+    if given is not None:
         curvatures = _one_per_client(given, "curvatures", options["n_clients"])
     else:
-        size = options["n_clients"] or clients or CLIENTS
+        size = _counted(options["n_clients"] or clients or CLIENTS)
         curvatures = [Fraction(i + 1) for i in range(size)]
     size = len(curvatures)
     centres = [Fraction(i) for i in range(size)]
-    if options["centres"]:
+    if options["centres"] is not None:
         centres = _one_per_client(options["centres"], "centres", size)
     hessians: Any = [[[h]] for h in curvatures]
     linear: Any = [[h * c] for h, c in zip(curvatures, centres, strict=True)]
@@ -152,11 +154,16 @@ def _scalars(options: Mapping[str, Any], clients: int | None) -> Described:
     return Described(Quadratics(hessians, linear), text)
 
 
+def _counted(size: int) -> int:
+    require_countable(size)
+    return size
+
+
 def _one_per_client(text: str, name: str, size: int | None) -> list[Scalar]:
     """Read numbers; one number with a number of clients means all clients."""
     values = numbers_of(f"--{name}", text)
     if size is not None and len(values) == 1:
-        values = values * size
+        values = values * _counted(size)
     if size not in (None, len(values)):
         raise ShapeError(
             f"--{name} must hold one number per client; got {len(values)} for {size} "
@@ -168,8 +175,8 @@ def _one_per_client(text: str, name: str, size: int | None) -> list[Scalar]:
 def _require_owner(
     options: Mapping[str, Any], names: tuple[str, ...], owner: str
 ) -> None:
-    stray = [n for n in names if options[n] is not None and not options[owner]]
-    if stray:
+    stray = [name for name in names if options[name] is not None]
+    if stray and options[owner] in (None, False):
         raise InputError(
             f"{_flags(stray)} must come with {_flags([owner])}; it is not there; add "
             "it or leave them out."

@@ -98,7 +98,8 @@ def read_region(
     grid = _numbers("--step-sizes", step_sizes, spacing)
     listed = _values(over, values)
     require_size(len(grid), len(listed))
-    text = "bernoulli:p" if over == "p" else fixed["law"] or DEFAULT_LAW
+    given = DEFAULT_LAW if fixed["law"] is None else fixed["law"]
+    text = "bernoulli:p" if over == "p" else given
     rows = [_row(algorithm, over, value, smooth, read, fixed, text) for value in listed]
     return Asked(algorithm, over, grid, tuple(rows), text)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -12,7 +13,7 @@ import numpy as np
 
 from flverify._core.exact import Scalar
 from flverify.commands._algorithms import Chosen, build, law_notes, read_overrides
-from flverify.commands._laws import build_law, read_law
+from flverify.commands._laws import build_law, file_of, read_law
 from flverify.commands._numbers import positive_number
 from flverify.commands._problems import problem_options, read_problem
 
@@ -119,9 +120,10 @@ def read_setting(
         If an option is outside its domain or contradicts another.
     """
     listed = tuple(dict.fromkeys(names))
-    given = {name: f"--{name.replace('_', '-')}" for name in _COMMON if options[name]}
+    named = [name for name in _COMMON if options[name] is not None]
+    given = {name: f"--{name.replace('_', '-')}" for name in named}
     overrides = read_overrides(options["overrides"], listed, given)
-    text = options["law"] or DEFAULT_LAW
+    text = DEFAULT_LAW if options["law"] is None else options["law"]
     written = read_law(text, floats)
     alone = written.alone if (written.alone or 0) > 1 else None
     described = read_problem(options, written.clients or alone)
@@ -137,7 +139,7 @@ def read_setting(
         "step_size": step_size,
         "local_steps": steps,
     }
-    defaults = {name: "default" for name in _OPTIONAL if not options[name]}
+    defaults = {name: "default" for name in _OPTIONAL if options[name] is None}
     if "step_size" in defaults:
         defaults["step_size"] = f"default: {_RULE}"
     filled = (f"{c.name}: {note}" for c in chosen for note in c.notes)
@@ -145,8 +147,15 @@ def read_setting(
     return Setting(problem, law, tuple(chosen), words, defaults, told)
 
 
+def files_read(options: Mapping[str, Any]) -> list[tuple[str, Path | None]]:
+    """Return the files that the setting is read from, each with its option."""
+    problem = options["problem"]
+    named = None if problem is None else Path(problem)
+    return [("--problem", named), ("--law", file_of(options["law"]))]
+
+
 def _step_size(text: str | None, problem: Any, local_steps: int) -> Scalar:
-    if text:
+    if text is not None:
         return positive_number("--step-size", text)
     return default_step_size(problem, local_steps)
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from flverify._core.errors import InputError, RefusedError
+from flverify._core.errors import RefusedError
+from flverify._core.sentences import sentence
 from flverify.advise.table import Advice, advise
 from flverify.commands._advising import (
     DEFAULT_ACCURACY,
@@ -16,7 +17,10 @@ from flverify.commands._advising import (
     Asked,
     read_question,
 )
+from flverify.commands._places import require_unread
 from flverify.commands._problems import problem_options
+from flverify.commands._refusals import Reporting, together, told
+from flverify.commands._setting import files_read
 from flverify.report import advice as views
 from flverify.report import console
 from flverify.report.envelope import envelope
@@ -48,7 +52,7 @@ The exit code is 2 for bad input, or if no algorithm has a step size.
 """
 
 
-@click.command(name="advise", help=_HELP)
+@click.command(name="advise", cls=Reporting, help=_HELP)
 @click.argument("algorithms", nargs=-1, metavar="[ALGORITHM]...")
 @click.option(
     "--law",
@@ -94,33 +98,38 @@ The exit code is 2 for bad input, or if no algorithm has a step size.
 @click.option("--no-certify", is_flag=True, help="Leave certificates out.")
 @click.option("--float", "floats", is_flag=True, help="Compute in floats.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead.")
+@click.pass_context
 def command(
-    algorithms: tuple[str, ...], no_certify: bool, as_json: bool, **options: Any
+    ctx: click.Context,
+    /,
+    algorithms: tuple[str, ...],
+    no_certify: bool,
+    as_json: bool,
+    **options: Any,
 ) -> None:
     """Ask, write the law, search, print; exit code 2 if there is no step size."""
     path: Path | None = options["write_law"]
     if path is not None:
-        _require_another(path, options)
+        require_unread("--write-law", path, _read(options))
         require_writable(path)
     asked = read_question(algorithms, options)
     if path is not None and asked.fitted is not None:
         write_whole(path, asked.fitted.file(_about(asked, options["availability"])))
     found = _find(asked, certify=not no_certify)
+    refused = _refused(asked, found)
     if as_json:
-        click.echo(_json(asked, found, options))
+        click.echo(_json(asked, found, options, refused))
+        told(ctx)
     else:
         _show(asked, found, options)
-    _require_an_answer(asked, found)
+    if refused is not None:
+        raise refused
 
 
-def _require_another(path: Path, options: dict[str, Any]) -> None:
-    """Keep what is read from being written over."""
-    for name in ("availability", "problem"):
-        if options[name] and Path(options[name]).resolve() == path.resolve():
-            raise InputError(
-                f"--write-law must name another file than --{name}; got {path}; choose "
-                "one."
-            )
+def _read(options: dict[str, Any]) -> list[tuple[str, Path | None]]:
+    """Return the files that are read, each with its option."""
+    log = options["availability"]
+    return [("--availability", Path(log) if log else None), *files_read(options)]
 
 
 def _about(asked: Asked, log: str) -> str:
@@ -180,7 +189,12 @@ def _notes(
     return [*table, *log, *asked.notes, *wrote]
 
 
-def _json(asked: Asked, found: list[Advice], options: dict[str, Any]) -> str:
+def _json(
+    asked: Asked,
+    found: list[Advice],
+    options: dict[str, Any],
+    refused: RefusedError | None,
+) -> str:
     named = _pairs(asked, found)
     known, dim = asked.place.constants, int(asked.place.problem.dim)
     records = [
@@ -188,8 +202,10 @@ def _json(asked: Asked, found: list[Advice], options: dict[str, Any]) -> str:
         for (exactly, _), one in zip(asked.algorithms, found, strict=True)
     ]
     fitted = asked.fitted
+    status = {"status": "refused", "reason": sentence(refused)} if refused else {}
     return envelope(
         "advise",
+        **status,
         setting=asked.words,
         strong_convexity=known.strong_convexity if known else None,
         smoothness=known.smoothness if known else None,
@@ -204,8 +220,8 @@ def _json(asked: Asked, found: list[Advice], options: dict[str, Any]) -> str:
     )
 
 
-def _require_an_answer(asked: Asked, found: list[Advice]) -> None:
-    """Refuse if no algorithm has a step size."""
-    if all(one.steps is None for one in found):
-        pairs = _pairs(asked, found)
-        raise RefusedError("; ".join(f"{name}: {one.reason}" for name, one in pairs))
+def _refused(asked: Asked, found: list[Advice]) -> RefusedError | None:
+    """Return the refusal if no algorithm has a step size."""
+    if any(one.steps is not None for one in found):
+        return None
+    return together({name: one.reason for name, one in _pairs(asked, found)})

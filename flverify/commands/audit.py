@@ -12,6 +12,8 @@ from flverify.claims import counterexamples, ledger
 from flverify.claims.audit import Audited, Failed, record
 from flverify.commands._changes import changes, earlier
 from flverify.commands._claims import Group, groups, judge_groups
+from flverify.commands._places import require_unread
+from flverify.commands._refusals import Reporting
 from flverify.report import console
 from flverify.report.claims import count_line, counts, verdict_table
 from flverify.report.envelope import envelope
@@ -36,7 +38,7 @@ if a claim could not be judged because its check raised; all others are.
 """
 
 
-@click.command(name="audit", help=_HELP)
+@click.command(name="audit", cls=Reporting, help=_HELP)
 @click.argument("targets", nargs=-1, metavar="[ID-PREFIX | FILE.py]...")
 @click.option(
     "--json",
@@ -77,6 +79,8 @@ def command(
         require_writable(json_path)
     before = earlier(compare) if compare else None
     chosen = groups(targets)
+    if json_path:
+        require_unread("--json", json_path, _read(targets, chosen))
     expected = [_expected(group, update_ledger) for group in chosen]
     failed: list[Failed] = []
     parts = judge_groups("audit", chosen, fresh=fresh, workers=workers, failed=failed)
@@ -104,6 +108,15 @@ def command(
     for one in failed:
         click.echo(f"error: {' '.join(one.why.split())}", err=True)
     ctx.exit(2 if failed else 1 if faults or differing else 0)
+
+
+def _read(
+    targets: Sequence[str], chosen: Sequence[Group]
+) -> list[tuple[str, Path | None]]:
+    """Return the files of claims and their ledgers."""
+    claims = [Path(target) for target in targets if target.endswith(".py")]
+    named: list[tuple[str, Path | None]] = [("a file of claims", p) for p in claims]
+    return [*named, *(("a ledger", group.path) for group in chosen)]
 
 
 def _expected(group: Group, update: bool) -> Entries:

@@ -12,9 +12,9 @@ from flverify._core.errors import DomainError, InputError, RefusedError
 from flverify.commands._algorithms import build, law_notes, read_overrides
 from flverify.commands._certifying import Answer, Beside, Question, answer
 from flverify.commands._function_class import CERTIFIABLE, read_class
-from flverify.commands._laws import build_law, read_law
+from flverify.commands._laws import build_law, file_of, read_law
 from flverify.commands._numbers import positive_number
-from flverify.commands._places import require_place
+from flverify.commands._places import require_place, require_unread
 from flverify.commands._refusals import Reporting, told
 from flverify.report import console
 from flverify.report.certificates import number, number_of, proved_lines, statement
@@ -109,6 +109,7 @@ def command(
     question = _question(**given)
     if out:
         require_place("--out", out)
+        require_unread("--out", out, [("--participation", file_of(given["law"]))])
     found = answer(question)
     if out and found.certificate:
         write_whole(out, found.file)

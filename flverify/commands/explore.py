@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from flverify._core.errors import InputError, MissingExtraError
+from flverify.commands._refusals import Reporting
 from flverify.explore.view import View
 
 _HELP = """Open the step-size explorer in a browser.
@@ -24,7 +25,7 @@ Ctrl-C ends it. Whoever may connect can only choose a setting: no text is evalua
 """
 
 
-@click.command(name="explore", help=_HELP)
+@click.command(name="explore", cls=Reporting, help=_HELP)
 @click.argument("query", default="", required=False)
 @click.option(
     "--port",

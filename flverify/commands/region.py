@@ -12,7 +12,8 @@ import click
 from flverify._core.errors import InputError
 from flverify.certify.region import OVER, SPACINGS, Region, region
 from flverify.commands._function_class import CERTIFIABLE
-from flverify.commands._places import require_apart, require_place
+from flverify.commands._laws import file_of
+from flverify.commands._places import require_apart, require_place, require_unread
 from flverify.commands._refusals import Reporting
 from flverify.commands._region_rows import DEFAULT_LAW, Asked, read_region
 from flverify.report import console
@@ -137,7 +138,7 @@ def command(
     """Ask, certify, write, print."""
     asked = read_region(**given)
     kind = _format(figure)
-    _require_places(out, figure)
+    _require_places(out, figure, file_of(asked.law))
     store = _store(out, resume)
     with _kept(store), console.progress("region", len(asked.rows)) as begin:
         found = region(
@@ -172,7 +173,7 @@ def _format(figure: Path | None) -> str:
     return kind
 
 
-def _require_places(out: Path | None, figure: Path | None) -> None:
+def _require_places(out: Path | None, figure: Path | None, law: Path | None) -> None:
     """Check that table and picture have places of their own."""
     if out is not None and out.suffix.removeprefix(".").lower() in FORMATS:
         raise InputError(
@@ -183,6 +184,7 @@ def _require_places(out: Path | None, figure: Path | None) -> None:
     named = [(flag, path) for flag, path in both if path is not None]
     for flag, path in named:
         require_place(flag, path)
+        require_unread(flag, path, [("--participation", law)])
     require_apart(named)
 
 

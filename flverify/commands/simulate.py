@@ -9,11 +9,16 @@ from typing import Any
 import click
 
 from flverify._core.errors import DomainError
-from flverify.commands._numbers import count, numbers_of
-from flverify.commands._places import require_place
+from flverify.commands._numbers import numbers_of, whole_number
+from flverify.commands._places import require_place, require_unread
 from flverify.commands._problems import LARGEST_SEED
 from flverify.commands._refusals import Reporting
-from flverify.commands._setting import Setting, read_setting, setting_options
+from flverify.commands._setting import (
+    Setting,
+    files_read,
+    read_setting,
+    setting_options,
+)
 from flverify.engines.simulate import simulate
 from flverify.report import console
 from flverify.report.envelope import envelope
@@ -72,7 +77,8 @@ def command(
     places = _places(at, rounds)
     if out:
         require_place("--out", out)
-    point = numbers_of("--start", start) if start else None
+        require_unread("--out", out, files_read(options))
+    point = None if start is None else numbers_of("--start", start)
     sampled = _sample(setting, rounds, runs, seed, point)
     records = [curves(name, one, places) for name, one in sampled.items()]
     if out:
@@ -90,9 +96,10 @@ def command(
 
 def _places(at: str | None, rounds: int) -> list[int]:
     """Read the rounds to show."""
-    if not at:
+    if at is None:
         return shown_rounds(rounds)
-    places = sorted({count(part, "--at") for part in at.split(",")})
+    numbers = numbers_of("--at", at)
+    places = sorted({whole_number(number, "--at", 0) for number in numbers})
     if places[-1] > rounds:
         raise DomainError(
             f"--at must name rounds from 0 to {rounds}; got {places[-1]}; add --rounds."

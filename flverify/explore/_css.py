@@ -58,7 +58,7 @@ main.refused > .result::after { content: "Nothing to show: see the message above
 }
 @media (max-width: 700px) {
   main { grid-template: "notice" auto "controls" auto "map" 330px "point" auto
-    "errors" 300px "law" 400px / minmax(0, 1fr); }
+    "errors" 340px "law" 400px / minmax(0, 1fr); }
   header .about { flex-basis: 100%; order: 3; }
 }
 """
@@ -125,6 +125,8 @@ math { math-style: compact; font-size: 1.06em; font-family: "STIX Two Math",
 .REFUTED { color: #fff; border-color: #b34700; background: #b34700; }
 .INCONCLUSIVE { color: #5c4300; border-color: #e69f00; background: #fdf3dc; }
 .small { color: var(--soft); font-size: 12px; }
+span.small { display: inline-block; }
+sub { font-size: 75%; line-height: 0; }
 .key { white-space: nowrap; margin-right: 12px; }
 .key i { display: inline-block; width: 18px; height: 0; vertical-align: middle;
   margin-right: 4px; border-top: 2.5px solid; }

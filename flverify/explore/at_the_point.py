@@ -91,7 +91,7 @@ def point(view: View) -> RowTable[PointRow]:
     """
     require_sound(view)
     rate, corner = worst_corner(law_of(view), *scaled(view))
-    worst = f"worst of the families h_i in {{mu, L}}: {corner}"
+    worst = f"worst of all with curvatures μ or L: {corner}"
     curves = _of_the_curves(view)
     exact = number_row("exact_rate", "exact rate", rate, SUPPORTED, RATE, worst)
     rows = [exact, _exact_rounds(exact, curves[-1]), *_printed(view), *curves]

@@ -45,7 +45,7 @@ class Corner:
 
     def __str__(self) -> str:
         parts = zip(self.at_most, self.sizes, strict=True)
-        return "; ".join(f"{k} of {n} clients at L" for k, n in parts)
+        return f"{' and '.join(f'{k} of {n}' for k, n in parts)} clients at L"
 
 
 def law_of(view: View, *kept: str) -> View:

@@ -20,25 +20,18 @@ from flverify.explore.plots import (
     StepSizeMap,
     WeightPlot,
 )
-from flverify.explore.view import ALGORITHMS, LAWS, OVER
+from flverify.explore.view import ALGORITHMS, LAW_WORDS, OVER
 from flverify.report.style import look
 
-LAW_WORDS = {
-    "full": "everybody",
-    "bernoulli": "independent",
-    "uniform": "uniform cohort",
-    "all_or_nothing": "all or nothing",
-    "bernoulli_spread": "two probabilities",
-}
 OVER_WORDS = {
     "tau": "local steps τ",
-    "p": "smallest pᵢ",
+    "p": "smallest p",
     "n": "clients N",
     "kappa": "condition L/μ",
 }
 _CHOICES = {
     "algorithm": {name: look(name).label for name in ALGORITHMS},
-    "law": {name: LAW_WORDS[name] for name in LAWS},
+    "law": dict(LAW_WORDS),
     "over": {name: OVER_WORDS[name] for name in OVER},
 }
 _WORDS = {"algorithm": "algorithm", "law": "law", "over": "map over"}

@@ -32,7 +32,7 @@ from flverify.explore.error_curves import BAND, RUNS, errors
 from flverify.explore.instance import describe
 from flverify.explore.mixing_matrices import MATRICES, Mixing, mixing
 from flverify.explore.stability_map import boundary
-from flverify.explore.view import LAW_PARAMETERS, View
+from flverify.explore.view import LAW_PARAMETERS, LAW_WORDS, View
 from flverify.report.rows import RowTable
 from flverify.report.style import PAGE, house_style, look
 
@@ -56,6 +56,12 @@ _PLAIN = {
     r"\big": "",
     r"\top": r"\mathsf{T}",
     "for the class": r"for\ the\ class",
+}
+_PARAMETERS = {
+    "probability": "$p$",
+    "cohort": "$m$",
+    "p_min": r"$p_{\min}$",
+    "p_max": r"$p_{\max}$",
 }
 VERDICTS = {
     "PROVED": "#00664B",
@@ -259,11 +265,12 @@ def _plain(formula: str) -> str:
 
 def _heading(view: View) -> str:
     law = [
-        f"{n.replace('_', ' ')} {getattr(view, n)}" for n in LAW_PARAMETERS[view.law]
+        f"{_PARAMETERS[name]} = {getattr(view, name)}"
+        for name in LAW_PARAMETERS[view.law]
     ]
     settings = (
         f"N = {view.n_clients}",
-        " ".join([f"law {view.law.replace('_', ' ')}", *law]),
+        ", ".join([f"law: {LAW_WORDS[view.law]}", *law]),
         rf"$\mu$ = {view.strong_convexity}",
         f"L = {view.smoothness}",
         rf"$\tau$ = {view.local_steps}",

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from bokeh.events import Tap
 from bokeh.models import (
+    BasicTicker,
     ColumnDataSource,
     FixedTicker,
     HoverTool,
@@ -92,24 +93,31 @@ def new_figure(**settings: Any) -> Any:
     return made
 
 
+def _wholes() -> BasicTicker:
+    """Return ticks at whole numbers alone, as rounds and clients are."""
+    return BasicTicker(min_interval=1, num_minor_ticks=0)
+
+
 def source(name: str, *columns: str) -> ColumnDataSource:
     """Return named columns that a plot can draw, all empty."""
     return ColumnDataSource({column: [] for column in columns}, name=name)
 
 
 def decades(values: Sequence[float]) -> tuple[float, float]:
-    """Return whole decades that hold all positive finite values.
+    """Return whole decades that hold all positive finite values, and at least two.
+
+    Fewer have ticks so close together that their names overlap.
 
     Examples
     --------
     >>> decades([0.02, 3.0, float("inf")])
     (0.01, 10.0)
+    >>> decades([2.0])
+    (0.1, 10.0)
     """
-    exponents = [log10(v) for v in values if isfinite(v) and v > 0]
-    if not exponents:
-        return 0.1, 1.0
+    exponents = [log10(v) for v in values if isfinite(v) and v > 0] or [0.0]
     low, high = floor(min(exponents)), ceil(max(exponents))
-    return 10.0**low, 10.0 ** max(high, low + 1)
+    return 10.0 ** min(low, high - 2), 10.0**high
 
 
 class StepSizeMap:
@@ -222,9 +230,10 @@ class ErrorPlot:
             y_axis_type="log",
             x_range=Range1d(start=0, end=1),
             y_range=Range1d(start=1e-6, end=1),
-            y_axis_label="error E|xᵣ − x*|²",
+            y_axis_label="error E|x − x*|²",
             x_axis_label="round r",
         )
+        self.figure.xaxis.ticker = _wholes()
         self.band = source("band", "x", "low", "high")
         self.exact = source("exact error", "x", "y")
         self.bound = source("printed bound", "x", "y")
@@ -272,6 +281,10 @@ class MatrixPlot:
         drawn = self.figure.image(
             "image", "x", 0, 1, 1, source=self.shown, color_mapper=self.mapper
         )
+        self.figure.rect(  # else zeros at an edge look like no matrix
+            [p + 0.5 for p in self._places], 0.5, 1, 1,
+            fill_alpha=0, line_color="#afb8c1", line_width=1,
+        )  # fmt: skip
         titles = ColumnDataSource({"x": [p + 0.5 for p in self._places], "name": names})
         self.figure.text(
             "x", 1.03, text="name", source=titles, text_align="center",
@@ -295,8 +308,9 @@ class WeightPlot:
             x_range=Range1d(start=0.5, end=1.5),
             y_range=Range1d(start=0, end=1),
             x_axis_label="client i",
-            y_axis_label="pᵢ, qᵢ",
+            y_axis_label="probability, weight",
         )
+        self.figure.xaxis.ticker = _wholes()
         self.shown = source("weights", "client", "left", "right", "p", "q")
         bars = {"p": ("left", INCLUSION), "q": ("right", WEIGHT)}
         for column, (place, colour) in bars.items():

@@ -166,9 +166,10 @@ class Shown:
         if busy:
             state = _busy(f"{len(found)} of {len(values)} certified")
         remarks = sorted({row.remark for row in found if row.remark})
+        word = "printed cap" if self.page.map.printed.data["x"] else "no printed cap"
         self.page.texts["map_key"].text = _keys(
             ("exact", self._colour, "solid"),
-            ("printed cap", PRINTED, "dashed"),
+            (word, PRINTED, "dashed"),
             ("certified", CERTIFIED, "solid"),
         ) + _small(state, *(html.escape(text) for text in (*remarks[:1], problem)))
 
@@ -224,8 +225,8 @@ class Shown:
             [bar.averaging for bar in found.weights],
         )
         self.page.texts["law_key"].text = _keys(
-            ("inclusion pᵢ", INCLUSION, "solid"),
-            ("averaging weight qᵢ", WEIGHT, "solid"),
+            ("inclusion p_i", INCLUSION, "solid"),
+            ("averaging weight q_i", WEIGHT, "solid"),
         ) + _small("white 0, dark 1; first row: the server")
 
     # slow layers
@@ -290,10 +291,11 @@ def _ticks(values: Sequence[float], geometric: bool) -> tuple[float, ...]:
 
 
 def _keys(*lines: tuple[str, str, str]) -> str:
-    """Return a legend: words, colours, and kinds of lines."""
+    """Return a legend: words, colours, and kinds of lines; p_i has an index."""
     return "".join(
         f'<span class="key"><i style="border-top-color:{colour};'
-        f'border-top-style:{kind}"></i>{html.escape(word)}</span>'
+        f'border-top-style:{kind}"></i>'
+        f"{html.escape(word).replace('_i', '<sub>i</sub>')}</span>"
         for word, colour, kind in lines
     )
 

@@ -28,7 +28,14 @@ from flverify.participation.full import Full
 from flverify.participation.uniform_cohort import UniformCohort
 
 ALGORITHMS = ("focus", "fedavg", "scaffold", "proxskip", "gradient_descent")
-LAWS = ("full", "bernoulli", "uniform", "all_or_nothing", "bernoulli_spread")
+LAW_WORDS: Mapping[str, str] = {  # what a reader sees
+    "full": "everybody",
+    "bernoulli": "independent",
+    "uniform": "uniform cohort",
+    "all_or_nothing": "all or nothing",
+    "bernoulli_spread": "two probabilities",
+}
+LAWS = tuple(LAW_WORDS)
 LAW_PARAMETERS: Mapping[str, tuple[str, ...]] = {
     "full": (),
     "bernoulli": ("probability",),
@@ -161,7 +168,8 @@ class View:
         if self.algorithm == "proxskip" and self.law not in ("full", "all_or_nothing"):
             return (
                 "the law of proxskip is its coin, which lets everybody communicate or "
-                f"nobody; got {self.law}; choose full or all_or_nothing."
+                f"nobody; got {_law(self.law)}; choose {_law('full')} or "
+                f"{_law('all_or_nothing')}."
             )
         return None
 
@@ -272,6 +280,11 @@ class View:
                 )
             given[name] = _whole(name, value) if known[name] == "int" else value
         return cls(**given)
+
+
+def _law(name: str) -> str:
+    """Name a law as the page does, and as the address does."""
+    return f"{LAW_WORDS[name]!r} ({name})"
 
 
 def _whole(name: str, text: str) -> int:

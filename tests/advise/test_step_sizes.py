@@ -217,6 +217,11 @@ def test_refusals_say_why():
     large = Tried(ridge, Focus(1), Full(20))
     with pytest.raises(RefusedError, match="a state of at most 640 numbers; got 880"):
         step_sizes(large, large, 1.0)
+    with pytest.raises(RefusedError, match="or at most 29 dimensions with these"):
+        step_sizes(large, large, 1.0)
+    many = Tried(scalars([1.0] * 800, [0.0] * 800), Focus(1), Bernoulli([0.5] * 800))
+    with pytest.raises(RefusedError, match="got 802; take fewer clients, or ask"):
+        step_sizes(many, many, 1.0)
     flat = Quadratics([[[1, 0], [0, 0]]], [[1, 0]])
     with pytest.raises(RefusedError, match="some step size must contract"):
         step_sizes(*both(flat, FedAvg(1), Full(1)), 1.0)

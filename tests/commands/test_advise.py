@@ -234,11 +234,25 @@ def test_floats_and_rationals_give_the_same_advice(run):
         assert other["fastest_rate"] == pytest.approx(rate, rel=1e-9)
 
 
+def test_a_client_that_never_comes_does_not_stop_the_search(run):
+    # floats of its tables were no covariance in rationals by 1e-17
+    found = run("advise", "scaffold", "--law", "bernoulli:1/2,0", "--no-certify")
+    assert found.code == 0
+    text = run(*FAST, "--law", "bernoulli:0,0").stderr
+    assert text.startswith("error: focus, fedavg, scaffold: some step size must ")
+    assert text.endswith("; use rate to see why.\n")
+    assert text.count("some step size") == 1
+
+
 def test_exit_codes_as_the_others(run):
     ran = run(*FAST, "fedau", *LAW)
     assert ran.code == 2
     assert ran.stderr.startswith("error: fedau: ")
     assert ran.stderr.count("\n") == 1
+    told = run(*FAST, "fedau", *LAW, "--json")
+    assert (told.code, told.json["status"]) == (2, "refused")
+    assert told.stderr == f"error: {told.json['reason']}\n" == ran.stderr
+    assert told.json["algorithms"][0]["refusal"] in told.json["reason"]
     assert run(*FAST, "fedau", "fedavg", *LAW).code == 0
 
 
@@ -259,6 +273,14 @@ def test_exit_codes_as_the_others(run):
         (("--availability", "a.csv", "--rounds", "1"), "--rounds"),
         (("--set", "local_steps"), "--set must be NAME=VALUE"),
         (("--set", "speed=2"), "--set must name a setting"),
+        (
+            ("--set", "step_size=1/2"),
+            "step_size, which is searched; got",
+        ),
+        (("--set", "focus.step_size=1/2"), "got 'focus.step_size=1/2'"),
+        (("--set", "local_steps=2", "--local-steps", "3"), "and --local-steps; leave"),
+        (("--accuracy", ""), "--accuracy: a number must be"),
+        (("--law", ""), "a law must be one of"),
         (("--local-steps", "0"), "--local-steps"),
         (("--problem", "none.npz"), "none.npz"),
         (
@@ -273,6 +295,7 @@ def test_wrong_arguments_are_one_sentence(
 ):
     monkeypatch.chdir(tmp_path)
     assert said in fails(*FAST, *arguments)
+    assert said in fails(*FAST, *arguments, "--json")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -318,7 +341,7 @@ def test_bad_settings_leave_no_law_behind_and_old_files_alone(fails, log, tmp_pa
         ({"n_clients": 2}, "must hold either law or outcomes"),
         ({"law": "full", "outcomes": []}, "must hold either law or outcomes"),
         ({"law": "bernoulli:1/2,1/3", "n_clients": 3}, "n_clients must agree"),
-        ({"law": "full", "who": "me"}, "law.json must hold an object"),
+        ({"law": "full", "who": "me"}, "must hold an object with perhaps about, law"),
         ({"law": "file:law.json", "n_clients": 2}, "nested deeper"),
         ({"law": 7, "n_clients": 2}, "must"),
     ],

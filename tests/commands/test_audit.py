@@ -184,6 +184,16 @@ def test_other_bad_input(fails, claims, tmp_path):
     assert "two files" in fails("audit", claims, double)
 
 
+def test_claims_and_ledgers_are_not_written_over(run, fails, claims):
+    run("audit", claims, "--update-ledger")
+    ledger = claims.with_suffix(".ledger.toml")
+    before = claims.read_text(), ledger.read_text()
+    said = fails("audit", claims, "--json", claims)
+    assert "--json must name another file than a file of claims" in said
+    assert "than a ledger" in fails("audit", claims, "--json", ledger)
+    assert (claims.read_text(), ledger.read_text()) == before
+
+
 RAISES = """
 
 @claim("demo.raises", source=HERE, statement="", proposition="it raises",

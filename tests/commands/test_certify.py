@@ -482,6 +482,17 @@ def test_bad_input_writes_nothing(fails, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_the_file_of_a_law_is_not_written_over(fails, write):
+    whole = {"outcomes": [{"clients": [0, 1], "probability": 1}]}
+    path = write("law.json", whole)
+    law, before = f"nonempty:explicit:{path}", path.read_text()
+    given = ("certify", "focus", *CLASS, "--step-size", "1/5", "--n-clients", 2)
+    for flag in ("--law", "--participation"):
+        said = fails(*given, flag, law, "--out", path)
+        assert "--out must name another file than --participation" in said
+    assert path.read_text() == before
+
+
 def test_the_law_has_two_names_everywhere(run):
     asked = ("rate", "fedavg", "--json")
     by_law = run(*asked, "--law", "uniform:1")

@@ -193,6 +193,8 @@ def test_floats_are_numbers_and_rationals_are_text(run):
         (["nonempty:" * 20 + "full"], "nested deeper"),
         (["explicit:missing.json"], "No such file"),
         (["full", "--n-clients", 0], "not in the range"),
+        (["full", "--n-clients", 10**11], "at most 1000000 clients"),
+        (["bernoulli:1/2", "--n-clients", 10**11], "at most 1000000 clients"),
         (["full", "full"], "unexpected extra argument"),
         (["full", "--frob"], "No such option"),
         ([], "Missing argument"),

@@ -99,6 +99,8 @@ def test_bad_input(fails, shipped, tmp_path):
     assert "did you mean demo.sum" in fails("show", "demo")
     assert "must be that of a claim" in fails("show", "demo.sun", "--file", shipped)
     assert "Python file" in fails("show", "x", "--file", tmp_path / "missing.py")
+    for folder in (tmp_path, ".", ""):
+        assert "is a folder; name a .py" in fails("show", "x", "--file", folder)
     assert "Missing argument" in fails("show")
     assert "must match a claim" in fails("list", "nope")
     assert "No such option" in fails("list", "--all")

@@ -222,7 +222,21 @@ def test_absent_clients_are_spelled_out_beside_a_rate(run):
         (["focus", "--set", "fedavg.aggregation=all"], "--set must name a setting"),
         (["gradient_descent", "--local-steps", 2], "gradient_descent: local_steps"),
         (["agnostic_fedavg", "--set", "period=0"], "period must be"),
-        (["agnostic_fedavg", "--set", "period=x"], "agnostic_fedavg: a number"),
+        (["agnostic_fedavg", "--set", "period=x"], "agnostic_fedavg: period: a number"),
+        (["focus", "--set", "step_size="], "focus: step_size: a number"),
+        (["focus", "--step-size", ""], "--step-size: a number must be"),
+        (["focus", "--law", ""], "a law must be one of"),
+        (["focus", "--curvatures", ""], "--curvatures: a number must be"),
+        (["focus", "--curvatures", "1", "--centres", ""], "--centres: a number"),
+        (["focus", "--problem", ""], "npz"),
+        (["focus", "--n-clients", 10**11], "at most 1000000 clients; got 100000000000"),
+        (["focus", "--curvatures", "1", "--n-clients", 10**11], "at most 1000000"),
+        (["focus", "--synthetic-ridge", "--n-clients", 10**11], "at most 1000000"),
+        (
+            ["focus", "scaffold", "--n-clients", 1000],
+            "focus, scaffold: moments refuses",
+        ),
+        (["focus", "--n-clients", 1000], "pass floats (--float, or"),
         (["agnostic_fedavg", "--set", "projection=cone"], "a region must be"),
         (["agnostic_fedavg", "--set", "projection=ball:0"], "radius must be positive"),
         (["weighted_fedavg", "--set", "weights=1,-1"], "must not be negative"),
@@ -245,7 +259,7 @@ def test_absent_clients_are_spelled_out_beside_a_rate(run):
     ],
 )
 def test_bad_settings_get_one_sentence(fails, name, arguments, says):
-    assert says in fails(name, *arguments)
+    assert says in fails(name, *arguments, "--json")
 
 
 def test_bad_problem_files_get_one_sentence(fails, tmp_path, write):

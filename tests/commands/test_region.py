@@ -323,6 +323,17 @@ def test_the_picture_is_not_written_over_the_table(fails, tmp_path, link):
     assert table.read_text() == "before"
 
 
+@pytest.mark.parametrize(
+    ("flag", "name"), [("--out", "law.json"), ("--figure", "law.png")]
+)
+def test_the_file_of_a_law_is_not_written_over(fails, write, flag, name):
+    path = write(name, {"law": "full", "n_clients": 2})
+    before = path.read_text()
+    said = fails(*FAST, "--participation", f"file:{path}", flag, path)
+    assert f"{flag} must name another file than --participation" in said
+    assert path.read_text() == before
+
+
 def test_a_killed_run_taken_up_is_the_uninterrupted_one(run, tmp_path):
     path, whole = tmp_path / "region.csv", tmp_path / "whole.csv"
     rows = tmp_path / "region.csv.rows"

@@ -146,6 +146,7 @@ def test_a_claim_of_the_paper(run):
 def test_bad_input(fails, mine, tmp_path):
     file = ("--file", mine)
     assert "did you mean demo.sharp" in fails("sharpest", "demo.shrap", *file)
+    assert "is a folder" in fails("sharpest", "x", "--file", tmp_path)
     assert "must declare what is free" in fails("sharpest", "demo.fixed", *file)
     wrong = fails("sharpest", "demo.sharp", *file, "--constant", "e")
     assert "choose among c, d" in wrong

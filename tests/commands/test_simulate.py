@@ -7,6 +7,7 @@ import math
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 SMALL = ("--rounds", 4, "--runs", 3)
@@ -92,7 +93,10 @@ def test_the_table_shows_means_with_errors(run):
         (["fedavg", "--runs", 0], "not in the range"),
         (["fedavg", "--seed=-1"], "not in the range"),
         (["fedavg", "--at", "101"], "--at must name rounds"),
-        (["fedavg", "--at", "x"], "a number must be"),
+        (["fedavg", "--at", "x"], "--at: a number must be"),
+        (["fedavg", "--at", ""], "--at: a number must be"),
+        (["fedavg", "--at", "1/2"], "--at must be an integer"),
+        (["fedavg", "--start", ""], "--start: a number must be"),
         (["fedavg", "--start", "1,2"], "dimension"),
         (["fedavg", "--start", "x"], "--start: a number"),
         (["fedavg", "--step-size", "1e999"], "range of floats"),
@@ -103,6 +107,19 @@ def test_the_table_shows_means_with_errors(run):
 )
 def test_bad_input_gets_one_sentence(fails, arguments, says):
     assert says in fails("simulate", *arguments)
+
+
+def test_a_file_that_is_read_is_not_written_over(fails, write, tmp_path):
+    whole = {"outcomes": [{"clients": [0, 1], "probability": 1}]}
+    law, problem = write("law.json", whole), tmp_path / "data.npz"
+    np.savez(problem, hessians=[[[1.0]], [[2.0]]], linear=[[0.0], [1.0]])
+    before = law.read_text(), problem.read_bytes()
+    given = ("simulate", "fedavg", "--problem", problem, "--law", f"explicit:{law}")
+    (link := tmp_path / "link").symlink_to(problem)
+    for path, name in ((problem, "--problem"), (law, "--law"), (link, "--problem")):
+        said = fails(*given, "--out", path)
+        assert f"--out must name another file than {name}; got {path}" in said
+    assert (law.read_text(), problem.read_bytes()) == before
 
 
 def test_nothing_is_written_when_the_input_is_bad(fails, tmp_path: Path):

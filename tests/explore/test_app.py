@@ -222,9 +222,39 @@ def test_a_map_that_comes_back_has_its_key_again():
     assert "no local steps" in session.page.texts["map_key"].text
     assert not session.page.map.figure.visible
     change(session, over="n")
-    assert "printed cap" in session.page.texts["map_key"].text
+    assert "no printed cap" in session.page.texts["map_key"].text
     assert session.page.map.figure.visible
     assert session.page.map.certified.data["y"]
+    session._destroyed(None)
+
+
+def test_the_keys_name_what_is_drawn():
+    session = opened()
+    texts = session.page.texts
+    assert "no printed cap" not in texts["map_key"].text
+    assert "p<sub>i</sub>" in texts["law_key"].text
+    assert "q<sub>i</sub>" in texts["law_key"].text
+    change(session, algorithm="scaffold")
+    assert "no printed cap" in texts["map_key"].text
+    session._destroyed(None)
+
+
+@pytest.mark.parametrize("plot", ["weights", "errors"])
+def test_clients_and_rounds_are_counted_in_whole_numbers(plot):
+    session = opened("n_clients=2&law=full")
+    (axis,) = getattr(session.page, plot).figure.xaxis
+    assert axis.ticker.min_interval == 1
+    assert axis.ticker.num_minor_ticks == 0
+    session._destroyed(None)
+
+
+def test_a_map_has_at_least_two_decades():
+    # where fewer are shown, the names of 10, 9, 8, ... stand upon one another
+    proxskip = "algorithm=proxskip&law=all_or_nothing&local_steps=1&step_size=1"
+    session = opened(proxskip)
+    for plot in (session.page.map, session.page.errors):
+        shown_range = plot.figure.y_range
+        assert shown_range.end / shown_range.start >= 100
     session._destroyed(None)
 
 

@@ -155,7 +155,7 @@ def test_fields_have_one_type(name, value):
         ({"law": "uniform", "cohort": 17}, "cohort"),
         ({"law": "bernoulli_spread", "p_min": "4/5"}, "smallest probability"),
         ({"algorithm": "gradient_descent"}, "one local step"),
-        ({"algorithm": "proxskip", "local_steps": 1}, "coin"),
+        ({"algorithm": "proxskip", "local_steps": 1}, "'everybody' (full) or"),
     ],
 )
 def test_fields_that_do_not_go_together(given_fields, word):
