@@ -13,6 +13,7 @@ import click
 from flverify._core.errors import FormatError
 from flverify._core.sentences import sentence
 from flverify.certify.check import Rejected, Summary, check, load
+from flverify.certify.check.plain import TooManyError, check_plainly
 from flverify.commands._refusals import Reporting, refused, told
 from flverify.report.certificates import proved_lines, setting_lines, statement
 
@@ -29,7 +30,8 @@ flverify check cert.json
 CERT.json was written by `flverify certify --out`. The checker shares nothing with what
 found the certificate: it plays the algorithm's own loop on exact numbers and imports
 nothing but the standard library. It takes the setting and the constants from the file,
-no matrix and no word of the file's statement.
+no matrix and no word of the file's statement. With --plain a second, short checker
+judges it too: it writes out every client and every cohort.
 
 The exit code is 0 if the certificate is accepted, 1 if it is rejected, and 2 if the
 file is none.
@@ -38,24 +40,42 @@ file is none.
 
 @click.command(name="check", cls=Reporting, help=_HELP)
 @click.argument("path", metavar="CERT.json", type=click.Path(path_type=Path))
+@click.option("--plain", is_flag=True, help="Client by client too; at most 6 clients.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead.")
 @click.pass_context
-def command(ctx: click.Context, path: Path, as_json: bool) -> None:
+def command(ctx: click.Context, path: Path, plain: bool, as_json: bool) -> None:
     """Read, check, print; exit code 1 if the certificate is rejected."""
     certificate = _asked(ctx, path, as_json)
     try:
         proved = check(certificate)
+        if plain:
+            _judge_plainly(ctx, certificate, as_json)
     except Rejected as error:
         reason = " ".join(str(error).split())
-        refused = {"accepted": False, "reason": reason}
-        click.echo(_json(refused) if as_json else _wrapped([("rejected", reason)]))
+        record = {"accepted": False, "reason": reason}
+        click.echo(_json(record) if as_json else _wrapped([("rejected", reason)]))
         ctx.exit(1)
     if as_json:
-        click.echo(_json(_record(certificate, proved)))
+        click.echo(_json(_record(certificate, proved) | {"plain": plain}))
     else:
         lines = [*setting_lines(certificate), *proved_lines(proved)]
-        told = ("statement", statement(proved))
-        click.echo(_wrapped([("accepted", str(path)), told, *lines]))
+        heads = [("accepted", str(path)), ("statement", statement(proved))]
+        heads += [("plain", "accepted, client by client")] if plain else []
+        click.echo(_wrapped([*heads, *lines]))
+
+
+def _judge_plainly(
+    ctx: click.Context, certificate: Mapping[str, Any], as_json: bool
+) -> None:
+    """Let the short checker judge; what is too large for it is refused."""
+    try:
+        check_plainly(certificate)
+    except TooManyError as error:
+        reason = f"{error}; leave out --plain."
+        if as_json:
+            click.echo(refused("check", reason, accepted=False))
+            told(ctx)
+        raise FormatError(reason) from error
 
 
 def _asked(ctx: click.Context, path: Path, as_json: bool) -> dict[str, Any]:

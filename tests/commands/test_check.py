@@ -15,8 +15,10 @@ import pytest
 
 import flverify
 from flverify.algorithms import FedAvg, Focus
+from flverify.certify.check import Rejected
 from flverify.certify.neighbourhood import contraction, distance
 from flverify.certify.rates import certify
+from flverify.commands import check as command_of_check
 from flverify.participation import Bernoulli, UniformCohort
 from flverify.reference import fedavg, focus
 
@@ -35,6 +37,7 @@ LIGHT = {
     "flverify.report.certificates",
     "flverify.certify",
     "flverify.certify.check",
+    "flverify.certify.check.plain",
 }
 
 
@@ -277,6 +280,38 @@ def test_the_right_format_alone_is_rejected_not_unreadable(run, write):
     ran = run("check", write("c.json", {"format": "flverify/certificate"}))
     assert ran.code == 1
     assert "must have the keys" in ran.stdout
+
+
+# -- the short checker ----------------------------------------------------------
+
+
+def test_the_short_checker_says_so_too(run, write, rate, drift, average):
+    for certificate in (rate, drift, average):
+        path = write("c.json", certificate)
+        ran = run("check", path, "--plain")
+        assert ran.code == 0
+        assert "accepted, client by client" in ran.stdout
+        assert "client by client" not in run("check", path).stdout
+        assert run("check", path, "--plain", "--json").json["plain"] is True
+        assert run("check", path, "--json").json["plain"] is False
+
+
+def test_the_short_checker_can_reject(run, write, rate, monkeypatch):
+    def reject(_certificate):
+        raise Rejected("the matrix must be positive semidefinite")
+
+    monkeypatch.setattr(command_of_check, "check_plainly", reject)
+    ran = run("check", write("c.json", rate), "--plain")
+    assert ran.code == 1
+    assert "semidefinite" in ran.stdout
+
+
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_the_short_checker_refuses_many_clients(run, fails, write, more):
+    many = certify(Focus("1/20"), UniformCohort(7, 2), "1/10", 1).certificate
+    path = write("c.json", many)
+    assert run("check", path).code == 0
+    assert "at most 6 clients" in fails("check", path, "--plain", *more)
 
 
 # -- what it stands on ----------------------------------------------------------
