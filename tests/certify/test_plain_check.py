@@ -96,6 +96,14 @@ def put_plainly(certificate, path, value):
     certificate[last] = value
 
 
+def test_a_memory_without_a_slot_has_no_weights():
+    changed = copy.deepcopy(original("previous gradients"))
+    (memory,) = [m for m in changed["memories"] if m["slot"] is None]
+    memory["weights"] = ["1"] * len(memory["weights"])
+    assert not accepted(check, signed(changed))
+    assert not accepted(check_plainly, changed)
+
+
 def test_many_clients_are_refused():
     many = certify(Focus("1/20"), UniformCohort(7, 2), "1/10", 1).certificate
     with pytest.raises(TooManyError, match="at most 6 clients"):

@@ -203,6 +203,7 @@ class Proof:
         self.ghosts: list[Any] = []  # name, slot, call and weight of each
         for m in c.memories:
             for k, weight in zip(m.calls, m.weights, strict=True):
+                _require(weight == 0 or m.slot is not None, "no slot, no weight")
                 self.ghosts.append((f"ghost:{len(self.ghosts)}", m.slot, k, weight))
         self.slots = [slot for slot in self.stacks if slot not in self.lifted]
         parts = product([j for j, *_ in self.ghosts], (".point", ".gradient"))
