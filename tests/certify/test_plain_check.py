@@ -1,38 +1,85 @@
-"""The short checker: what the other one says, client by client."""
+"""The plain checker: of the same opinion as the other one, and noticed if it errs."""
 
 from __future__ import annotations
 
+import ast
 import copy
+import sys
+from collections import Counter
+from fractions import Fraction
+from functools import cache
+from itertools import combinations
+from pathlib import Path
+from random import Random
 
+import numpy as np
 import pytest
+from flint import fmpq
 
-from flverify.algorithms import Focus
-from flverify.certify.check import Rejected, check, plain
+from flverify.algorithms import FedAvg, Focus, GradientDescent, ProxSkip, Scaffold
+from flverify.certify.check import Rejected, blocks, check, load, plain
 from flverify.certify.check._reading import read
 from flverify.certify.check.plain import TooManyError, check_plainly
+from flverify.certify.neighbourhood import contraction, distance
 from flverify.certify.rates import certify
-from flverify.participation import UniformCohort
-from tests.certify.test_mutations import (
-    ORIGINALS,
-    everywhere,
-    mutants,
-    original,
-    signed,
-)
+from flverify.participation import AllOrNothing, Bernoulli, Full, UniformCohort
+from tests.certify import dense, test_attacks, test_check, test_dense
+from tests.certify import test_mutations as mutations
 
-QUICK, WHOLE = 78, 1040
+STORED = {
+    path.stem: load(path)
+    for path in sorted((Path(__file__).parent / "data").glob("*.json"))
+    if path.stem != "focus_sag"  # of a hundred clients
+}
+FOUND = {
+    "full": (certify, Focus("1/10", 2), Full(3)),
+    "equal": (certify, Focus("1/10", 2), Bernoulli(["1/2"] * 3)),
+    "two classes": (certify, Scaffold("1/10"), Bernoulli(["1/2", "1/3", "1/3"])),
+    "one of each": (certify, Focus("1/5"), Bernoulli(["1", "1/2", "1/3"])),
+    "uniform": (certify, Scaffold("1/10", 2), UniformCohort(3, 2)),
+    "all or nothing": (certify, Scaffold("1/10"), AllOrNothing(2, "1/3")),
+    "coin of two": (
+        certify,
+        ProxSkip("1/3", probability="1/3"),
+        AllOrNothing(2, "1/3"),
+    ),
+    "descent of two": (certify, GradientDescent("1/2"), Full(2)),
+    "one client": (certify, GradientDescent("1/2"), Full(1)),
+    "drift": (contraction, FedAvg("1/10", 2), Bernoulli(["1/2"] * 2)),
+    "drift of classes": (distance, FedAvg("1/10", 2), Bernoulli(["1/2", "1/3"])),
+}
+TEXTS = mutations.TEXTS  # `check` alone judges these
+QUICK, WHOLE = 200, 2000
 
 
-def accepted(judge, certificate):
+@cache
+def certificate(name):
+    if name in mutations.ORIGINALS:
+        return mutations.original(name)
+    if name in STORED:
+        return STORED[name]
+    search, algorithm, law = FOUND[name]
+    found = search(algorithm, law, "1/10", 1)
+    assert found.status == "certified", found.reason
+    return found.certificate
+
+
+def says(judge, certificate):
+    """Whether a checker accepts, or why not."""
     try:
         judge(certificate)
-    except Rejected:
-        return False
-    return True
+    except Rejected as error:
+        return str(error)
+    return "accepted"
+
+
+def agree(certificate):
+    both = says(check_plainly, certificate), says(check, certificate)
+    return both.count("accepted") != 1
 
 
 def reworded(certificate):
-    """Words that fit, which the short checker does not read; so they are no reason."""
+    """The certificate with the words that belong to its numbers, and its digest."""
     try:
         words = read(certificate).words
     except Rejected:
@@ -40,88 +87,311 @@ def reworded(certificate):
     out = copy.deepcopy(certificate)
     out["statement"], out["level"] = words["statement"][1], words["level"][1]
     out["algorithm"]["source"] = words["source"][1]
-    return signed(out)
+    return mutations.signed(out)
 
 
-def disagreements(number, seed):
-    out, kept = [], 0
-    for story, mutant in mutants(number, seed):
-        same = reworded(mutant)
-        said = accepted(check, same)
-        kept += said
-        if accepted(check_plainly, same) != said:
-            out.append((story, said))
-    return out, kept
+# ----------------------------------------------------------------- what it accepts
 
 
-@pytest.mark.parametrize("name", ORIGINALS)
-def test_every_kind_of_certificate_is_accepted(name):
-    certificate = original(name)
-    assert check_plainly(certificate) == check(certificate).rho
+@pytest.mark.parametrize("name", [*mutations.ORIGINALS, *STORED, *FOUND])
+def test_what_was_found_is_accepted(name):
+    assert check_plainly(certificate(name)) == check(certificate(name)).rho
 
 
-def test_both_say_the_same_of_changes():
-    found, kept = disagreements(QUICK, "plain")
-    assert found == []
-    assert 0 < kept < QUICK / 3
+def test_words_and_the_digest_are_left_to_the_other_checker():
+    changed = {**certificate("focus"), "statement": "x", "level": "y", "digest": "z"}
+    assert says(check, changed) != "accepted"
+    assert says(check_plainly, changed) == "accepted"
+
+
+# ---------------------------------------------------------- the opinion of the other
+
+
+def disputes(number, seed):
+    """The stories of the changed certificates that only one checker accepts."""
+    changed = mutations.mutants(number, seed)
+    return [story for story, mutant in changed if not agree(reworded(mutant))]
+
+
+def test_hundreds_of_changes_get_the_verdict_of_the_other_checker():
+    assert not disputes(QUICK, "plain")
 
 
 @pytest.mark.slow
-def test_both_say_the_same_of_a_thousand_changes():
-    found, kept = disagreements(WHOLE, "plainly")
-    assert found == []
-    assert 0 < kept < WHOLE / 3
+def test_thousands_of_changes_get_the_verdict_of_the_other_checker():
+    assert not disputes(WHOLE, "plain, all")
 
 
-WRONG = [None, True, 1, 0.5, "", "x", "0.5", "1e-3", " 1", [], {}, [[]], {"a": "1"}]
+def attacks():
+    """What the tests of the other checker try on it, and the same at no lower rate."""
+    for story, (tricks, _) in test_attacks.CHEAP.items():
+        yield story, test_attacks.attacked("focus_slots", test_attacks.LOW, *tricks)
+        yield story, test_attacks.attacked("focus_slots", *tricks)
+    for test in (
+        test_attacks.test_numbers_out_of_range,
+        test_attacks.test_numbers_of_another_setting,
+    ):
+        for name, changes, reason in given(test):
+            yield reason, test_attacks.attacked(name, *changes)
+    for name, path, value, reason in given(test_check.test_wrong_tables):
+        yield reason, test_check.changed(STORED[name], path, value)
+    for path, value, reason in given(test_check.test_malformed):
+        if path not in {*TEXTS, ("extra",)}:
+            yield reason, test_check.changed(STORED["focus_slots"], path, value)
 
 
-@pytest.mark.parametrize("name", ["focus", "fedavg", "scaffold"])
-def test_garbage_is_rejected_and_crashes_nothing(name):
-    # what the longer checker rejects beside words and further keys, this one rejects
-    unread = {"statement", "source", "level", "digest"}
-    certificate = original(name)
-    paths = [p for p in everywhere(certificate) if p and not unread & set(p)]
-    for k, path in enumerate(paths):
-        changed = copy.deepcopy(certificate)
-        put_plainly(changed, path, WRONG[k % len(WRONG)])
-        if not accepted(check, signed(changed)):
-            assert not accepted(check_plainly, changed), path
+def given(test):
+    """Return the cases of a test."""
+    [cases] = [mark.args[1] for mark in test.pytestmark if mark.name == "parametrize"]
+    return cases
 
 
-def put_plainly(certificate, path, value):
-    *outer, last = path
-    for key in outer:
-        certificate = certificate[key]
-    certificate[last] = value
+def test_attacks_on_the_other_checker_get_its_verdict():
+    tried = [*attacks()]
+    assert len(tried) > 150
+    assert not [story for story, c in tried if not agree(reworded(c))]
 
 
-def test_a_memory_without_a_slot_has_no_weights():
-    changed = copy.deepcopy(original("previous gradients"))
-    (memory,) = [m for m in changed["memories"] if m["slot"] is None]
-    memory["weights"] = ["1"] * len(memory["weights"])
-    assert not accepted(check, signed(changed))
-    assert not accepted(check_plainly, changed)
+@pytest.mark.parametrize("name", test_dense.LOOPS)
+def test_any_tables_have_the_forms_of_the_other_checker_or_no_proof(name):
+    draw, seen = Random(f"plain tables {name}"), Counter()
+    for k in range(100):
+        c = test_dense.randomised(test_dense.tables(name, draw), f"tables {k}")
+        c["algorithm"]["source"] = "any"
+        theirs, mine = told(blocks, c), told(forms, c)
+        seen[theirs is None, mine is None] += 1
+        if theirs and mine:
+            for stage, form in mine.items():
+                own = np.array(test_dense._signs(theirs[f"{stage}/class 0"]))
+                signs = test_dense._signs(theirs[f"{stage}/mean"]) + 2 * own
+                found = dense.sign_counts(matrix(form))
+                assert (found[0], found[2]) == (signs[0], signs[2])
+        elif mine:
+            # what does not rest as stated has vectors that only lower a form
+            assert any(dense.sign_counts(matrix(form))[0] for form in mine.values())
+    assert not seen[False, True]
+    assert seen[False, False] > 5
 
 
-def test_many_clients_are_refused():
-    many = certify(Focus("1/20"), UniformCohort(7, 2), "1/10", 1).certificate
-    with pytest.raises(TooManyError, match="at most 6 clients"):
-        check_plainly(many)
-    with pytest.raises(Rejected):
-        check_plainly(None)
-    with pytest.raises(Rejected):
-        check_plainly({})
+def forms(certificate):
+    return dict(plain.Proof(plain._exact(certificate)).conditions())
 
 
-@pytest.mark.parametrize("forgotten", ["semidefinite", "cancel"])
-def test_a_checker_that_forgets_something_would_be_noticed(monkeypatch, forgotten):
-    judge = plain._require
+def told(reader, certificate):
+    """What a checker forms of a certificate, or None."""
+    try:
+        return reader(certificate)
+    except (Rejected, AttributeError, LookupError, TypeError, ValueError):
+        return None
 
-    def require(holds, reason):
-        judge(holds or forgotten in reason, reason)
 
-    changed = [reworded(mutant) for _, mutant in mutants(QUICK, "plain")]
-    false = [mutant for mutant in changed if not accepted(check_plainly, mutant)]
-    monkeypatch.setattr(plain, "_require", require)
-    assert any(accepted(check_plainly, mutant) for mutant in false)
+@pytest.mark.parametrize("name", [*test_dense.STORED, "classes", "option I"])
+def test_the_forms_have_the_signs_of_those_of_the_dense_judge(name):
+    # it runs the algorithm's own round, and judges by characteristic polynomials
+    c = test_dense.randomised({**certificate(name), "values": []}, f"plain {name}")
+    for part in ("decrease", "positivity", "start"):
+        c[part] |= {key: [] for key in {"upper", "lower"} & set(c[part])}
+    for stage, condition in dense.conditions(c).items():
+        mine = dense.sign_counts(matrix(forms(c)[stage]))
+        theirs = dense.sign_counts(condition.matrix())
+        assert mine[::2] == theirs[::2], stage  # the others are zeros
+
+
+def matrix(form):
+    pairs = {key: dense.exact(x) for key, x in form.items() if len(key) == 2}
+    labels = {label: None for pair in pairs for label in pair}
+    zero = fmpq(0)
+    return [
+        [pairs.get((u, v), zero) + pairs.get((v, u), zero) for v in labels]
+        for u in labels
+    ]
+
+
+def test_the_judge_of_forms_knows_semidefinite_matrices():
+    draw = Random(5)
+    told = []
+    for k in range(300):
+        size, rank = draw.randint(1, 5), draw.randint(1, 5)
+        rows = [[draw.randint(-3, 3) for _ in range(rank)] for _ in range(size)]
+        signs = [1] * rank if k % 2 else [draw.choice([1, 1, -1]) for _ in range(rank)]
+        table = [
+            [sum(x * y * s for x, y, s in zip(a, b, signs, strict=True)) for b in rows]
+            for a in rows
+        ]
+        whole = [[fmpq(x) for x in row] for row in table]
+        form = plain.Vector(
+            {(u, v): Fraction(table[u][v]) for u in range(size) for v in range(size)}
+        )
+        fits = says(lambda f: plain._judge("it", f), form) == "accepted"
+        assert fits == (dense.sign_counts(whole)[0] == 0)
+        told.append(fits)
+    assert min(told.count(True), told.count(False)) > 50
+
+
+def test_a_value_that_is_left_is_no_form():
+    left = plain.Vector({("f", "call:0", 0): Fraction(1)})
+    assert "cancel" in says(lambda form: plain._judge("it", form), left)
+
+
+# ---------------------------------------------------------------- what it refuses
+
+
+def test_seven_clients_are_too_many():
+    found = certify(Focus("1/10"), Bernoulli(["1/2"] * 7), "1/10", 1)
+    with pytest.raises(TooManyError, match=r"at most 6 clients are written out .* 7"):
+        check_plainly(found.certificate)
+    for n in (10**9, 10**30):
+        law = {"kind": "full", "n_clients": n}
+        with pytest.raises(TooManyError):
+            check_plainly({**found.certificate, "law": law})
+
+
+def test_many_gradients_are_too_many():
+    c = {**certificate("focus"), "calls": 21}
+    with pytest.raises(TooManyError, match="at most 20 gradients"):
+        check_plainly(c)
+
+
+def test_more_gradients_than_stated_end_at_once():
+    c = copy.deepcopy(certificate("focus"))
+    c["algorithm"]["settings"]["local_steps"] = 10**12
+    assert "more gradients" in says(check_plainly, c)
+
+
+@pytest.mark.parametrize("name", ["focus_started", "two classes", "fedavg"])
+def test_wrong_types_anywhere_are_rejected(name):
+    draw, original = Random(f"plain {name}"), certificate(name)
+    for path in list(mutations.everywhere(original))[1:]:
+        if path in TEXTS:
+            continue
+        for value in draw.sample(mutations.WORDS, 2) + draw.sample(mutations.THINGS, 1):
+            if repr(value) != repr(mutations.at(original, path)):
+                assert refused(original, path, value), (path, value)
+
+
+@pytest.mark.parametrize("name", ["focus", "focus_started", "fedavg"])
+def test_nothing_instead_of_something_gets_the_verdict_of_the_other_checker(name):
+    original = certificate(name)
+    for path in set(mutations.everywhere(original)) - TEXTS - {()}:
+        for value in ([], {}, None, "", "0"):
+            changed = copy.deepcopy(original)
+            mutations.at(changed, path[:-1])[path[-1]] = value
+            assert agree(reworded(changed)), (path, value)
+
+
+def refused(original, path, value):
+    changed = copy.deepcopy(original)
+    mutations.at(changed, path[:-1])[path[-1]] = value
+    return says(check_plainly, changed) != "accepted"
+
+
+@pytest.mark.parametrize("name", ["warm", "contraction", "two classes"])
+def test_numbers_are_texts_and_indices_are_integers(name):
+    original = certificate(name)
+    for path in mutations.everywhere(original):
+        here = mutations.at(original, path)
+        if type(here) is int:
+            others = [str(here), float(here), True, -1 - here, here + 10**6]
+        elif path not in TEXTS and path in set(mutations.leaves(original)):
+            number = Fraction(here)
+            others = [float(number), f"{here}.0", f"{here}e0", f" {here}", f"+{here}"]
+            others += [int(number)] if number.denominator == 1 else []
+        else:
+            continue
+        for other in others:
+            assert refused(original, path, other), (path, other)
+
+
+NONE = [*mutations.THINGS, [], {}, "", "x", 10**5000]
+
+
+@pytest.mark.parametrize("value", NONE, ids=lambda value: type(value).__name__)
+def test_what_is_no_certificate_is_rejected(value):
+    assert says(check_plainly, value) != "accepted"
+
+
+def test_deep_nesting_is_rejected():
+    deep = "1"
+    for _ in range(10**5):
+        deep = [deep]
+    assert says(check_plainly, {**certificate("focus"), "V": deep}) != "accepted"
+
+
+# ------------------------------------------------------------------ planted faults
+
+
+def forgetful(law):
+    """All cohorts but one; its chance goes to another."""
+    groups, chances = plain_drawn(law)
+    if len(chances) > 1:
+        (first, p), *rest = chances.items()
+        chances = {**dict(rest), rest[0][0]: rest[0][1] + p}
+        assert first not in chances
+    return groups, chances
+
+
+def nothing(*_given):
+    return plain.Vector()
+
+
+def shallow(rows, vectors):
+    """Of a V, the form in the means of a few slots alone."""
+    return plain_quadratic(rows, vectors) if len(vectors) < 3 else plain.Vector()
+
+
+plain_drawn, plain_quadratic = plain._drawn, plain._quadratic
+above, tangent = plain.Point.above, plain.Point.tangent
+FAULTS = {
+    "a cohort is forgotten": (plain, "_drawn", forgetful),
+    "multipliers have the other sign": (
+        plain.Point,
+        "above",
+        lambda *given: above(*given) * -1,
+    ),
+    "bounds are too flat": (
+        plain.Point,
+        "tangent",
+        lambda b, x, bend: tangent(b, x, bend / 2),
+    ),
+    "nothing is judged": (plain, "_judge", nothing),
+    "nothing is required": (plain, "_require", nothing),
+    "nothing is remembered": (plain.Proof, "rebuilt", lambda _proof, at: dict(at)),
+    "no inequality is used": (plain.Proof, "used", nothing),
+    "V is a part of V": (plain, "_quadratic", shallow),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_planted_fault_is_noticed(monkeypatch, fault):
+    monkeypatch.setattr(*FAULTS[fault])
+    suspects = map(certificate, ["focus", "skip", "warm", "contraction", "proxskip"])
+    mutants = (reworded(c) for _, c in mutations.mutants(40, "faults"))
+    assert not all(agree(c) for c in [*suspects, *mutants])
+
+
+# -------------------------------------------------------------- what it stands on
+
+
+def test_it_imports_the_standard_library_the_loops_and_one_exception():
+    imported = set()
+    for node in ast.walk(ast.parse(Path(plain.__file__).read_text(encoding="utf-8"))):
+        assert not isinstance(node, ast.Import) or node.names[0].name == "re"
+        if isinstance(node, ast.ImportFrom):
+            imported.add((node.level, node.module))
+    ours = {("flverify.reference", 0), ("_json", 1)}
+    others = {(module, level) for level, module in imported} - ours
+    assert all(level == 0 for _, level in others)
+    assert {module.partition(".")[0] for module, _ in others} <= sys.stdlib_module_names
+
+
+def test_cohorts_of_a_law_are_those_of_the_law():
+    law = plain._exact({"kind": "uniform_cohort", "n_clients": 4, "cohort_size": 2})
+    groups, chances = plain._drawn(law)
+    assert [*map(list, groups)] == [[0, 1, 2, 3]]
+    assert chances == dict.fromkeys(combinations(range(4), 2), Fraction(1, 6))
+    entry = [{"clients": 1, "inclusion": "1/2"}, {"clients": 2, "inclusion": "1/3"}]
+    law = plain._exact({"kind": "bernoulli", "classes": entry})
+    groups, chances = plain._drawn(law)
+    assert [*map(list, groups)] == [[0], [1, 2]]
+    assert chances[0, 2] == Fraction(1, 2) * Fraction(2, 3) * Fraction(1, 3)
+    assert len(chances) == 8

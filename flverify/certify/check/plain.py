@@ -14,6 +14,7 @@ unknown vectors, x* and g*_i among them.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import partial
@@ -39,9 +40,9 @@ class TooManyError(Rejected):
     """There is too much to be written out; nothing was judged."""
 
 
-def _require(holds: bool, reason: str) -> None:
+def _require(holds: bool, reason: str, error: type[Rejected] = Rejected) -> None:
     if not holds:
-        raise Rejected(reason)
+        raise error(reason)
 
 
 def _exact(value: Any, key: str = "") -> Any:
@@ -51,12 +52,11 @@ def _exact(value: Any, key: str = "") -> Any:
     if type(value) is list:
         return [_exact(entry, key) for entry in value]
     if key in WHOLE or (key in ROWS and type(value) is int):
-        _require(type(value) is int and value >= 0, f"{key} must not be {value!r}")
+        _require(type(value) is int and value >= 0, f"{key} must be a whole number")
         return value
-    _require(
-        value is None or (type(value) is str and value != ""), f"no {value!r} here"
-    )
-    number = value and re.fullmatch("-?[0-9]{1,250}(/[0-9]{1,250})?", value)
+    text = type(value) is str and value != ""
+    _require(value is None or text, f"{key or 'it'} must not be {value!r:.60}")
+    number = text and re.fullmatch("-?[0-9]{1,250}(/[0-9]{1,250})?", value)
     return Fraction(value) if number else value
 
 
@@ -84,9 +84,8 @@ class Vector(dict[Any, Fraction]):
 
 def _total(vectors: Iterable[Vector]) -> Vector:
     sums: dict[Any, Fraction] = {}
-    for vector in vectors:
-        for key, x in vector.items():
-            sums[key] = sums.get(key, Fraction(0)) + x
+    for key, x in (term for vector in vectors for term in vector.items()):
+        sums[key] = sums[key] + x if key in sums else x
     return Vector({key: x for key, x in sums.items() if x})
 
 
@@ -94,21 +93,17 @@ def _mean(vectors: list[Vector]) -> Vector:
     return _total(vectors) / len(vectors)
 
 
-def _combined(numbers: Iterable[Fraction], vectors: Iterable[Vector]) -> Vector:
-    return _total(v * x for x, v in zip(numbers, vectors, strict=True))
-
-
 def _quadratic(rows: list[list[Fraction]], v: list[Vector]) -> Vector:
     """Return sum_ab rows_ab <v_a, v_b>."""
     _require(rows == [*map(list, zip(*rows, strict=True))], "V must be symmetric")
-    return _total(a @ _combined(row, v) for a, row in zip(v, rows, strict=True))
+    images = [_total(map(Vector.__mul__, v, row)) for row in rows]
+    return _total(a @ b for a, b in zip(v, images, strict=True))
 
 
 def _unknown(*label: Any) -> Vector:
     return Vector({label: Fraction(1)})
 
 
-ZERO, ONE = Fraction(0), Fraction(1)
 NOTHING, X_STAR, X_0 = Vector(), _unknown("x*"), _unknown("x_0 - x*")
 
 
@@ -142,16 +137,13 @@ def _new(name: str, i: int) -> Point:
 def _judge(name: str, form: Vector) -> None:
     """Reject unless no f_i is left and the quadratic form is positive semidefinite."""
     _require(all(len(key) == 2 for key in form), f"{name}: every f_i must cancel")
-    labels = {label: None for pair in form for label in pair}
-    rows = [
-        [form.get((u, v), ZERO) + form.get((v, u), ZERO) for v in labels]
-        for u in labels
-    ]
+    entries, labels = defaultdict(Fraction, form), {v: 0 for pair in form for v in pair}
+    rows = [[entries[u, v] + entries[v, u] for v in labels] for u in labels]
     while rows:  # a positive pivot or a row of zeros, and on to the Schur complement
         (pivot, *top), *rest = rows
         fits = pivot > 0 or not (pivot or any(top))
         _require(fits, f"{name}: the matrix must be positive semidefinite")
-        steps = [(row, first / (pivot or ONE)) for first, *row in rest]
+        steps = [(row, first / (pivot or 1)) for first, *row in rest]
         rows = [[x - c * y for x, y in zip(row, top, strict=True)] for row, c in steps]
 
 
@@ -160,8 +152,8 @@ def _drawn(law: Any) -> tuple[list[range], dict[tuple[int, ...], Fraction]]:
     classes = law.classes if law.kind == "bernoulli" else []
     sizes = [q.clients for q in classes] or [law.n_clients]
     n = sum(sizes)
-    if n > MOST_CLIENTS:
-        raise TooManyError(f"at most {MOST_CLIENTS} clients are written out; got {n}")
+    few = f"at most {MOST_CLIENTS} clients are written out one by one; got {n}"
+    _require(n <= MOST_CLIENTS, few, TooManyError)
     groups = [range(sum(sizes[:q]), sum(sizes[: q + 1])) for q in range(len(sizes))]
     cohorts = [s for m in range(n + 1) for s in combinations(range(n), m)]
     chances: list[Fraction]
@@ -191,8 +183,8 @@ class Proof:
         self.everyone = [i for group in self.groups for i in group]
         free = [_unknown("g*", i) for i in self.everyone]
         self.stars = [star - _mean(free) for star in free]  # any that add to zero
-        if c.calls > MOST_CALLS:
-            raise TooManyError(f"at most {MOST_CALLS} gradients are; got {c.calls}")
+        few = f"at most {MOST_CALLS} gradients a client are written out; got {c.calls}"
+        _require(c.calls <= MOST_CALLS, few, TooManyError)
         loop, play = LOOPS[c.algorithm.name], vars(c.algorithm.settings)
         start = {key: play.pop(key) for key in [*play] if key.startswith("initial")}
         self.start, self.play = partial(loop.start, **start), partial(loop.play, **play)
@@ -222,7 +214,7 @@ class Proof:
 
     def combination(self, at: State, row: Any) -> Vector:
         """Return a combination of server slots and of means over all clients."""
-        return _combined(vars(row).values(), [_mean(at[name]) for name in vars(row)])
+        return _total(_mean(at[name]) * x for name, x in vars(row).items())
 
     def rebuilt(self, at: State) -> State:
         """Return a state with its memories and relations made from all else."""
@@ -305,10 +297,8 @@ class Proof:
 
     def lyapunov(self, at: State) -> Vector:
         """Return V = u'T u + (1/N) sum_i d_i'S d_i + values of f_i, from rest."""
-        away = {
-            name: [x - rest for x, rest in zip(at[name], self.rest[name], strict=True)]
-            for name in self.kept + self.own
-        }
+        minus, names = Vector.__sub__, [*self.kept, *self.own]
+        away = {name: [*map(minus, at[name], self.rest[name])] for name in names}
         u, terms = [away[slot][0] for slot in self.kept], []
         blocks = zip(self.groups, self.c.V.classes, self.c.ghost_values, strict=True)
         for group, S, values in blocks:
@@ -316,8 +306,8 @@ class Proof:
             u += [middle[name] for name in self.own if name not in self.relations]
             for i in group:
                 d = [away[name][i] - m for name, m in middle.items() if len(group) > 1]
-                terms.append(_quadratic(S, d))
-                terms.append(_combined(values, [at[j][i].f for j, *_ in self.ghosts]))
+                pairs = zip(self.ghosts, values, strict=True)
+                terms += [_quadratic(S, d), *(at[j][i].f * x for (j, *_), x in pairs)]
         for v, value in enumerate(self.c.values):
             terms += [end.f * value.delta for end in at[f"value:{v}"]]
         return _quadratic(self.c.V.mean, u) + _total(terms) / len(self.stars)
@@ -332,19 +322,18 @@ class Proof:
         for q, a, b, x in part.multipliers:
             terms += [points[a, i].above(points[b, i], mu, L) * x for i in groups[q]]
         for v, q, b, x in lower:
-            for end, i in [(before[f"value:{v}"][i], i) for i in groups[q]]:
-                terms.append((end.f - points[b, i].tangent(end.x, mu)) * x)
+            ends = [(points[b, i], before[f"value:{v}"][i]) for i in groups[q]]
+            terms += [(end.f - b.tangent(end.x, mu)) * x for b, end in ends]
         for (v, q, b, x), (p, at) in product(upper, after):
-            for end, i in [(at[f"value:{v}"][i], i) for i in groups[q]]:
-                terms.append((points[b, i].tangent(end.x, L) - end.f) * (x * p))
+            ends = [(points[b, i], at[f"value:{v}"][i]) for i in groups[q]]
+            terms += [(b.tangent(end.x, L) - end.f) * (x * p) for b, end in ends]
         return _total(terms) / len(self.stars)
 
     def conditions(self) -> Iterator[tuple[str, Vector]]:
         """Yield the three sums that must not be negative."""
-        c, s, k = self.c, Fraction(0), Fraction(0)
-        if c.kind == "neighbourhood":
-            s, k = c.neighbourhood.weight, c.neighbourhood.constant
-        kind = "rate" if c.neighbourhood is None else "neighbourhood"
+        c, near, zero = self.c, self.c.neighbourhood, Fraction(0)
+        kind = "rate" if near is None else "neighbourhood"
+        s, k = (zero, zero) if near is None else (near.weight, near.constant)
         known = (c.format, c.version, c.kind) == ("flverify/certificate", 1, kind)
         _require(known, "the format, version and kind must be known")
         ordered = 0 < self.mu < self.L and 0 < c.rho <= 1 and s >= 0 and k >= 0
@@ -363,12 +352,11 @@ class Proof:
 
 
 def check_plainly(certificate: Any) -> Fraction:
-    """Return the rho that a certificate of at most six clients proves.
+    """Return the rho that a certificate for few clients proves.
 
-    Definition: with V of the certificate and C1, C2 of its start, the kind "rate" says
-    E V+ <= rho V, V >= |x - x*|^2 and V_0 <= C1 |x_0 - x*|^2 + C2 mean|g*_i|^2.  With s
-    and c of a neighbourhood, E V+ <= rho V - s |x - x*|^2 + c mean|g*_i|^2, and V >= 0
-    is enough where s is not 0.  Words, digest and further keys are not looked at.
+    Definition: the three conditions are E V+ <= rho V - s |x - x*|^2 + c mean|g*_i|^2,
+    V >= |x - x*|^2 (or 0, if s is not 0) and V_0 <= C1 |x_0 - x*|^2 + C2 mean|g*_i|^2.
+    Here s and c are those of a neighbourhood, and 0 for a rate.
 
     Raises
     ------
@@ -386,7 +374,7 @@ def check_plainly(certificate: Any) -> Fraction:
     >>> float(check_plainly(found.certificate))
     0.918115
     """
-    # reading is by use, so whatever is no certificate ends in one of these
+    # what is read is what is used, so whatever is malformed ends in one of these
     malformed = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
     try:
         proof = Proof(_exact(certificate))
