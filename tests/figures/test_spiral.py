@@ -89,7 +89,7 @@ def test_the_spiral_lies_between_quadratics_and_certificate(stored):
     for n, row in rates(stored, "quadratic").items():
         assert row.value < certified[n].value
         assert spiral[n].high < certified[n].value
-        assert (spiral[n].low > row.value) == (n >= 16)
+        assert (spiral[n].low > row.value) == (n >= 32)
 
 
 def test_where_nothing_bends_there_is_nothing_to_see(figure, monkeypatch):
@@ -115,5 +115,5 @@ def test_the_interval_of_a_rate_has_the_rate(figure):
 
 def test_the_caption_counts_what_the_table_has(figure, stored):
     told = figure.caption(stored)
-    assert "16, 32, 64, 128, 256, 512" in " ".join(told.split())
+    assert "for N = 32, 64, 128, 256, 512." in " ".join(told.split())
     assert "nothing is proved" in " ".join(told.split())
