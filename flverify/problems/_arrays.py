@@ -52,6 +52,29 @@ def as_float(values: Array) -> Array:
         ) from None
 
 
+def one_per_client(weights: object, n_clients: int) -> Array:
+    """Read client weights w_1, ..., w_N."""
+    given = entries(weights, "weights", 1)
+    if len(given) != n_clients:
+        raise ShapeError(
+            f"weights must have one entry per client; got {len(given)} for "
+            f"{n_clients} clients; pass {n_clients}."
+        )
+    return given
+
+
+def float_point(point: Array, dim: int, each: str) -> Array:
+    """Read a point in floats; one that has overflowed passes, its gradient is NaN."""
+    floats = isinstance(point, np.ndarray) and point.dtype == np.float64
+    x = point if floats else as_float(entries(point, "point", 1))
+    if x.shape != (dim,):
+        raise ShapeError(
+            f"point must have shape ({dim},); got {x.shape}; pass one number per "
+            f"{each}."
+        )
+    return x
+
+
 def is_symbolic_array(values: Array) -> bool:
     """Whether an entry is a sympy expression."""
     return values.dtype == object and any(is_symbolic(v) for v in values.ravel())

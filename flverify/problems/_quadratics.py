@@ -13,7 +13,13 @@ from flverify._core.errors import DomainError, ShapeError
 from flverify._core.exact import Array, Scalar, common_kind, is_symbolic
 from flverify._core.sources import Source
 from flverify.problems import _symmetric
-from flverify.problems._arrays import as_float, entries, freeze, one_kind
+from flverify.problems._arrays import (
+    as_float,
+    entries,
+    freeze,
+    one_kind,
+    one_per_client,
+)
 from flverify.problems._problem import Problem
 
 ASYMMETRY = 1e-12  # relative to the largest entry: rounding of a product A'A
@@ -142,12 +148,7 @@ class Quadratics(Problem):
         array([Fraction(3, 5)], dtype=object)
         """
         chosen = [Fraction(1, self.n_clients)] * self.n_clients
-        given = entries(chosen if weights is None else weights, "weights", 1)
-        if len(given) != self.n_clients:
-            raise ShapeError(
-                f"weights must have one entry per client; got {len(given)} for "
-                f"{self.n_clients} clients; pass {self.n_clients}."
-            )
+        given = one_per_client(chosen if weights is None else weights, self.n_clients)
         w, hessians, linear = one_kind(given, self.hessians, self.linear)
         matrix, right = np.tensordot(w, hessians, 1), np.tensordot(w, linear, 1)
         return _symmetric.solve(matrix, right, "the weighted sum of the Hessians")

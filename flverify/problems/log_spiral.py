@@ -7,10 +7,10 @@ from typing import ClassVar
 import numpy as np
 
 from flverify._core.checks import positive, whole
-from flverify._core.errors import DomainError, ShapeError
+from flverify._core.errors import DomainError
 from flverify._core.exact import Array, Scalar, scalar
 from flverify._core.sources import Source
-from flverify.problems._arrays import as_float, entries
+from flverify.problems._arrays import as_float, float_point, one_per_client
 from flverify.problems._problem import Problem
 
 __all__ = ["LogSpiral"]
@@ -166,15 +166,10 @@ class LogSpiral(Problem):
             If the weights do not have a positive sum.
         """
         if weights is not None:
-            given = as_float(entries(weights, "weights", 1))
-            if len(given) != self.n_clients:
-                raise ShapeError(
-                    f"weights must have one entry per client; got {len(given)} for "
-                    f"{self.n_clients} clients; pass {self.n_clients}."
-                )
-            if not given.sum() > 0:
+            total = as_float(one_per_client(weights, self.n_clients)).sum()
+            if not total > 0:
                 raise DomainError(
-                    f"weights must have a positive sum; got {given.sum():g}; mend them."
+                    f"weights must have a positive sum; got {total:g}; mend them."
                 )
         return np.zeros(2)
 
@@ -191,12 +186,7 @@ class LogSpiral(Problem):
         )
 
     def _point(self, point: Array) -> Array:
-        """Read a point; one that has overflowed passes, and its gradient is NaN."""
-        floats = isinstance(point, np.ndarray) and point.dtype == np.float64
-        x = point if floats else as_float(entries(point, "point", 1))
-        if x.shape != (2,):
-            raise ShapeError(f"point must have shape (2,); got {x.shape}; mend it.")
-        return x
+        return float_point(point, self.dim, "coordinate")
 
     def _polar(self, points: Array) -> tuple[Array, Array]:
         """Return |x| and arg x - pitch log |x|; the phase of 0 is 0."""

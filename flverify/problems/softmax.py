@@ -12,7 +12,13 @@ from flverify._core.checks import whole
 from flverify._core.errors import DomainError, ShapeError
 from flverify._core.exact import Array, Scalar, scalar
 from flverify._core.sources import Source
-from flverify.problems._arrays import as_float, entries, freeze
+from flverify.problems._arrays import (
+    as_float,
+    entries,
+    float_point,
+    freeze,
+    one_per_client,
+)
 from flverify.problems._images import Images, digits, mnist
 from flverify.problems._newton import descend
 from flverify.problems._problem import Problem
@@ -206,25 +212,12 @@ class Softmax(Problem):
         )
 
     def _point(self, point: Array) -> Array:
-        """Read a point; one that has overflowed passes, and its gradient is NaN."""
-        floats = isinstance(point, np.ndarray) and point.dtype == np.float64
-        x = point if floats else as_float(entries(point, "point", 1))
-        if x.shape != (self.dim,):
-            raise ShapeError(
-                f"point must have shape ({self.dim},); got {x.shape}; pass one number "
-                "per feature and class."
-            )
-        return x
+        return float_point(point, self.dim, "feature and class")
 
     def _weights(self, weights: Array | None) -> Array:
         if weights is None:
             return np.full(self.n_clients, 1 / self.n_clients)
-        given = as_float(entries(weights, "weights", 1))
-        if len(given) != self.n_clients:
-            raise ShapeError(
-                f"weights must have one entry per client; got {len(given)} for "
-                f"{self.n_clients} clients; pass {self.n_clients}."
-            )
+        given = as_float(one_per_client(weights, self.n_clients))
         if given.min() < 0 or given.max() == 0:
             raise DomainError(
                 "weights must be at least 0 and not all 0; got "
