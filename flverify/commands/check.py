@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from flverify._core.errors import FormatError
+from flverify._core.errors import FormatError, RefusedError
 from flverify._core.sentences import sentence
 from flverify.certify.check import Rejected, Summary, check, load
 from flverify.certify.check.plain import TooManyError, check_plainly
@@ -19,6 +19,7 @@ from flverify.report.certificates import proved_lines, setting_lines, statement
 
 FORMAT = "flverify/certificate"
 WIDTH = 100
+PLAINLY = "accepted, with every client and every cohort written out"
 
 _HELP = """Prove a certificate anew, and say what it proves.
 
@@ -30,63 +31,54 @@ flverify check cert.json
 CERT.json was written by `flverify certify --out`. The checker shares nothing with what
 found the certificate: it plays the algorithm's own loop on exact numbers and imports
 nothing but the standard library. It takes the setting and the constants from the file,
-no matrix and no word of the file's statement. With --plain a second, short checker
-judges it too: it writes out every client and every cohort.
+no matrix and no word of the file's statement. With --plain a second checker has to
+accept it too: a short one, for at most six clients, that writes every client out.
 
 The exit code is 0 if the certificate is accepted, 1 if it is rejected, and 2 if the
-file is none.
+file is none, or --plain is asked of too many clients.
 """
 
 
 @click.command(name="check", cls=Reporting, help=_HELP)
 @click.argument("path", metavar="CERT.json", type=click.Path(path_type=Path))
-@click.option("--plain", is_flag=True, help="Client by client too; at most 6 clients.")
+@click.option("--plain", is_flag=True, help="Also client by client, for at most six.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead.")
 @click.pass_context
 def command(ctx: click.Context, path: Path, plain: bool, as_json: bool) -> None:
     """Read, check, print; exit code 1 if the certificate is rejected."""
-    certificate = _asked(ctx, path, as_json)
     try:
-        proved = check(certificate)
-        if plain:
-            _judge_plainly(ctx, certificate, as_json)
-    except Rejected as error:
-        reason = " ".join(str(error).split())
-        record = {"accepted": False, "reason": reason}
-        click.echo(_json(record) if as_json else _wrapped([("rejected", reason)]))
-        ctx.exit(1)
-    if as_json:
-        click.echo(_json(_record(certificate, proved) | {"plain": plain}))
-    else:
-        lines = [*setting_lines(certificate), *proved_lines(proved)]
-        heads = [("accepted", str(path)), ("statement", statement(proved))]
-        heads += [("plain", "accepted, client by client")] if plain else []
-        click.echo(_wrapped([*heads, *lines]))
-
-
-def _judge_plainly(
-    ctx: click.Context, certificate: Mapping[str, Any], as_json: bool
-) -> None:
-    """Let the short checker judge; what is too large for it is refused."""
-    try:
-        check_plainly(certificate)
-    except TooManyError as error:
-        reason = f"{error}; leave out --plain."
-        if as_json:
-            click.echo(refused("check", reason, accepted=False))
-            told(ctx)
-        raise FormatError(reason) from error
-
-
-def _asked(ctx: click.Context, path: Path, as_json: bool) -> dict[str, Any]:
-    """Read a file; one that is no certificate is not accepted either."""
-    try:
-        return _read(path)
-    except FormatError as error:
+        certificate = _read(path)
+        proved = _proved(certificate, plain)
+    except (FormatError, RefusedError) as error:  # what is refused is not accepted
         if as_json:
             click.echo(refused("check", sentence(error), accepted=False))
             told(ctx)
         raise
+    except Rejected as error:
+        reason = " ".join(str(error).split())
+        content = {"accepted": False, "reason": reason}
+        click.echo(_json(content) if as_json else _wrapped([("rejected", reason)]))
+        ctx.exit(1)
+    if as_json:
+        click.echo(_json(_record(certificate, proved, plain)))
+    else:
+        lines = [*setting_lines(certificate), *proved_lines(proved)]
+        lines += [("plain", PLAINLY)] if plain else []
+        meant = ("statement", statement(proved))
+        click.echo(_wrapped([("accepted", str(path)), meant, *lines]))
+
+
+def _proved(certificate: Mapping[str, Any], plain: bool) -> Summary:
+    """Ask the checker, and the plain one too if it is wanted."""
+    proved = check(certificate)
+    if plain:
+        try:
+            check_plainly(certificate)
+        except TooManyError as error:
+            raise RefusedError(f"{error}; check it without --plain.") from error
+        except Rejected as error:
+            raise Rejected(f"by the plain checker: {error}") from error
+    return proved
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -106,10 +98,13 @@ def _read(path: Path) -> dict[str, Any]:
     return found
 
 
-def _record(certificate: Mapping[str, Any], proved: Summary) -> dict[str, Any]:
+def _record(
+    certificate: Mapping[str, Any], proved: Summary, plain: bool
+) -> dict[str, Any]:
     rate = proved.kind == "rate"
     return {
         "accepted": True,
+        "plain": "accepted" if plain else None,
         "reason": None,
         "kind": proved.kind,
         "statement": statement(proved),

@@ -18,7 +18,6 @@ from flverify.algorithms import FedAvg, Focus
 from flverify.certify.check import Rejected
 from flverify.certify.neighbourhood import contraction, distance
 from flverify.certify.rates import certify
-from flverify.commands import check as command_of_check
 from flverify.participation import Bernoulli, UniformCohort
 from flverify.reference import fedavg, focus
 
@@ -37,7 +36,6 @@ LIGHT = {
     "flverify.report.certificates",
     "flverify.certify",
     "flverify.certify.check",
-    "flverify.certify.check.plain",
 }
 
 
@@ -94,6 +92,20 @@ def test_the_object_has_what_was_proved(run, write, rate):
         rate["algorithm"]["settings"],
     )
     assert all(Fraction(p) >= 0 for p in found["smallest_pivots"].values())
+
+
+def test_the_plain_checker_is_asked_if_wanted(run, write, rate, drift, average):
+    for k, certificate in enumerate((rate, drift, average)):
+        path = write(f"{k}.json", certificate)
+        once, twice = run("check", path), run("check", path, "--plain")
+        assert (twice.code, twice.stderr) == (0, "")
+        assert twice.stdout.startswith(once.stdout)
+        last = twice.stdout.removeprefix(once.stdout).split()
+        assert last[:2] == ["plain", "accepted,"]
+        assert run("check", path, "--json").json["plain"] is None
+        found = run("check", path, "--plain", "--json").json
+        assert (found["accepted"], found["plain"]) == (True, "accepted")
+        assert found | {"plain": None} == run("check", path, "--json").json
 
 
 def test_a_statement_that_is_not_what_is_proved_is_rejected(run, write, rate):
@@ -223,6 +235,32 @@ def test_other_changes_are_rejected(run, write, rate, drift):
         assert "the digest must match" in ran.stdout
 
 
+@pytest.mark.parametrize("as_json", [[], ["--json"]])
+def test_both_checkers_have_to_accept(run, write, monkeypatch, rate, as_json):
+    def plain(_certificate):
+        raise Rejected("start: every f_i must cancel")
+
+    better = write("b.json", signed(rate, rho="9/10"))
+    assert run("check", better, "--plain", *as_json).code == 1
+    monkeypatch.setattr("flverify.commands.check.check_plainly", plain)
+    path = write("c.json", rate)
+    assert run("check", path, *as_json).code == 0
+    ran = run("check", path, "--plain", *as_json)
+    assert (ran.code, ran.stderr) == (1, "")
+    assert "by the plain checker: start: every f_i must cancel" in ran.stdout
+    assert "accepted " not in ran.stdout
+    assert not as_json or ran.json["accepted"] is False
+
+
+def test_the_plain_checker_refuses_many_clients(run, write, fails):
+    many = certify(Focus("1/10"), Bernoulli(["1/2"] * 7), "1/10", 1).certificate
+    path = write("c.json", many)
+    assert run("check", path).code == 0
+    assert "got 7; check it without --plain" in fails("check", path, "--plain")
+    assert "got 7" in fails("check", path, "--plain", "--json")
+    assert run("check", path, "--plain", "--json").json["accepted"] is False
+
+
 def test_a_smaller_neighbourhood_than_proved_is_rejected(run, write, average):
     whole = average["neighbourhood"]
     smaller = str(Fraction(whole["constant"]) * Fraction(99, 100))
@@ -282,38 +320,6 @@ def test_the_right_format_alone_is_rejected_not_unreadable(run, write):
     assert "must have the keys" in ran.stdout
 
 
-# -- the short checker ----------------------------------------------------------
-
-
-def test_the_short_checker_says_so_too(run, write, rate, drift, average):
-    for certificate in (rate, drift, average):
-        path = write("c.json", certificate)
-        ran = run("check", path, "--plain")
-        assert ran.code == 0
-        assert "accepted, client by client" in ran.stdout
-        assert "client by client" not in run("check", path).stdout
-        assert run("check", path, "--plain", "--json").json["plain"] is True
-        assert run("check", path, "--json").json["plain"] is False
-
-
-def test_the_short_checker_can_reject(run, write, rate, monkeypatch):
-    def reject(_certificate):
-        raise Rejected("the matrix must be positive semidefinite")
-
-    monkeypatch.setattr(command_of_check, "check_plainly", reject)
-    ran = run("check", write("c.json", rate), "--plain")
-    assert ran.code == 1
-    assert "semidefinite" in ran.stdout
-
-
-@pytest.mark.parametrize("more", [[], ["--json"]])
-def test_the_short_checker_refuses_many_clients(run, fails, write, more):
-    many = certify(Focus("1/20"), UniformCohort(7, 2), "1/10", 1).certificate
-    path = write("c.json", many)
-    assert run("check", path).code == 0
-    assert "at most 6 clients" in fails("check", path, "--plain", *more)
-
-
 # -- what it stands on ----------------------------------------------------------
 
 
@@ -323,7 +329,7 @@ def test_it_runs_on_the_standard_library_and_click(write, rate, drift):
         "import sys\nfrom flverify.cli import main\n"
         f"for path in {paths!r}:\n"
         "    main(['check', path], standalone_mode=False)\n"
-        "    main(['check', path, '--json'], standalone_mode=False)\n"
+        "    main(['check', path, '--json', '--plain'], standalone_mode=False)\n"
         "print(*sys.modules, file=sys.stderr)"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -334,7 +340,7 @@ def test_it_runs_on_the_standard_library_and_click(write, rate, drift):
         encoding="utf-8",
         env=environment,
     )
-    assert done.stdout.count("accepted") == 4
+    assert done.stdout.count("accepted") == 6  # one more of --plain
     loaded = set(done.stderr.split())
     assert not {name.partition(".")[0] for name in loaded} & HEAVY
     ours = {name for name in loaded if name.partition(".")[0] == "flverify"}
