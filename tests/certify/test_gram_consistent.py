@@ -6,7 +6,6 @@ Each model that is found here is evaluated once more, by formulas of this file.
 
 import copy
 import json
-import sys
 from fractions import Fraction
 from itertools import pairwise
 
@@ -257,16 +256,7 @@ def test_a_vector_and_a_number_of_one_name_are_two_things():
     assert "is no name" in both.reason
 
 
-@pytest.fixture
-def few_digits():
-    """The interpreter's own limit, which the command line lifts."""
-    before = sys.get_int_max_str_digits()
-    sys.set_int_max_str_digits(4300)
-    yield
-    sys.set_int_max_str_digits(before)
-
-
-@pytest.mark.usefixtures("few_digits")
+@pytest.mark.usefixtures("limited")
 def test_a_number_too_long_to_be_written_is_refused():
     with pytest.raises(DomainError, match="4300 digits"):
         prove(square(X) <= 10**5000 * square(X))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from fractions import Fraction
 
 import pytest
@@ -75,15 +74,6 @@ def status(assertion, *parts, **options):
 def test_what_is_no_number_is_refused_in_a_sentence(assertion, options):
     with pytest.raises(InputError, match=r"must .*; got .*; .*\."):
         assertion(*PARTS, **options)
-
-
-@pytest.fixture
-def limited():
-    """Python's own limit, which the command line lifts for its process."""
-    before = sys.get_int_max_str_digits()
-    sys.set_int_max_str_digits(4300)
-    yield
-    sys.set_int_max_str_digits(before)
 
 
 @pytest.mark.usefixtures("limited")
