@@ -51,8 +51,10 @@ def moment_matrix(reading: Reading, structure: Structure, batch: Batch) -> Array
     deviations in groups of one, or that no draw makes, or that no server vector sees.
     """
     rows = Rows(reading, structure, batch)
-    parts = [_branch(rows, branch) for branch in reading.branches]
-    total = sum(parts[1:], start=parts[0])
+    # whoever asks for a rate beyond the range of floats looks at what comes out
+    with np.errstate(over="ignore", invalid="ignore"):
+        parts = [_branch(rows, branch) for branch in reading.branches]
+        total = sum(parts[1:], start=parts[0])
     alive = [_alive(total, batch, r) for r in rows.groups]
     state, own = _pairs(rows.size), _pairs(len(rows.slots))
     masks = [_nonempty(rows, state)]
