@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from functools import cache, partial
+from functools import partial
 from itertools import product
 from types import SimpleNamespace
 from typing import Any
@@ -27,7 +27,8 @@ from flverify._core.sources import Source
 from flverify.certify.gram import Function, Lemma, square, vector
 from flverify.claims import cohorts, judge
 from flverify.claims.claim import Free, claim
-from flverify.claims.fedavg_limit import limit, sums
+from flverify.claims.fedavg_averages import averages, weighted_mean
+from flverify.claims.fedavg_limit import limit, summed_58
 from flverify.claims.focus_lemma3 import gradient_and_gap, rational, sum_of_vectors
 from flverify.claims.parallel_clients import Setting, step_cap
 from flverify.claims.parallel_families import (
@@ -44,20 +45,7 @@ EVERY = "every N, law, dimension, L >= mu > 0 and all models"
 eta, L, mu, tau = sympy.symbols("eta L mu tau", positive=True)
 sigma, delta = sympy.symbols("sigma delta", nonnegative=True)  # both squared
 A, B, C, D = sympy.symbols("a b c d", real=True)
-Q, W, V, P = sympy.symbols("Q w V P", nonnegative=True)
-
-
-@cache
-def weighted_mean() -> Finding:
-    """|sum w_i v_i|^2 <= (sum w_i)(sum w_i |v_i|^2), by induction over the terms."""
-    step = (A + W * B) ** 2 <= (P + W) * (Q + W * B**2)
-    first = (W * A) ** 2 <= W * (W * A**2)
-    return judge.all_of(
-        {
-            "one term": judge.implied([], first, EVERY),
-            "one more": judge.implied([A**2 <= P * Q], step, EVERY),
-        }
-    )
+Q, V = sympy.symbols("Q V", nonnegative=True)
 
 
 # Lemma 1 -------------------------------------------------------------------------
@@ -90,7 +78,7 @@ def descent(c: SimpleNamespace) -> Finding:
     proof = judge.all_of(
         {
             "(42b)": judge.implied([], three <= 3 * (A**2 + B**2 + C**2), EVERY),
-            "(42c), Jensen": weighted_mean(),
+            "(42c), Jensen": weighted_mean(EVERY),
             "(42c), |grad F|^2": gradient_and_gap(2),
             "(43b), Assumption 3": judge.implied([below], -inner <= -gap, EVERY),
             "(43b), Young": judge.implied([], young, EVERY),
@@ -211,7 +199,7 @@ def _apart_proof(c: SimpleNamespace) -> Finding:
             "(48)": sum_of_vectors(),
             "(48), m <= tau - 1": judge.implied([m <= last], m * Q <= last * Q, EVERY),
             "(49a)": judge.implied([], four, EVERY),
-            "(49b)-(50)": weighted_mean(),
+            "(49b)-(50)": weighted_mean(EVERY),
             "(51), Delta": judge.identity([("fixed", printed, solves)], EVERY),
             "(52), Delta": judge.implied([t * L <= cap], small, EVERY),
             "(52)": judge.implied(held, t**2 * grown <= bound * t**2 * s, EVERY),
@@ -358,9 +346,10 @@ def _steps(c: SimpleNamespace) -> Finding:
     printed = 40 * eta**3 * L**2 * (tau - 1) ** 2 / mu * (delta + sigma)
     common = {
         "step 1, (54)": judge.identity([("drift", first, printed)], EVERY),
-        "step 2, Jensen": sum_of_vectors(),
-        "step 2, mean over S": judge.identity(_variance(), "N = 1..3, every law"),
-        "step 5, (58)": judge.instances(sums(), "<=", "K <= 20, tau = 1, 2, 3, 5"),
+        "step 2, Jensen": weighted_mean(EVERY),
+        "step 2, means over cohorts": judge.all_of(averages()),
+        "step 2, listed": judge.identity(_variance(), "and N = 1..3 with all cohorts"),
+        "step 5, (58)": summed_58(),
     }
     return judge.readings(
         {

@@ -2,11 +2,14 @@
 
 Theorem 2 bounds limsup_K E|xbar_K - x*|^2, xbar_K = q' x_K, by three terms. The first
 two are not covariant under f -> c f, eta -> eta/c, which moves no iterate: they vanish
-as c -> 0 while the bias of the sampling stays. With 80 eta^2 kappa^2 (tau-1)^2 and
-10 delta_q^2 / mu^2 in their place the bound is covariant and holds on everything
-searched. Much hangs on readings: (29) over all stacked x leaves a finite delta_q only
-to q = u; and where rounds can be empty the q_i sum to less than 1, so q'x is not the
-server model. In (3) the left side is of order eta^2, not eta.
+as c -> 0 while the bias of the sampling stays. With 10 delta_q^2 / mu^2 for the second
+the bound is proved, and so is 4 delta_q^2/mu^2 + 2 eta tau^2/mu (delta_q^2 +
+sigma_G^2): the first term is not needed. If q = u, 3/5 eta tau^2/mu sigma_G^2 is
+enough, and no smaller constant is. `flverify.claims.fedavg_bounds` has the proof.
+
+Much hangs on readings: (29) over all stacked x leaves a finite delta_q only to q = u;
+and where rounds can be empty the q_i sum to less than 1, so q'x is not the server
+model. In (3) the left side is of order eta^2, not eta.
 
 Uniform sampling is q = u, as the paper says after (29) and before Corollary 1: cohorts
 of a fixed size, all equally likely, and full participation are both of it. That Case 3a
@@ -30,14 +33,21 @@ import sympy
 
 from flverify._core.sources import Source
 from flverify.claims import judge
-from flverify.claims.claim import Free, claim
+from flverify.claims.claim import Free, Sharp, claim
 from flverify.claims.client_drift import drift_ratio, drift_ratio_again, minimiser
+from flverify.claims.fedavg_bounds import (
+    biased_below,
+    equal_clients,
+    everywhere_below,
+    terms,
+    uniform_below,
+)
+from flverify.claims.fedavg_never_exact import HOMOGENEOUS, STATIONARY, never_exact
 from flverify.claims.parallel_clients import Setting, step_cap
 from flverify.claims.parallel_families import (
     ALONE,
     BALANCED,
     BIASED,
-    PARTS,
     UNIFORM,
     WITH_EMPTY_ROUNDS,
     Laws,
@@ -56,7 +66,6 @@ from flverify.participation import ExplicitLaw, Full
 TAUS = (1, 2, 5)
 PRINTED = {"drift": 80, "drift_L": 2, "bias": 10, "bias_Lmu": 0, "variance": 16}
 MENDED = {"drift_L": 0, "bias_Lmu": 1}
-STATIONARY = "x* is stationary for every cohort"
 EVERYWHERE = "(i) (29) over all stacked x, finite for q = u alone"
 CONSENSUAL = "(ii) (29) over x = 1x"
 
@@ -111,19 +120,6 @@ def _drifts(power: int) -> Finding:
     return judge.instances(cases(), ">", searched)
 
 
-def terms(c: Any, eta: Any, tau: Any, big: Any, mu: Any, sigma: Any, delta: Any) -> Any:
-    """List the three terms of Theorem 2; sigma and delta are squared.
-
-    `drift_L` is the power of L beside kappa^2 in the first, `bias_Lmu` that of
-    1/(L mu) beside kappa in the second: 2 and 0 in print.
-    """
-    kappa = big / mu
-    drift = c.drift * eta**2 * kappa**2 * big**c.drift_L * (tau - 1) ** 2
-    bias = c.bias * kappa / (big * mu) ** c.bias_Lmu * delta
-    noise = c.variance * eta * tau**2 / mu
-    return [drift * (delta + sigma), bias, noise * (delta + sigma)]
-
-
 def bounded(
     c: Any, laws: Laws, local_steps: tuple[int, ...], weights: Weights = averaging
 ) -> Finding:
@@ -155,17 +151,19 @@ def _bound(c: Any, s: Setting, sigma: Any, delta: Any) -> Fraction:
 def theorem2_readings(c: Any) -> Finding:
     """Judge Theorem 2 under both quantifiers of (29), N = 1 apart.
 
-    Over all stacked x a finite delta_q needs q = u, since every grad f_i takes every
-    value; otherwise the right side is infinite.
+    Over all stacked x a finite delta_q needs q = u, since grad f_i has no bound;
+    otherwise the right side is infinite. Over x = 1x it needs q_i of sum 1.
     """
     alone = bounded(c, ALONE, TAUS)
+
+    def searched(laws: Laws) -> Finding:
+        return judge.all_of({"N > 1": bounded(c, laws, TAUS), "N = 1": alone})
+
     return judge.readings(
         {
-            EVERYWHERE: judge.all_of(
-                {"N > 1": bounded(c, BALANCED, TAUS), "N = 1": alone}
-            ),
-            CONSENSUAL: judge.all_of(
-                {"N > 1": bounded(c, BIASED + BALANCED, TAUS), "N = 1": alone}
+            EVERYWHERE: judge.proof_or_search(everywhere_below(c), searched(BALANCED)),
+            CONSENSUAL: judge.proof_or_search(
+                biased_below(c), searched(BIASED + BALANCED)
             ),
         }
     )
@@ -187,7 +185,7 @@ def theorem2_readings(c: Any) -> Finding:
     reading_twins={EVERYWHERE: {"variance": Fraction(1, 2)}},
 )
 def theorem2(c: SimpleNamespace) -> Finding:
-    """Compare exact limits with the bound at every scale."""
+    """Prove it where q = u; compare exact limits with the bound at every scale."""
     mended = SimpleNamespace(**{**PRINTED, **MENDED})
     return theorem2_readings(c).corrected(
         r"\limsup_{K\to\infty}\mathbb{E}\|\bar{x}_K-x^\star\|^2\le 80\eta^2\kappa^2"
@@ -199,12 +197,10 @@ def theorem2(c: SimpleNamespace) -> Finding:
 
 def uniform_bound(c: Any, local_steps: tuple[int, ...]) -> Finding:
     """Judge the bound where q = u, so that delta_q is 0."""
-    return judge.all_of(
-        {
-            "N > 1": bounded(c, BALANCED, local_steps),
-            "N = 1": bounded(c, ALONE, local_steps),
-        }
-    )
+    parts = {"N > 1": BALANCED, "N = 1": ALONE}
+    search = {name: bounded(c, laws, local_steps) for name, laws in parts.items()}
+    proof = uniform_below(c, more_steps=max(local_steps) > 1)
+    return judge.proof_or_search(proof, judge.all_of(search))
 
 
 @claim(
@@ -214,12 +210,21 @@ def uniform_bound(c: Any, local_steps: tuple[int, ...]) -> Finding:
     r"\kappa^2L^2(\tau-1)^2\sigma_G^2+16\eta\tau^2/\mu\sigma_G^2",
     proposition="Under the conditions of Theorem 2 and uniform sampling, q = u, the "
     "bound holds without the terms in delta_q.",
-    constants=PRINTED,
+    constants={"drift": 80, "variance": 16},
     twin={"variance": Fraction(1, 2)},
+    free=(
+        Free("drift", 0, 160, weaker="larger"),
+        Free("variance", "1/4", 16, weaker="larger"),
+    ),
+    sharp=Sharp(
+        r"\limsup_{K\to\infty}\mathbb{E}\|\bar{x}_K-x^\star\|^2\le<variance>\,\eta"
+        r"\tau^2/\mu\,\sigma_G^2",
+        {"drift": None, "variance": "3/5"},
+    ),
 )
 def corollary1(c: SimpleNamespace) -> Finding:
-    """Compare exact limits with the bound, delta_q being 0."""
-    return uniform_bound(c, TAUS)
+    """Prove it, delta_q being 0; compare exact limits with the bound."""
+    return uniform_bound(SimpleNamespace(**{**PRINTED, **vars(c)}), TAUS)
 
 
 @claim(
@@ -232,9 +237,14 @@ def corollary1(c: SimpleNamespace) -> Finding:
     constants={"variance": 16},
     twin={"variance": Fraction(1, 2)},
     free=Free("variance", "1/4", 16, weaker="larger"),
+    sharp=Sharp(
+        r"\limsup_{K\to\infty}\mathbb{E}\|\bar{x}_K-x^\star\|^2\le<variance>\,\eta/\mu"
+        r"\,\sigma_G^2,\quad\tau=1",
+        {"variance": "3/5"},
+    ),
 )
 def corollary2(c: SimpleNamespace) -> Finding:
-    """Compare exact limits with the bound at tau = 1."""
+    """Prove it at tau = 1; compare exact limits with the bound."""
     return uniform_bound(SimpleNamespace(**{**PRINTED, **vars(c)}), (1,))
 
 
@@ -251,18 +261,21 @@ def corollary2(c: SimpleNamespace) -> Finding:
     "whose minimisers differ, fails under both readings",
 )
 def corollary3(c: SimpleNamespace) -> Finding:
-    """Compute exact limits for equal clients; `spread` sets their minimisers apart."""
+    """Prove it for rounds never empty; `spread` sets the clients' minimisers apart."""
+    proof, never = equal_clients(c.spread), ALONE + BALANCED + BIASED
     found = judge.readings(
         {
             "(a) empty rounds happen, 0/0 = 0": _homogeneous(c, WITH_EMPTY_ROUNDS),
-            "(b) rounds are never empty": _homogeneous(c, ALONE + BALANCED + BIASED),
+            "(b) rounds are never empty": judge.proof_or_search(
+                proof, _homogeneous(c, never)
+            ),
         }
     )
     statement = (
         r"\lim_{K\to\infty}\mathbb{E}\|\bar{x}_K/\textstyle\sum_i q_i-x^\star\|^2=0"
     )
-    every = WITH_EMPTY_ROUNDS + ALONE + BALANCED + BIASED
-    return found.corrected(statement, _homogeneous(c, every, normalised))
+    mended = _homogeneous(c, WITH_EMPTY_ROUNDS + never, normalised)
+    return found.corrected(statement, judge.proof_or_search(proof, mended))
 
 
 def _homogeneous(c: Any, laws: Laws, weights: Weights = averaging) -> Finding:
@@ -304,11 +317,11 @@ def _equal_clients(law: Any, tau: int, rows: Any, spread: Fraction) -> Setting:
     r"are homogeneous}",
     proposition="The printed terms do what (i)-(iii) say, and with tau = 1 and uniform "
     "sampling limsup E|xbar_K - x*|^2 > 0 for all heterogeneous clients.",
-    constants={**PRINTED, "unless": "homogeneous"},
+    constants={**PRINTED, "unless": HOMOGENEOUS},
     twin={"unless": STATIONARY},
 )
 def remark(c: SimpleNamespace) -> Finding:
-    """Differentiate the terms; compute exact limits of heterogeneous clients."""
+    """Differentiate the terms; judge whether heterogeneous clients reach x*."""
     found = _remark_readings(c)
     mended = SimpleNamespace(**{**vars(c), "unless": STATIONARY})
     return found.corrected(
@@ -334,7 +347,9 @@ def _remark_readings(c: Any) -> Finding:
     }
     return judge.readings(
         {
-            name: judge.all_of({"terms": formula, "(iv)": _never_exact(c, chosen)})
+            name: judge.all_of(
+                {"terms": formula, "(iv)": never_exact(c.unless, chosen)}
+            )
             for name, chosen in laws.items()
         }
     )
@@ -352,49 +367,3 @@ def _remark_terms(c: Any) -> Finding:
         ("(iii) derivative of the second term in eta", sympy.diff(bias, eta), 0),
     ]
     return judge.identity(pairs, "all values of the constants")
-
-
-def _never_exact(c: Any, laws: Laws) -> Finding:
-    def cases() -> Iterator[judge.Case]:
-        for law, part in product(laws, PARTS):
-            for setting in _different_clients(law, part):
-                if not _excepted(c.unless, setting):
-                    yield judge.Case(
-                        {"clients": _kind(setting), **setting.where()},
-                        setting.limit(),
-                        0,
-                        lambda s=setting: (limit_again(s, s.weights), Fraction(0)),
-                    )
-
-    return judge.instances(cases(), ">", "scalar clients, kappa = 1 and N, tau = 1")
-
-
-def _different_clients(law: Any, part: Fraction) -> Iterator[Setting]:
-    """Clients of sigma_G > 0: different minimisers, curvatures, or both."""
-    n = law.n_clients
-    equal, rising = (Fraction(1),) * n, tuple(Fraction(i + 1) for i in range(n))
-    same, apart = (Fraction(0),) * n, tuple(Fraction(min(i, 2) % 3) for i in range(n))
-    balanced = (Fraction(0), *[Fraction((-1) ** i) for i in range(1, n)])
-    for h, b in product((equal, rising), (apart, same, balanced)):
-        step = part * step_cap(max(h), 1)
-        setting = Setting((h,), (b,), law, 1, step, reach=Fraction(1))
-        if setting.heterogeneity > 0:
-            yield setting
-
-
-def _kind(setting: Setting) -> str:
-    """Say how clients of sigma_G > 0 differ."""
-    shared = all(len(set(row)) == 1 for row in setting.minimisers)
-    kind = "sharing a minimiser" if shared else "of different minimisers"
-    return f"heterogeneous, {kind}"
-
-
-def _excepted(unless: str, setting: Setting) -> bool:
-    """Whether the remark lets these heterogeneous clients converge."""
-    if unless == "homogeneous":
-        return False
-    return all(
-        sum(c.derivative(i, c.minimiser) for i in cohort) == 0
-        for c in setting.coordinates
-        for cohort in setting.law.support()
-    )

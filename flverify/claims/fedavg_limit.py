@@ -12,13 +12,68 @@ from typing import Any
 import sympy
 
 from flverify.claims import judge
+from flverify.claims.fedavg_averages import EVERY
+from flverify.claims.fedavg_stationary import vanishes
 from flverify.claims.verdict import Finding
 
 eta, L, mu, tau = sympy.symbols("eta L mu tau", positive=True)
 sigma, delta = sympy.symbols("sigma delta", nonnegative=True)  # both squared
+p, now, after = sympy.symbols("p now after", positive=True)
+before, w, b, c, far, near = sympy.symbols("A_0 w B C G H", nonnegative=True)
 
 
-def sums() -> Iterator[judge.Case]:
+def summed_58() -> Finding:
+    """Judge (58) by induction over iterations, and its sums beside their limits.
+
+    H is the sum of (1 - alpha)^k' over k' <= K, and G that over k' below the number of
+    communications before K, whether k = 0 is one or not: at most floor(K/tau) + 1.
+    """
+    proof = judge.all_of(
+        {
+            "(58) goes on": _one_iteration(),
+            "sums": _geometric_sums(),
+            "(1 - alpha)^K A_0": vanishes(sympy.Symbol("alpha", positive=True)),
+        }
+    )
+    return judge.proof_or_search(
+        proof, judge.instances(_sums(), "<=", "K <= 20, tau = 1, 2, 3, 5")
+    )
+
+
+def _one_iteration() -> Finding:
+    """From K to K + 1, with p = 1 - alpha and w = p^K."""
+    bound = w * before + near * b
+    moved = p * w * before + (p * near + 1) * b
+    held = [p < 1, now <= bound + far * c]
+    local = [*held, after <= p * now + b]
+    ended = [*held, after <= p * now + b + c]
+    communicated = moved + (p * far + 1) * c
+    return judge.all_of(
+        {
+            "K = 0": judge.implied([], before <= before + b + c, EVERY),
+            "k is no r tau": judge.implied(local, after <= moved + far * c, EVERY),
+            "k = r tau": judge.implied(ended, after <= communicated, EVERY),
+        }
+    )
+
+
+def _geometric_sums() -> Finding:
+    """One more term, the first being 1; more terms are more; all are below 1/alpha."""
+    last = sympy.Symbol("K", positive=True)
+    one_more = p * (1 - p ** (last + 1)) + (1 - p)  # times 1/(1 - p)
+    below = (1 - w) / (1 - p) <= 1 / (1 - p)
+    return judge.all_of(
+        {
+            "one more term": judge.identity(
+                [("sum", one_more, 1 - p ** (last + 2))], EVERY
+            ),
+            "more terms": judge.implied([], far <= far + w, EVERY),
+            "below 1/alpha": judge.implied([p < 1, w <= 1], below, EVERY),
+        }
+    )
+
+
+def _sums() -> Iterator[judge.Case]:
     """Run (56)-(57) as equalities from A_0 = 1, with B = 1/10 and C = 1."""
     b, start = Fraction(1, 10), Fraction(1)
     for alpha, n, last in product(

@@ -8,6 +8,7 @@ from flverify.claims.registry import load_file, proofs_folder
 from flverify.claims.verdict import Verdict
 
 REFUTED, PROVED, SUPPORTED = Verdict.REFUTED, Verdict.PROVED, Verdict.SUPPORTED
+INCONCLUSIVE = Verdict.INCONCLUSIVE
 MENDED = {"drift_L": 0, "bias_Lmu": 1}
 
 
@@ -73,17 +74,19 @@ def test_the_drift_is_of_order_eta(theorem2):
 
 
 def test_each_dimension_of_theorem_2_matters(theorem2):
-    assert verdicts(theorem2.theorem2.check()) == [SUPPORTED, REFUTED]
+    assert verdicts(theorem2.theorem2.check()) == [PROVED, REFUTED]
     one = theorem2.theorem2.check(bias_Lmu=1)
-    assert verdicts(one) == [SUPPORTED, SUPPORTED]
+    assert verdicts(one) == [PROVED, PROVED]
     other = theorem2.theorem2.check(drift_L=0)
-    assert verdicts(other) == [SUPPORTED, REFUTED]
+    assert verdicts(other) == [PROVED, REFUTED]
 
 
 @pytest.mark.parametrize(
     ("wrong", "expected"),
     [
-        ({"bias": Fraction(1, 2)}, [SUPPORTED, REFUTED]),
+        ({"bias": Fraction(1, 2)}, [PROVED, REFUTED]),
+        ({"bias": 4, "variance": 2, "drift": 0}, [PROVED, PROVED]),
+        ({"bias": 3}, [PROVED, INCONCLUSIVE]),
         ({"variance": Fraction(1, 2)}, [REFUTED, REFUTED]),
     ],
 )
@@ -93,9 +96,14 @@ def test_smaller_constants_break_the_mended_theorem(theorem2, wrong, expected):
 
 def test_half_breaks_corollaries_1_and_2(theorem2):
     for corollary in (theorem2.corollary1, theorem2.corollary2):
-        assert corollary.check().verdict == SUPPORTED
+        assert corollary.check().verdict == PROVED
         assert corollary.check(variance=Fraction(1, 2)).verdict == REFUTED
-        assert corollary.check(variance=1).verdict == SUPPORTED
+        assert corollary.check(variance=1).verdict == PROVED
+
+
+def test_the_first_term_of_corollary_1_is_not_needed_but_may_not_be_negative(theorem2):
+    assert theorem2.corollary1.check(drift=None, variance=1).verdict == PROVED
+    assert theorem2.corollary1.check(drift=-1).verdict == REFUTED
 
 
 def test_half_breaks_the_reading_of_theorem_2_that_passes(theorem2):
@@ -104,7 +112,8 @@ def test_half_breaks_the_reading_of_theorem_2_that_passes(theorem2):
 
 
 def test_different_minimisers_break_corollary_3(theorem2):
-    assert verdicts(theorem2.corollary3.check()) == [REFUTED, SUPPORTED]
+    assert verdicts(theorem2.corollary3.check()) == [REFUTED, PROVED]
+    assert theorem2.corollary3.check().correction.finding.verdict == PROVED
     spread = Fraction(1, 1000)
     assert theorem2.corollary3.check(spread=spread).verdict == REFUTED
 
@@ -112,7 +121,7 @@ def test_different_minimisers_break_corollary_3(theorem2):
 def test_the_remark_needs_its_exception(theorem2):
     assert theorem2.remark.check().verdict == REFUTED
     mended = theorem2.remark.check(unless=theorem2.STATIONARY)
-    assert verdicts(mended) == [SUPPORTED, SUPPORTED]
+    assert verdicts(mended) == [PROVED, PROVED]
 
 
 def test_the_remark_says_how_its_counterexamples_differ(theorem2):

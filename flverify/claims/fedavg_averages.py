@@ -1,0 +1,88 @@
+"""Means over clients and over cohorts, for every number of either.
+
+A line about a sum holds for every number of terms if it holds for none, or one, and
+goes on with one more. Weights are the q_i over clients, P(S) over cohorts, or 1/|S|
+inside one; q_i is the sum of P(S)/|S| over the cohorts S of client i.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import sympy
+
+from flverify.claims import judge
+from flverify.claims.verdict import Finding
+
+EVERY = "every N, tau, dimension, law, mu <= L and eta inside the caps"
+A, B, Z = sympy.symbols("a b z", real=True)
+Q, W, P = sympy.symbols("Q w P", nonnegative=True)
+first, second = sympy.symbols("first second", real=True)  # sums of w x and w |x|^2
+total, most = sympy.symbols("total most", nonnegative=True)
+size, chance = sympy.symbols("size chance", positive=True)  # |S| and P(S)
+
+
+@cache
+def weighted_mean(scope: str = EVERY) -> Finding:
+    """|sum w_i v_i|^2 <= (sum w_i)(sum w_i |v_i|^2), by induction over the terms."""
+    step = (A + W * B) ** 2 <= (P + W) * (Q + W * B**2)
+    start = (W * A) ** 2 <= W * (W * A**2)
+    return judge.all_of(
+        {
+            "one term": judge.implied([], start, scope),
+            "one more": judge.implied([A**2 <= P * Q], step, scope),
+        }
+    )
+
+
+@cache
+def spread() -> Finding:
+    """Sum w |x - z|^2 = sum w |x - mean|^2 + |mean - z|^2 where the w sum to 1."""
+    added = _about(first + W * A, second + W * A**2, P + W, Z)
+    more = _about(first, second, P, Z) + W * (A - Z) ** 2
+    about_mean = _about(first, second, 1, first)
+    pairs = [
+        ("one more value", more, added),
+        (
+            "weights of sum 1",
+            _about(first, second, 1, Z),
+            about_mean + (first - Z) ** 2,
+        ),
+    ]
+    return judge.identity(pairs, EVERY)
+
+
+def _about(one: Any, two: Any, weight: Any, z: Any) -> Any:
+    return two - 2 * z * one + weight * z**2
+
+
+@cache
+def below_a_bound() -> Finding:
+    """Sum w v <= m sum w where every v <= m."""
+    step = total + W * A <= (P + W) * most
+    return judge.implied([total <= P * most, most >= A], step, EVERY)
+
+
+@cache
+def cohort_means() -> Finding:
+    """Judge that E of the mean of v_i over S is sum q_i v_i, and that the q_i sum to 1.
+
+    Cohort by cohort, a member's share of P(S) is P(S)/|S|.
+    """
+    one = chance / size
+    pairs = [
+        ("one more cohort of a client", P * B + one * B, (P + one) * B),
+        ("the members of one cohort", size * one, chance),
+    ]
+    return judge.identity(pairs, EVERY)
+
+
+def averages() -> dict[str, Finding]:
+    """List all of these by their names."""
+    return {
+        "Jensen, over clients and in S": weighted_mean(),
+        "sums about a point": spread(),
+        "sums below a bound": below_a_bound(),
+        "means over cohorts": cohort_means(),
+    }

@@ -1,0 +1,107 @@
+"""FedAvg with one local step does not end up in x*, unless every cohort rests there.
+
+Let m_S be the mean of grad f_i over a cohort S of positive probability, tau = 1 and
+sum q_i = 1, so that xbar_K is the server model. If S comes in round r, which is
+independent of e = x_r - x*, the next e' is e - eta (m_S(x_r) - m_S(x*)) - eta m_S(x*).
+Hence P(S) eta^2 |m_S(x*)|^2 <= 3 (1 + eta^2 L^2) E|e|^2 + 3 E|e'|^2: were the limsup 0,
+then so would be m_S(x*). The search takes clients of sigma_G > 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import cache, partial
+from itertools import product
+from typing import Any
+
+import sympy
+
+from flverify.claims import judge
+from flverify.claims.fedavg_averages import EVERY, weighted_mean
+from flverify.claims.fedavg_client_step import one_client
+from flverify.claims.parallel_clients import Setting, step_cap
+from flverify.claims.parallel_families import PARTS, Laws, limit_again
+from flverify.claims.verdict import Finding
+
+HOMOGENEOUS, STATIONARY = "homogeneous", "x* is stationary for every cohort"
+
+
+def never_exact(unless: str, laws: Laws) -> Finding:
+    """Judge that the limsup is positive, `unless` one of the two exceptions holds."""
+    return judge.proof_or_search(_bounded_away(unless), _searched(unless, laws))
+
+
+@cache
+def _bounded_away(unless: str) -> Finding:
+    """Prove it where |m_S(x*)| > 0 for some S; other clients may have no such S."""
+    eta, smooth, chance = sympy.symbols("eta L P", positive=True)
+    a, b, c = sympy.symbols("a b c", real=True)
+    now, after, here, there = sympy.symbols("now after e_S e_S_next", nonnegative=True)
+    most = sympy.Symbol("l", real=True)  # a bound of E|x_r - x*|^2 from some r on
+    known = {"positive": True} if unless == STATIONARY else {"nonnegative": True}
+    slope = sympy.Symbol("m", **known)  # |m_S(x*)|^2
+    # of the event that S comes: E 1_S |e|^2 = P now, E 1_S |e'|^2 <= E|e'|^2
+    split = chance * eta**2 * slope <= 3 * (1 + eta**2 * smooth**2) * here + 3 * there
+    held = [split, here <= chance * now, there <= after, chance <= 1]
+    three = 3 * (a**2 + b**2 + c**2) >= (a + b + c) ** 2
+    return judge.all_of(
+        {
+            "Jensen in S": weighted_mean(),
+            "gradients are Lipschitz": one_client(),
+            "eta m_S(x*) in three parts": judge.implied([], three, EVERY),
+            "limsup": judge.implied(
+                [*held, now <= most, after <= most], most > 0, EVERY
+            ),
+        }
+    )
+
+
+def _searched(unless: str, laws: Laws) -> Finding:
+    def cases() -> Iterator[judge.Case]:
+        for law, part in product(laws, PARTS):
+            for setting in _different_clients(law, part):
+                if not _excepted(unless, setting):
+                    yield judge.Case(
+                        {"clients": _kind(setting), **setting.where()},
+                        setting.limit(),
+                        0,
+                        partial(_limit_again, setting),
+                    )
+
+    return judge.instances(cases(), ">", "scalar clients, kappa = 1 and N, tau = 1")
+
+
+def _limit_again(setting: Setting) -> tuple[Fraction, Fraction]:
+    return limit_again(setting, setting.weights), Fraction(0)
+
+
+def _different_clients(law: Any, part: Fraction) -> Iterator[Setting]:
+    """Clients of sigma_G > 0: different minimisers, curvatures, or both."""
+    n = law.n_clients
+    equal, rising = (Fraction(1),) * n, tuple(Fraction(i + 1) for i in range(n))
+    same, apart = (Fraction(0),) * n, tuple(Fraction(min(i, 2) % 3) for i in range(n))
+    balanced = (Fraction(0), *[Fraction((-1) ** i) for i in range(1, n)])
+    for h, b in product((equal, rising), (apart, same, balanced)):
+        step = part * step_cap(max(h), 1)
+        setting = Setting((h,), (b,), law, 1, step, reach=Fraction(1))
+        if setting.heterogeneity > 0:
+            yield setting
+
+
+def _kind(setting: Setting) -> str:
+    """Say how clients of sigma_G > 0 differ."""
+    shared = all(len(set(row)) == 1 for row in setting.minimisers)
+    kind = "sharing a minimiser" if shared else "of different minimisers"
+    return f"heterogeneous, {kind}"
+
+
+def _excepted(unless: str, setting: Setting) -> bool:
+    """Whether the remark lets these heterogeneous clients converge."""
+    if unless == HOMOGENEOUS:
+        return False
+    return all(
+        sum(c.derivative(i, c.minimiser) for i in cohort) == 0
+        for c in setting.coordinates
+        for cohort in setting.law.support()
+    )
