@@ -64,6 +64,23 @@ class Rows:
     __mul__ = __rmul__
 
 
+def _server(value: Rows) -> Array:
+    return _values(value, 2, "a server vector")
+
+
+def _stack(value: Rows) -> Array:
+    return _values(value, 3, "a clients stack")
+
+
+def _values(value: Rows, axes: int, what: str) -> Array:
+    """Return the rows; a vector read as a stack would give coordinates for clients."""
+    if not isinstance(value, Rows) or value.values.ndim != axes:
+        raise ReadingError(
+            f"{what} must meet its own kind; got another; bring it through the cohort."
+        )
+    return value.values
+
+
 class ListedCohort:
     """The cohort's verbs for one given set of participants."""
 
@@ -73,32 +90,40 @@ class ListedCohort:
 
     def broadcast(self, vector: Rows) -> Rows:
         """Copy a server vector to every client."""
-        return Rows(np.stack([vector.values] * self.n_clients), self.convert)
+        return Rows(np.stack([_server(vector)] * self.n_clients), self.convert)
 
     pull = broadcast
 
     def select(self, new: Rows, old: Rows) -> Rows:
         """Take new at participants, old elsewhere."""
-        values = old.values.copy()
-        values[self.members] = new.values[self.members]
+        values = _stack(old).copy()
+        values[self.members] = _stack(new)[self.members]
         return Rows(values, self.convert)
 
     def sum(self, stack: Rows) -> Rows:
         """Sum over participants."""
-        start = self.convert(0) * stack.values[0]
-        total = sum((stack.values[i] for i in self.members), start=start)
+        values = _stack(stack)
+        start = self.convert(0) * values[0]
+        total = sum((values[i] for i in self.members), start=start)
         return Rows(np.asarray(total), self.convert)
 
     def mean(self, stack: Rows, otherwise: Rows) -> Rows:
         """Mean over participants, `otherwise` if there are none."""
+        nobody, total = _server(otherwise), self.sum(stack).values
         if not self.members:
-            return otherwise
-        total = self.sum(stack).values
+            return Rows(nobody, self.convert)
         return Rows(total / self.convert(len(self.members)), self.convert)
 
     def everyone(self, stack: Rows) -> Rows:
         """Sum over all clients."""
-        return Rows(stack.values.sum(axis=0), self.convert)
+        return Rows(_stack(stack).sum(axis=0), self.convert)
+
+    def numbers(self, value: Scalar) -> object:
+        """Refuse: numbers per client multiply vectors."""
+        raise ReadingError(
+            f"a linear round must keep no numbers per client; got {value}; "
+            "simulate it instead."
+        )
 
     def project(self, stack: Rows, region: object) -> Rows:
         """Refuse: a projection is not linear."""
@@ -116,7 +141,7 @@ class LinearOracle:
 
     def gradient(self, points: Rows) -> Rows:
         """Apply every client's Hessian; b_i goes to the constant's column."""
-        pairs = zip(self.hessians, points.values, strict=True)
+        pairs = zip(self.hessians, _stack(points), strict=True)
         values = np.stack([h @ p for h, p in pairs])
         values[:, :, -1] -= self.linear
         return Rows(values, points.convert)
@@ -201,6 +226,6 @@ def _state(algorithm: Algorithm, layout: Layout, kind: Any, convert: Convert) ->
 
 def _place(out: Array, state: Any, layout: Layout) -> None:
     for kind, name, client in layout.blocks:
-        values = getattr(state, name).values
-        rows = values if kind == "server" else values[client]
+        value = getattr(state, name)
+        rows = _server(value) if kind == "server" else _stack(value)[client]
         out[layout.places[kind, name, client]] = rows

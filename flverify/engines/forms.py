@@ -61,7 +61,8 @@ def scale(terms: Mapping[Any, Scalar], factor: Scalar) -> dict[Any, Scalar]:
     return {key: value for key, value in scaled.items() if not is_zero(value)}
 
 
-def _same(other: object, kind: type, what: str) -> None:
+def require(other: object, kind: type, what: str) -> None:
+    """Refuse to mix server vectors and clients stacks."""
     if not isinstance(other, kind):
         raise ReadingError(
             f"{what} must meet its own kind; got {type(other).__name__}; "
@@ -79,7 +80,7 @@ class ServerForm:
     __array_ufunc__ = None
 
     def _plus(self, other: ServerForm, sign: int) -> ServerForm:
-        _same(other, ServerForm, "a server vector")
+        require(other, ServerForm, "a server vector")
         return ServerForm(
             combine(self.fixed, other.fixed, sign),
             combine(self.summed, other.summed, sign),
@@ -115,7 +116,7 @@ class ClientForm:
     __array_ufunc__ = None
 
     def _plus(self, other: ClientForm, sign: int) -> ClientForm:
-        _same(other, ClientForm, "a clients stack")
+        require(other, ClientForm, "a clients stack")
         partial = self.partial or other.partial
         return ClientForm(combine(self.terms, other.terms, sign), partial)
 

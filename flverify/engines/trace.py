@@ -22,7 +22,10 @@ from flverify.engines.forms import (
     ServerForm,
     Symbol,
     combine,
+    require,
 )
+
+SERVER, STACK = "a server vector", "a clients stack"
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,7 @@ class TraceCohort:
 
     def broadcast(self, vector: ServerForm) -> ClientForm:
         """Give a server vector that does not depend on this round's draw to all."""
+        require(vector, ServerForm, SERVER)
         if vector.summed:
             raise ReadingError(
                 "a traced round must not return a fresh aggregate to clients; got "
@@ -71,15 +75,20 @@ class TraceCohort:
 
     def select(self, new: ClientForm, old: ClientForm) -> ClientForm:
         """I new + (1 - I) old."""
+        for stack in (new, old):
+            require(stack, ClientForm, STACK)
         kept = combine(old.terms, old.times(TAKES_PART), -1)
         return ClientForm(combine(kept, new.times(TAKES_PART), 1), old.partial)
 
     def sum(self, stack: ClientForm) -> ServerForm:
         """Sum over participants."""
+        require(stack, ClientForm, STACK)
         return ServerForm({}, stack.times(TAKES_PART))
 
     def mean(self, stack: ClientForm, otherwise: ServerForm) -> ServerForm:
         """Mean over participants: 1{S empty} = 1 - sum_i a_i carries `otherwise`."""
+        require(stack, ClientForm, STACK)
+        require(otherwise, ServerForm, SERVER)
         if otherwise.summed:
             raise ReadingError(
                 "the value of an empty round must not depend on this round's draw; "
@@ -90,6 +99,7 @@ class TraceCohort:
 
     def everyone(self, stack: ClientForm) -> ServerForm:
         """Sum over all clients."""
+        require(stack, ClientForm, STACK)
         if stack.partial:
             raise ReadingError(
                 "everyone() must be given a stack known at all clients; got one "
@@ -121,6 +131,7 @@ class TraceOracle:
 
     def gradient(self, points: ClientForm) -> ClientForm:
         """Return the gradient symbol at a point, a known one for an equal point."""
+        require(points, ClientForm, STACK)
         if points.depends_on_draw():
             raise ReadingError(
                 "a gradient must be taken at a point that does not depend on this "
@@ -203,6 +214,8 @@ def _slot(name: str, kind: type) -> ServerForm | ClientForm:
 def _record(state: Any, slots: Mapping[str, type]) -> dict[str, Any]:
     record = {name: getattr(state, name) for name in slots}
     for name, value in record.items():
+        server = slots[name] is Server
+        require(value, ServerForm if server else ClientForm, f"slot {name}")
         if isinstance(value, ClientForm) and value.partial:
             raise ReadingError(
                 f"slot {name} must be known at every client; got a stack pulled by "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from decimal import Decimal
 from fractions import Fraction
 
@@ -9,10 +10,10 @@ import numpy as np
 import pytest
 import sympy
 
-from flverify._core.errors import DomainError, InputError, ShapeError
+from flverify._core.errors import DomainError, InputError, RefusedError, ShapeError
 from flverify.claims import judge, recheck
 from flverify.claims.judge import Case
-from flverify.claims.verdict import Verdict
+from flverify.claims.verdict import Finding, Verdict
 from flverify.reference import fedavg
 
 X, Y = sympy.symbols("x y")
@@ -42,6 +43,9 @@ def test_integers_of_every_kind_are_exact(kind):
     assert violated.verdict == Verdict.REFUTED
     assert one(kind(1), kind(2), "<=").verdict == Verdict.SUPPORTED
     assert one(kind(2), kind(2), "==").verdict == Verdict.SUPPORTED
+    assert one(kind(2), kind(2), "<=").verdict == Verdict.SUPPORTED
+    tie = one(kind(2), kind(2), "<", lambda: (kind(2), kind(2)))
+    assert tie.verdict == Verdict.REFUTED
 
 
 @pytest.mark.parametrize("kind", [float, np.float64, np.float32, sympy.Float])
@@ -76,6 +80,13 @@ def test_a_side_is_a_rational_or_a_float(side):
         one(side, Fraction(4), "<=")
     with pytest.raises((InputError, ValueError)):
         judge.witness(Case({}, Fraction(1), side), "<=", "one")
+
+
+def test_nearly_equal_floats_are_not_compared():
+    assert one(1.0, 1 + 2e-9, "<=").verdict == Verdict.SUPPORTED
+    assert one(1.0, 1 + 5e-10, "<=").verdict == Verdict.INCONCLUSIVE
+    assert one(1e9, 1e9 + 0.5, "<=").verdict == Verdict.INCONCLUSIVE
+    assert one(1e-9, 2e-9, "<=").verdict == Verdict.SUPPORTED
 
 
 def test_a_relation_has_to_be_known():
@@ -132,6 +143,11 @@ def test_nothing_compared_is_nothing_proved(empty):
     assert judge.identity(pairs, "all").verdict == Verdict.INCONCLUSIVE
 
 
+def test_no_statement_is_nothing_proved():
+    assert judge.identity([], "all").verdict == Verdict.INCONCLUSIVE
+    assert judge.nonnegative([], "all").verdict == Verdict.INCONCLUSIVE
+
+
 @pytest.mark.parametrize(
     ("left", "right"),
     [
@@ -154,6 +170,56 @@ def test_infinite_and_undefined_values_agree_with_nothing():
 
 
 # enclosures
+
+UNIT = (Fraction(0), Fraction(1))
+
+
+@pytest.mark.parametrize("relation", ["<=", "<", ">=", ">", "=="])
+@pytest.mark.parametrize(
+    "sides", [(UNIT, HALF), (HALF, UNIT), (UNIT, UNIT), (UNIT, (HALF, Fraction(2)))]
+)
+def test_overlapping_enclosures_are_not_compared(sides, relation):
+    found = one(*sides, relation, lambda: sides)
+    assert found.verdict == Verdict.INCONCLUSIVE
+    case = Case({}, *sides, lambda: sides)
+    assert judge.witness(case, relation, "one").verdict == Verdict.INCONCLUSIVE
+
+
+@pytest.mark.parametrize("wide", [UNIT, (Fraction(1), Fraction(2))])
+def test_an_end_in_common_is_no_equality(wide):
+    point = (Fraction(1), Fraction(1))
+    for sides in ((wide, point), (point, wide), (wide, 1), (1, wide)):
+        assert one(*sides, "==", lambda s=sides: s).verdict == Verdict.INCONCLUSIVE
+
+
+def test_an_enclosure_of_one_point_is_that_point():
+    point = (HALF, HALF)
+    assert one(point, HALF, "==").verdict == Verdict.SUPPORTED
+    assert one(point, UNIT[1], "<").verdict == Verdict.SUPPORTED
+
+
+def test_sides_apart_differ_whichever_is_larger():
+    for two in (Fraction(2), Fraction(-2)):
+        for sides in ((UNIT, two), (two, UNIT)):
+            found = one(*sides, "==", lambda s=sides: s)
+            assert found.verdict == Verdict.REFUTED
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "margin"),
+    [
+        (1, 2, 0.5),
+        (-2, -1, 0.5),
+        (-4, 1, 1.25),  # 5 apart, and 4 is the larger
+        (-1, 4, 1.25),
+        (0, 0, 0),
+        (UNIT, (Fraction(2), Fraction(4)), 0.25),
+        ((Fraction(-4), Fraction(-2)), (Fraction(-1), Fraction(0)), 0.5),
+    ],
+)
+def test_a_margin_is_the_gap_relative_to_the_larger_side(left, right, margin):
+    for found in (one(left, right, "<="), one(right, left, ">=")):
+        assert float(found.evidence["smallest relative margin"]) == margin
 
 
 def test_overlapping_enclosures_are_not_known_to_differ():
@@ -197,6 +263,8 @@ def test_true_within_the_assumptions_is_never_refuted(assumed, true):
         {"nonpositive": True},
         {"prime": True},
         {"integer": False, "positive": True},
+        {"integer": False, "negative": True},
+        {"zero": True},
         {},
     ],
 )
@@ -213,7 +281,41 @@ def test_without_a_point_to_draw_a_false_identity_stays_open():
     assert identity(symbol, symbol + 1).verdict == Verdict.INCONCLUSIVE
 
 
+def test_equal_numbers_of_two_forms_are_never_refuted():
+    root = sympy.sqrt(5)
+    one = sympy.cbrt(root + 2) - sympy.cbrt(root - 2)  # Cardano's way to write 1
+    for left, right in ((one, 1), (one * sympy.pi, sympy.pi), (one * X, X)):
+        assert identity(left, right).verdict != Verdict.REFUTED
+        assert identity(right, left).verdict != Verdict.REFUTED
+
+
+def test_the_point_of_difference_and_both_values_are_told():
+    found = identity(2 * X, X + 1)
+    point = sympy.Rational(found.evidence["point"]["x"])
+    assert sympy.Rational(found.evidence["left"]) == 2 * point
+    assert sympy.Rational(found.evidence["right"]) == point + 1
+    assert found.reason.endswith(f"at x = {point}")
+    assert identity(1, 2).reason.endswith("1 is not 2")
+
+
 # signs
+
+
+def test_floats_show_no_sign():
+    found = judge.nonnegative([("it", 0.5)], "all")
+    assert found.verdict == Verdict.INCONCLUSIVE
+    assert "floats" in found.reason
+
+
+def test_an_indefinite_denominator_proves_no_sign():
+    q = sympy.Symbol("q", positive=True)
+    assert nonnegative(1 / (P - q)) == Verdict.REFUTED
+    assert nonnegative(1 / (P**2 - 3 * P + 1)) == Verdict.REFUTED
+    assert nonnegative(P / (P**2 - P + 1)) == Verdict.INCONCLUSIVE
+
+
+def test_a_pole_is_no_negative_value():
+    assert nonnegative((P - 2) ** 2 / (P - 1) ** 2) == Verdict.INCONCLUSIVE
 
 
 def test_signs_need_symbols_of_known_sign():
@@ -245,6 +347,40 @@ def test_a_recheck_has_to_arrive_at_the_same_sides():
     assert far.verdict == Verdict.INCONCLUSIVE
 
 
+def test_a_recheck_agrees_with_floats_to_six_digits():
+    for left, right in ((300.0, 2.0), (-2.0, -300.0)):
+
+        def again(slack, left=left, right=right):
+            return one(
+                left,
+                right,
+                "<=",
+                lambda: (Fraction(left) * (1 + slack), Fraction(right) * (1 + slack)),
+            ).verdict
+
+        for sign in (1, -1):
+            assert again(sign * Fraction(1, 2 * 10**6)) == Verdict.REFUTED
+            assert again(sign * Fraction(2, 10**6)) == Verdict.INCONCLUSIVE
+
+
+def test_a_recheck_agrees_with_rationals_in_every_digit():
+    near = Fraction(3) + Fraction(1, 10**9)
+    for sides in ((near, Fraction(2)), (Fraction(3), Fraction(1))):
+        found = one(Fraction(3), Fraction(2), "<=", lambda s=sides: s)
+        assert found.verdict == Verdict.INCONCLUSIVE
+
+
+@pytest.mark.parametrize(
+    "wide", [(-300.0, -2.0), (Fraction(-300), -2.0), (-300.0, Fraction(-2))]
+)
+def test_an_enclosure_with_a_float_end_is_met_to_six_digits(wide):
+    for low, verdict in (
+        (-300 - Fraction(1, 10**4), Verdict.REFUTED),
+        (-300 - Fraction(1, 10**3), Verdict.INCONCLUSIVE),
+    ):
+        assert one(wide, 5.0, ">=", lambda v=low: (v, 5)).verdict == verdict
+
+
 def test_a_recheck_may_lie_in_the_enclosure():
     side = (Fraction(2), Fraction(3))
     inside = one(side, Fraction(1), "<=", lambda: (Fraction(5, 2), Fraction(1)))
@@ -271,6 +407,12 @@ def test_a_recheck_of_another_quantity_says_so():
 def test_a_witness_needs_an_exact_recheck_that_agrees(again):
     second = None if again is None else lambda: again
     case = Case({}, Fraction(1), Fraction(2), second)
+    assert judge.witness(case, "<=", "one").verdict == Verdict.INCONCLUSIVE
+
+
+@pytest.mark.parametrize("sides", [(2, 1), (1.0, 2.0), ((0, 3), 2)])
+def test_a_witness_is_itself_exact_and_true(sides):
+    case = Case({}, *sides, lambda: (1, 2), another_quantity=True)
     assert judge.witness(case, "<=", "one").verdict == Verdict.INCONCLUSIVE
 
 
@@ -307,7 +449,62 @@ def test_a_proof_beside_an_undecided_search_stands():
     assert found.verdict == Verdict.PROVED
 
 
+# what is told of an instance
+
+
+def test_evidence_is_text_that_json_keeps():
+    where = {
+        "p": HALF,
+        "chances": {1: (HALF, 2)},
+        "even": True,
+        "other": None,
+        "name": "q",
+        "shares": np.array([HALF, HALF]),
+    }
+    kept = judge.instances([Case(where, 1, 2)], "<=", "one").evidence["at"]
+    assert kept == {
+        "p": "1/2",
+        "chances": {"1": ["1/2", 2]},
+        "even": True,
+        "other": None,
+        "name": "q",
+        "shares": ["1/2", "1/2"],
+    }
+    assert json.loads(json.dumps(kept)) == kept
+
+
+def test_long_rationals_are_shown_as_decimals_and_kept_in_full():
+    long = 1 + Fraction(1, 3**60)
+    where = {"p": long, "many": tuple(range(20))}
+    case = Case(where, long, 1, lambda: (long, 1))
+    found = judge.instances([case], "<=", "one")
+    assert "1 <= 1 fails at p = 1, many = [0, 1, 2" in found.reason
+    assert Fraction(found.evidence["left"]) == long
+    assert Fraction(found.evidence["counterexample"]["p"]) == long
+
+
 # counting
+
+
+def test_without_instances_nothing_is_supported():
+    found = judge.instances([], "<=", "none")
+    assert found.verdict == Verdict.INCONCLUSIVE
+    assert "no instance" in found.reason
+
+
+def test_an_undecided_instance_is_named():
+    listed = [Case({"n": 1}, 1, 2), Case({"n": 2}, 1.0, 1.0), Case({"n": 3}, 1, 2)]
+    found = judge.instances(listed, "<=", "three")
+    assert found.verdict == Verdict.INCONCLUSIVE
+    assert "n = 2" in found.reason
+
+
+def test_the_closest_instance_is_told():
+    near, far, tie = Case({"n": 1}, 9, 10), Case({"n": 2}, 1, 2), Case({"n": 3}, 9, 10)
+    for listed in ([near, far, tie], [far, near, far]):
+        evidence = judge.instances(listed, "<=", "all").evidence
+        assert evidence["at"] == {"n": 1}
+        assert float(evidence["smallest relative margin"]) == 0.1
 
 
 def test_an_instance_counts_once():
@@ -331,6 +528,50 @@ def test_a_share_needs_trials():
             verdict(seen, trials)
 
 
+def test_few_trials_are_told():
+    assert "fewer trials" in judge.share("trend", 19, 19, "data").reason
+    assert "fewer trials" not in judge.share("trend", 20, 20, "data").reason
+
+
+# several findings
+
+STRONGEST_FIRST = ["PROVED", "CERTIFIED", "SUPPORTED", "INCONCLUSIVE", "REFUTED"]
+PASS = STRONGEST_FIRST[:3]
+
+
+def given(verdict, scope="all"):
+    return Finding(Verdict(verdict), scope, f"it is {verdict}")
+
+
+@pytest.mark.parametrize("left", STRONGEST_FIRST)
+@pytest.mark.parametrize("right", STRONGEST_FIRST)
+def test_a_claim_of_several_is_as_weak_as_its_weakest(left, right):
+    weakest = max(left, right, key=STRONGEST_FIRST.index)
+    found = judge.all_of({"a": given(left, "of a"), "b": given(right, "of b")})
+    assert found.verdict == weakest
+    assert ("of a" in found.scope) or left != weakest
+    assert ("of b" in found.scope) == (
+        right == weakest and (left in PASS or left != right)
+    )
+    assert judge.UNCONFIRMED not in found.evidence
+
+
+@pytest.mark.parametrize("left", STRONGEST_FIRST)
+@pytest.mark.parametrize("right", STRONGEST_FIRST)
+def test_readings_pass_together_or_fail_together(left, right):
+    found = judge.readings({"a": given(left, "of a"), "b": given(right, "of b")})
+    if left in PASS and right in PASS:
+        assert found.verdict == max(left, right, key=STRONGEST_FIRST.index)
+        assert found.scope == "of a; of b"
+    elif left == right == "REFUTED":
+        assert found.verdict == "REFUTED"
+        assert found.scope == "of a"
+    else:
+        assert found.verdict == "INCONCLUSIVE"
+        assert f"a: {left}, b: {right}" in found.reason
+    assert [one.verdict for one in found.readings.values()] == [left, right]
+
+
 @pytest.mark.parametrize("combine", [judge.all_of, judge.readings])
 def test_nothing_cannot_be_combined(combine):
     with pytest.raises(InputError):
@@ -348,11 +589,18 @@ def test_quotients_are_meant_where_they_exist():
     never_zero = identity(1 / (1 + P) + P / (1 + P), 1)
     assert never_zero.verdict == Verdict.PROVED
     assert spared not in never_zero.scope
-    assert spared not in identity(X + X, 2 * X).scope
+    assert identity(X + X, 2 * X).scope == identity(X * X, X**2).scope == "all"
+    for pair in (((X**2 - X) / X, X - 1), (X - 1, (X**2 - X) / X)):
+        assert spared in identity(*pair).scope
+        pairs = [("divided", *pair), ("not", X, X)]
+        assert spared in judge.identity(pairs, "all").scope
     q = sympy.Symbol("q", positive=True)
-    sign = judge.nonnegative([("it", (P**2 - q**2) / (P - q))], "all")
-    assert sign.verdict == Verdict.PROVED
-    assert spared in sign.scope
+    divided, plain = ("it", (P**2 - q**2) / (P - q)), ("plain", P**2)
+    for parts in ([divided], [divided, plain], [plain, divided]):
+        sign = judge.nonnegative(parts, "all")
+        assert sign.verdict == Verdict.PROVED
+        assert spared in sign.scope
+    assert judge.nonnegative([plain], "all").scope == "all"
 
 
 # laws of rechecks
@@ -376,3 +624,26 @@ def test_probabilities_of_a_recheck_sum_to_one(chances):
         recheck.expected_square_errors(
             fedavg.run, gradient, 1, law, 1, [HALF], [HALF], step_size=HALF
         )
+
+
+def distances(law, rounds):
+    """Of one client with gradient x - 2 from 1: a round it joins halves the rest."""
+    gradient = recheck.quadratic_gradient([[[1]]], [[2]])
+    start, optimum = [Fraction(1)], [Fraction(2)]
+    return recheck.expected_square_errors(
+        fedavg.run, gradient, 1, law, rounds, start, optimum, step_size=HALF
+    )
+
+
+def test_square_errors_of_a_recheck_by_hand():
+    half = {frozenset({0}): HALF, frozenset(): HALF}
+    assert distances(half, 2) == [1, Fraction(5, 8), Fraction(25, 64)]
+    mostly = {frozenset({0}): Fraction(2, 3), frozenset(): Fraction(1, 3)}
+    assert distances(mostly, 2) == [1, HALF, Fraction(1, 4)]
+
+
+def test_impossible_cohorts_are_not_listed():
+    sure = {frozenset({0}): Fraction(1), frozenset(): Fraction(0)}
+    assert distances(sure, 20)[-1] == Fraction(1, 4**20)
+    with pytest.raises(RefusedError):
+        distances({frozenset({0}): HALF, frozenset(): HALF}, 20)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
+import pytest
 import sympy
 
+from flverify._core.errors import Refusal
 from flverify.algorithms import FedAvg
 from flverify.certify import gram
 from flverify.certify import quadratic_form as q
@@ -29,11 +31,61 @@ def test_an_implication() -> None:
     assert 1 - point["eta"] * point["L"] / 2 < Fraction(3, 5)
 
 
-def test_a_point_that_refutes_nothing_is_noticed(monkeypatch) -> None:
-    lie = Implication(Answer.REFUTED, "", {"L": Fraction(1), "eta": Fraction(1, 2)})
-    monkeypatch.setattr(_provers, "implies", lambda *_, **__: lie)
-    found = judge.implied([eta * L <= 1], eta * L <= 1, "all")
+def test_an_implication_says_where_it_is_meant() -> None:
+    spared = L - 1
+    cap = eta <= 1 / spared
+    found = judge.implied([cap], eta <= 1 / spared + 1, "all L")
+    assert found.verdict == Verdict.PROVED
+    assert found.scope == "all L; where L - 1 != 0"
+    assert found.evidence["side conditions"] == ["L - 1 != 0"]
+    plain = judge.implied([eta * L <= 1], eta * L <= 2, "all L")
+    assert plain.scope == "all L"
+    assert "side conditions" not in plain.evidence
+
+
+def test_an_implication_says_what_it_assumes_and_how_it_is_proved() -> None:
+    x = sympy.Symbol("x", real=True)
+    positive = judge.implied([eta <= 1], eta**2 <= eta, "all").evidence
+    assert positive["assumed of the symbols"] == ["eta > 0"]
+    assert "eta = 1/(u1 + 1)" in positive["certificate"]
+    real = judge.implied([x**2 <= 1], x <= 1, "all").evidence
+    assert real.keys() == {"methods"}
+
+
+def test_hypotheses_that_exclude_one_another_prove_nothing() -> None:
+    found = judge.implied([eta > 1, eta < 1], eta > 2, "all")
     assert found.verdict == Verdict.INCONCLUSIVE
+    assert "cannot hold together" in found.reason
+
+
+def test_both_sides_are_told_at_the_point() -> None:
+    found = judge.implied([L >= 2], eta * L <= eta + 1, "all")
+    point = {k: Fraction(v) for k, v in found.evidence["counterexample"].items()}
+    left, right = map(Fraction, found.evidence["values"])
+    assert left == point["eta"] * point["L"] > right == point["eta"] + 1
+    never = judge.implied([eta <= 1], sympy.false, "all")
+    assert never.verdict == Verdict.REFUTED
+    assert "values" not in never.evidence
+
+
+@pytest.mark.parametrize(
+    ("hypotheses", "conclusion", "verdict"),
+    [
+        ([eta * L <= 2], eta * L <= 1, Verdict.REFUTED),
+        ([eta * L <= 2], eta * L <= 2, Verdict.INCONCLUSIVE),
+        ([eta * L <= 1], eta * L <= 1, Verdict.INCONCLUSIVE),
+        ([eta * L <= 1, eta * L <= 2], eta * L <= 1, Verdict.INCONCLUSIVE),
+        ([eta * L <= 2, L <= 2], eta * L <= 1, Verdict.INCONCLUSIVE),
+        ([], L <= 2, Verdict.REFUTED),
+    ],
+)
+def test_a_point_is_put_in_a_second_time(
+    monkeypatch, hypotheses, conclusion, verdict
+) -> None:
+    point = {"L": Fraction(3), "eta": Fraction(1, 2)}
+    said = Implication(Answer.REFUTED, "", point)
+    monkeypatch.setattr(_provers, "implies", lambda *_, **__: said)
+    assert judge.implied(hypotheses, conclusion, "all").verdict == verdict
 
 
 PROBLEM = Quadratics([[[1]], [[3]]], [[1], [-2]])
@@ -66,11 +118,55 @@ def test_an_unconfirmed_state_refutes_nothing(monkeypatch) -> None:
     assert found.verdict == Verdict.INCONCLUSIVE
 
 
+def test_one_open_step_leaves_a_lemma_open(monkeypatch) -> None:
+    real = q.one_step
+    shown, open_, false = map(
+        _contraction, (Fraction(2, 3), Fraction(3, 4), Fraction(1, 2))
+    )
+
+    def refusing(problem, algorithm, law, lemma, zero):
+        if lemma is open_.lemma:
+            return Refusal("steps", "too many numbers")
+        return real(problem, algorithm, law, lemma, zero)
+
+    monkeypatch.setattr(q, "one_step", refusing)
+    for steps in ([open_], [shown, open_], [open_, shown]):
+        found = judge.one_step(steps, "some")
+        assert found.verdict == Verdict.INCONCLUSIVE
+        assert "rate = 3/4: too many numbers" in found.reason
+    assert judge.one_step([open_, false], "two").verdict == Verdict.REFUTED
+    assert judge.one_step([shown, shown], "one").evidence["instances"] == 1
+    none = judge.one_step([], "none")
+    assert none.verdict == Verdict.INCONCLUSIVE
+    assert "no instance" in none.reason
+
+
 def test_a_certificate_that_the_checker_rejects(monkeypatch) -> None:
-    monkeypatch.setattr(gram, "verify", lambda _: False)
     a = gram.vector("a")
-    found = judge.vectors([({}, gram.square(a) <= 2 * gram.square(a))], "all")
-    assert found.verdict == Verdict.INCONCLUSIVE
+    lemmas = [({"c": c}, gram.square(a) <= c * gram.square(a)) for c in (2, 3)]
+    assert judge.vectors(lemmas, "two").evidence["certificates"] == 2
+    for answers in ([False, False], [True, False], [False, True]):
+        given = iter(answers)
+        monkeypatch.setattr(gram, "verify", lambda _, given=given: next(given))
+        found = judge.vectors(lemmas, "two")
+        assert found.verdict == Verdict.INCONCLUSIVE
+        assert "rejects the certificate" in found.reason
+
+
+def test_one_open_vector_inequality_leaves_them_open(monkeypatch) -> None:
+    a, real = gram.vector("a"), gram.prove
+    lemmas = {c: ({"c": c}, gram.square(a) <= c * gram.square(a)) for c in (0, 2, 3)}
+
+    def unsure(lemma):
+        return gram.Undecided("", "?") if lemma is lemmas[3][1] else real(lemma)
+
+    monkeypatch.setattr(gram, "prove", unsure)
+    for order in ([3], [2, 3], [3, 2]):
+        found = judge.vectors([lemmas[c] for c in order], "some")
+        assert found.verdict == Verdict.INCONCLUSIVE
+        assert "c = 3" in found.reason
+    false = judge.vectors([lemmas[3], lemmas[0]], "two")
+    assert false.verdict == Verdict.REFUTED
 
 
 def test_vector_inequalities() -> None:
@@ -83,4 +179,6 @@ def test_vector_inequalities() -> None:
     assert held.verdict == Verdict.CERTIFIED
     failed = judge.vectors([({"c": 2}, lemma(2)), ({"c": 1}, lemma(1))], "c")
     assert failed.verdict == Verdict.REFUTED
-    assert judge.vectors([], "none").verdict == Verdict.INCONCLUSIVE
+    none = judge.vectors([], "none")
+    assert none.verdict == Verdict.INCONCLUSIVE
+    assert "no instance" in none.reason

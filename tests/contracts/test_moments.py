@@ -284,6 +284,22 @@ def test_floats_large_and_small_equal_rationals(law, algorithm):
     assert np.allclose(large.mean_fixed_point(), fixed, rtol=1e-10)
 
 
+@pytest.mark.parametrize(
+    "algorithm", [Focus("1/20", 3), FedAvg("1/20", 3), Scaffold("1/20", 2)]
+)
+def test_large_floats_from_anywhere_with_a_client_that_never_comes(algorithm):
+    law = Bernoulli(["1/2", 0, 1])
+    exact = moments(PLANE, algorithm, law)
+    inexact = dataclasses.replace(algorithm, step_size=float(algorithm.step_size))
+    large = LargeMoments(floated(PLANE), inexact, law)
+    optimum = np.asarray(PLANE.minimiser(), dtype=float)
+    curve = exact.mean_square_error([3, -2], 3).astype(float)
+    found = large.error_curve(np.array([3.0, -2.0]), optimum, 3)
+    assert np.allclose(found, curve, rtol=1e-12)
+    fixed = exact.mean_fixed_point.astype(float)
+    assert np.allclose(large.mean_fixed_point(), fixed, rtol=1e-10)
+
+
 def test_proxskip_is_listed_where_the_trace_refuses():
     setting = moments(PAIR, ProxSkip("1/4", probability="1/2"), AllOrNothing(2, "1/2"))
     assert setting.bias.tolist() == [0]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
+import flint
 import numpy as np
 import pytest
 
@@ -9,6 +12,7 @@ from flverify import RefusedError, moments
 from flverify._core.errors import Refusal, ShapeError
 from flverify.algorithms import FedAvg, Focus, ProxSkip, Scaffold
 from flverify.engines.conserved import conserved, describe, vanishes_at_start
+from flverify.engines.moments._radius import exact_radius, outward
 from flverify.participation import AllOrNothing, Bernoulli, ModeChain, UniformCohort
 from flverify.problems import Quadratics, random_quadratics, synthetic_ridge
 from tests.zoo import PAIR
@@ -122,6 +126,16 @@ def test_large_exact_settings_are_refused_with_a_way_out():
     assert isinstance(refusal, Refusal)
 
 
+def test_floats_may_have_more_numbers_than_rationals():
+    curvatures, dim = (1.0, 2.0, 3.0, 1.5), 11  # 66 numbers: each coordinate alike
+    law, start, rounds = AllOrNothing(4, 0.5), [0.0], 2
+    many = Quadratics([np.eye(dim) * c for c in curvatures], np.ones((4, dim)))
+    alone = Quadratics([[[c]] for c in curvatures], np.ones((4, 1)))
+    found = moments(many, Focus(0.02), law).mean_square_error(start * dim, rounds)
+    one = moments(alone, Focus(0.02), law).mean_square_error(start, rounds)
+    assert found == pytest.approx(dim * one)
+
+
 def test_proxskip_needs_a_law_that_can_be_listed(middling):
     algorithm = ProxSkip(0.1, probability=0.5)
     refusal = moments(middling, algorithm, AllOrNothing(5, 0.5))
@@ -135,3 +149,63 @@ def test_a_chain_with_a_large_float_state_is_refused(middling):
     refusal = moments(middling, Focus(0.02), chain)
     assert isinstance(refusal, Refusal)
     assert "modes" in refusal.reason
+
+
+# spectral radii of rational matrices
+
+
+def radius(*rows):
+    values = [[flint.fmpq(v.numerator, v.denominator) for v in row] for row in rows]
+    return exact_radius(np.array(values, dtype=object))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "largest"),
+    [("1/3", "1/5", "1/3"), ("-1/3", "1/5", "1/3"), ("1/7", "-2/3", "2/3")],
+)
+def test_a_rational_radius_is_recognised(one, other, largest):
+    one, other, largest = map(Fraction, (one, other, largest))
+    assert radius([one, 1], [0, other]) == (largest, largest)
+
+
+def test_a_nilpotent_map_has_radius_zero():
+    assert radius([0, 1], [0, 0]) == outward(Fraction(0), Fraction(0)) == (0, 0)
+
+
+def test_an_irrational_radius_is_enclosed():
+    low, high = radius([1, 1], [1, 0])  # the golden ratio solves x^2 = x + 1
+    assert low**2 < low + 1
+    assert high**2 > high + 1
+    assert 0 < high - low <= Fraction(1, 10**14)
+
+
+def test_a_pair_of_complex_roots_has_its_modulus():
+    low, high = radius([0, -2], [1, 0])  # roots of x^2 = -2
+    assert low**2 < 2 < high**2
+    assert high - low <= Fraction(1, 10**14)
+
+
+def test_a_root_just_beyond_a_rational_one_is_not_taken_for_it():
+    square = Fraction(1, 4) + Fraction(1, 10**30)
+    half = Fraction(1, 2)
+    low, high = radius([half, 0, 0], [0, 0, square], [0, 1, 0])
+    assert low <= half < high
+    assert high**2 >= square
+
+
+@pytest.mark.parametrize("size", [1, 10**6, Fraction(1, 10**6)])
+def test_ends_are_rounded_outward_to_fifteen_digits(size):
+    digits = 333333333333333
+    third = Fraction(size, 3)
+    low, high = outward(third, third)
+    assert low == Fraction(digits, 10**15) * size
+    assert high == Fraction(digits + 1, 10**15) * size
+
+
+def test_the_enclosure_of_a_float_rate_is_tight():
+    problem = Quadratics([[[1.0]], [[3.0]]], [[1.0], [-2.0]])
+    for algorithm in (FedAvg(0.1, 2), Focus(0.1)):
+        found = moments(problem, algorithm, Bernoulli([0.5, 0.3]))
+        low, high = found.mean_square_rate_interval
+        assert low <= found.mean_square_rate <= high
+        assert high - low <= 1e-6 * high

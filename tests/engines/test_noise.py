@@ -24,7 +24,7 @@ from flverify.participation import (
     ModeChain,
     UniformCohort,
 )
-from flverify.problems import Quadratics
+from flverify.problems import LogSpiral, Quadratics
 from flverify.reference._noise import every_run
 from tests.zoo import PAIR, as_lists, settings
 
@@ -224,6 +224,12 @@ def test_many_outcomes_or_numbers_per_client_are_refused():
     refused = noisy_moments(many, Focus("1/5"), Bernoulli(["1/2"] * 14), 1)
     assert isinstance(refused, Refusal)
     assert isinstance(noisy_moments(many, Focus("1/5"), Full(2), 1), Refusal)
+
+
+def test_other_problems_are_refused():
+    refused = noisy_moments(LogSpiral(1, "1/3", 1, pitch=1), Focus("1/5"), Full(1), 1)
+    assert isinstance(refused, Refusal)
+    assert "quadratic" in refused.reason
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ from flverify.algorithms._algorithm import Algorithm, Clients, Numbers, Server
 from flverify.engines.simulate import _blocks, simulate
 from flverify.engines.simulate._literal import Literal
 from flverify.engines.simulate._step_polynomial import StepPolynomial
+from flverify.engines.trace import trace
 from flverify.engines.trajectories import Trajectories
 from flverify.participation import Bernoulli, ExplicitLaw, Full, UniformCohort
 from flverify.problems import Quadratics
@@ -404,12 +405,15 @@ MIXED = {
     "everyone of the pulled": lambda x, c: c.everyone(c.pull(x)),
     "clients as otherwise": lambda x, c: c.mean(c.pull(x), otherwise=c.pull(x)),
     "selected server": lambda x, c: c.sum(c.select(x, x)),
+    "sum of a server vector": lambda x, c: c.sum(x),
+    "everyone of a server vector": lambda x, c: c.everyone(x),
     "numbers plus clients": lambda x, c: c.sum(c.numbers(1) + c.pull(x)),
     "numbers as model": lambda _, c: c.numbers(1),
     "numbers per client": lambda x, c: c.sum(
         (c.numbers(1) * per_client([1, 2])) * c.pull(x)
     ),
     "clients as model": lambda x, c: c.pull(x),
+    "all clients as model": lambda x, c: c.broadcast(x),
 }
 
 
@@ -418,6 +422,25 @@ def test_mixing_kinds_is_a_reading_error(name):
     algorithm = Written(lambda s, c: OneSlot(MIXED[name](s.model, c)))
     with pytest.raises(ReadingError):
         simulate(line(), algorithm, Full(2), rounds=1, runs=1, seed=0, method="literal")
+    with pytest.raises(ReadingError):
+        trace(algorithm, 2)
+
+
+@dataclass(frozen=True)
+class Listed(Written):
+    """The same as a dataclass, as the moments need it."""
+
+    play: object = None
+    begin: object = None
+    step_size: Fraction = Fraction(1, 8)
+
+
+@pytest.mark.parametrize("name", sorted(MIXED.keys() - {"everyone of the pulled"}))
+def test_mixing_kinds_has_no_moments(name):
+    # in two dimensions: a vector read as a stack would give coordinates for clients
+    plane = Quadratics([[[1, 0], [0, 2]]] * 2, [[1, 1], [0, 1]])
+    algorithm = Listed(lambda s, c: OneSlot(MIXED[name](s.model, c)))
+    assert isinstance(flverify.moments(plane, algorithm, Full(2)), flverify.Refusal)
 
 
 def test_init_must_not_ask_who_participates():

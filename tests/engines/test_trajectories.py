@@ -23,6 +23,8 @@ def test_a_sweep_keeps_its_leading_axis():
     assert runs.mean().tolist() == [[2, 3], [6, 7]]
     assert runs.band(0.9)[0].shape == (2, 2)
     assert runs.quantiles([0, "1/2", 1]).shape == (3, 2, 2)
+    longer = sampled(np.ones((2, 3, 5)))
+    assert (longer.runs, longer.rounds) == (3, 4)
 
 
 def test_the_band_is_the_normal_one_and_never_negative():

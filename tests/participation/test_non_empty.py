@@ -101,6 +101,9 @@ def test_rare_rounds_are_not_redrawn():
     assert np.allclose(law.averaging_weights(), 0.5)
     with pytest.raises(RefusedError, match="drawing again"):
         law.sample(0, 1, 1)
+    with pytest.raises(RefusedError, match="drawing again"):
+        NonEmpty(Bernoulli((4e-4, 4e-4))).sample(0, 1, 1)
+    assert NonEmpty(Bernoulli((1e-3, 1e-3))).sample(0, 1, 1).any()
 
 
 def test_notation():

@@ -141,6 +141,9 @@ def test_the_best_value_has_a_verdict_and_a_counterexample_just_beyond(planted):
     fixed = claims["demo.mended"].check().correction
     assert (fixed.statement, fixed.finding.verdict) == ("1", "PROVED")
     assert fixed.finding.evidence["just beyond"]["bound"].startswith("99/100: REFUTED")
+    assert fixed.finding.scope == "x > 0; bound = 99/100 would be REFUTED"
+    spare = claims["demo.spare"].check().correction.finding
+    assert spare.scope == "x > 0"  # nothing lies beyond a cap that is not needed
     lazy = claims["demo.lazy"].check().correction.finding
     assert (lazy.verdict, "297/200 passes too" in lazy.reason) == ("INCONCLUSIVE", True)
     assert claims["demo.eager"].check().correction.finding.verdict == "REFUTED"
