@@ -8,7 +8,8 @@ so that the lemma fails for one rare client, and for three clients that all take
 
 Conventions: runs are those of Appendix E, the tracker starting as the sum of stored
 gradients without noise; E is over cohorts and noise; 1/(tau-1) at tau = 1 is no cap.
-Samples are independent or of any joint law. sgfocus_lemma5_drift.py goes on.
+Samples are independent or of any joint law. sgfocus_lemma5_drift.py goes on. The
+mended statements are proved link by link in flverify/claims/sg_focus_lemma5.py.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import sympy
 
 from flverify._core.sources import Source
 from flverify.claims import judge
+from flverify.claims import sg_focus_lemma5 as proofs
 from flverify.claims.claim import Free, claim
 from flverify.claims.focus_families import CONVEX
 from flverify.claims.focus_lemma3 import (
@@ -38,6 +40,7 @@ from flverify.claims.focus_lemma3 import (
 )
 from flverify.claims.focus_search import number
 from flverify.claims.sg_focus_moments import Curves, NoisyClients, curves
+from flverify.claims.sg_focus_noise import server_moves
 from flverify.claims.sg_focus_recheck import listed
 from flverify.claims.sg_focus_search import (
     LOUD,
@@ -55,7 +58,6 @@ from flverify.claims.sg_focus_search import (
 )
 from flverify.claims.verdict import Finding
 from flverify.participation import Bernoulli, Full, UniformCohort
-from flverify.reference import focus
 
 CAPS = {"mu/((tau-1)^2 L^2 N)": "1/128", "1/(sqrt(2) (tau-1) L)": "1/2"}
 NOISES = {
@@ -95,7 +97,7 @@ def _clients(laws: str) -> tuple[NoisyClients, ...]:
     twin={"noise": "2 N", **MENDED},
 )
 def lemma5(c: SimpleNamespace) -> Finding:
-    """Search runs at the largest steps, all clients taking part or not."""
+    """Prove it where all take part; search runs at the largest steps."""
     mended = SimpleNamespace(**{**vars(c), "noise": "2 N", **MENDED})
     return _lemma5(c).corrected(
         r"\text{Lemma 5 with }2N\eta^2\sigma^2\text{ for independent samples, if every "
@@ -110,8 +112,11 @@ def _lemma5(c: SimpleNamespace) -> Finding:
     steps = partial(chosen, c.caps, Q_READINGS[0])
     return judge.readings(
         by_samples(
-            lambda: judge.instances(
-                searched(steps(_clients(c.laws)), sides, 30), "<=", SEARCHED
+            lambda: judge.proof_or_search(
+                proofs.lemma5(c),
+                judge.instances(
+                    searched(steps(_clients(c.laws)), sides, 30), "<=", SEARCHED
+                ),
             ),
             lambda: judge.instances(
                 one_sample(c.caps, Q_READINGS[0], sides, 2), "<=", "one sample for all"
@@ -165,37 +170,10 @@ def expansion(c: SimpleNamespace) -> Finding:
     formal = "N, tau = 1..3, every cohort, every value of every stochastic gradient"
     return judge.all_of(
         {
-            "the server's move": judge.identity(_moves(c.collected), formal),
+            "the server's move": judge.identity(server_moves(c.collected), formal),
             "the square": judge.identity([("coordinate", left, right)], EVERY),
         }
     )
-
-
-def _moves(collected: int) -> Iterator[judge.Pair]:
-    """Play a round from any tracked state, with a new symbol at every call."""
-    for size, tau in product((1, 2, 3), (1, 2, 3)):
-        for cohort in ({*range(k)} for k in range(size + 1)):
-            calls: list[Any] = []
-
-            def gradient(i: int, x: Any, calls: list[Any] = calls) -> list[Any]:
-                del x
-                calls.append(sympy.Symbol(f"g_{i}(call {len(calls)})"))
-                return [calls[-1]]
-
-            stored = [[sympy.Symbol(f"g_{i}(stored)")] for i in range(size)]
-            w = sympy.Symbol("w")
-            state = {
-                "model": [w],
-                "tracker": [sum(g for (g,) in stored)],
-                "stored": stored,
-            }
-            after = focus.play(
-                state, gradient, size, cohort, step_size=eta, local_steps=tau
-            )
-            latest = sum(g for (g,) in after["stored"])
-            moved = sympy.expand(after["model"][0] - w)
-            label = f"N = {size}, tau = {tau}, {len(cohort)} take part"
-            yield label, moved, sympy.expand(-collected * eta * latest)
 
 
 @claim(
@@ -212,7 +190,7 @@ def _moves(collected: int) -> Iterator[judge.Pair]:
     twin=MENDED,
 )
 def unbiased(c: SimpleNamespace) -> Finding:
-    """Compute both sides exactly in the second round of small runs."""
+    """Prove it for new noises; compute the second round of small runs exactly."""
     return _unbiased(c).corrected(
         r"\text{the replacement, for independent samples, if every client takes part "
         r"in every round}",
@@ -228,8 +206,9 @@ def _unbiased(c: SimpleNamespace) -> Finding:
 
     return judge.readings(
         by_samples(
-            lambda: judge.instances(
-                _small_rounds(c.laws, sides), "==", "N = 1, 2; tau = 1, 2; round r = 1"
+            lambda: judge.proof_or_search(
+                proofs.new_noise_has_no_part(c),
+                judge.instances(_small_rounds(c.laws, sides), "==", SMALL),
             ),
             lambda: judge.instances(
                 one_sample(CAPS, Q_READINGS[0], sides, 2), "==", "one sample for all"
@@ -237,6 +216,9 @@ def _unbiased(c: SimpleNamespace) -> Finding:
             c.samples,
         )
     )
+
+
+SMALL = "N = 1, 2; tau = 1, 2; round r = 1"
 
 
 def _small_rounds(laws: str, inequality: Any) -> Iterator[judge.Case]:
@@ -281,7 +263,7 @@ def _small_rounds(laws: str, inequality: Any) -> Iterator[judge.Case]:
     twin={"noise": "N", **MENDED},
 )
 def added_noise(c: SimpleNamespace) -> Finding:
-    """Search runs; N independent noises add up to N sigma^2."""
+    """N independent noises add up to N sigma^2; search runs."""
     return _added_noise(c).corrected(
         r"\text{the same with }N\eta^2\sigma^2\text{ for independent samples, if every "
         r"client takes part in every round}",
@@ -301,8 +283,11 @@ def _added_noise(c: SimpleNamespace) -> Finding:
     steps = partial(chosen, c.caps, Q_READINGS[0])
     return judge.readings(
         by_samples(
-            lambda: judge.instances(
-                searched(steps(_clients(c.laws)), sides, 20), "<=", SEARCHED
+            lambda: judge.proof_or_search(
+                proofs.square_of_gradients(c),
+                judge.instances(
+                    searched(steps(_clients(c.laws)), sides, 20), "<=", SEARCHED
+                ),
             ),
             lambda: judge.instances(
                 one_sample(c.caps, Q_READINGS[0], sides, 2), "<=", "one sample for all"

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from itertools import product
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -30,7 +30,6 @@ from flverify.claims.focus_families import CONVEX
 from flverify.claims.focus_lemma3 import (
     EVERY,
     L,
-    eta,
     gradients_of_rows,
     n,
     rational,
@@ -38,6 +37,7 @@ from flverify.claims.focus_lemma3 import (
 )
 from flverify.claims.focus_search import number
 from flverify.claims.sg_focus_moments import Curves
+from flverify.claims.sg_focus_moves import drift_bounded, h2, points_of_moves
 from flverify.claims.sg_focus_search import (
     Q_READINGS,
     SAMPLES,
@@ -54,7 +54,8 @@ from flverify.claims.tuned_noise import TunedNoise
 from flverify.claims.verdict import Finding
 from flverify.reference import focus
 
-CAPS = {"mu/((tau-1)^2 L^2 N)": "1/128", "1/(sqrt(2) (tau-1) L)": "1/2"}
+SECOND = "1/(sqrt(2) (tau-1) L)"
+CAPS = {"mu/((tau-1)^2 L^2 N)": "1/128", SECOND: "1/2"}
 NAMES = "every tau >= 2, dimension and L-smooth f_i"
 a, b, c_, d = sympy.symbols("a b c d", real=True)
 T, D, V, S2 = sympy.symbols("T D V sigma2", nonnegative=True)  # V = L^2 D
@@ -89,43 +90,11 @@ def drift(c: SimpleNamespace) -> Finding:
     return judge.all_of(
         {
             "line 1": gradients_of_rows(c.rows),
-            "line 2": judge.identity(_unrolled(c.sign), formal),
+            "line 2": judge.identity(points_of_moves(c.sign), formal),
             "line 3": judge.implied([], split, EVERY),
             "line 4": sum_of_vectors(c.count),
         }
     )
-
-
-def _unrolled(sign: int) -> Iterator[judge.Pair]:
-    """x_{(r+1) tau,i} is the last point of a gradient; y_k the sum of changes."""
-    for size, tau in product((1, 2), (1, 2, 3, 4)):
-        points: dict[int, list[Any]] = {i: [] for i in range(size)}
-        values: dict[int, list[Any]] = {i: [] for i in range(size)}
-
-        def gradient(
-            i: int,
-            x: Any,
-            points: dict[int, list[Any]] = points,
-            values: dict[int, list[Any]] = values,
-        ) -> list[Any]:
-            points[i].append(x[0])
-            values[i].append(sympy.Symbol(f"g_{i}(call {len(points[i])})"))
-            return [values[i][-1]]
-
-        stored = [[sympy.Symbol(f"g_{i}(stored)")] for i in range(size)]
-        state = {
-            "model": [sympy.Symbol("w")],
-            "tracker": [sum(g for (g,) in stored)],
-            "stored": stored,
-        }
-        focus.play(
-            state, gradient, size, {*range(size)}, step_size=eta, local_steps=tau
-        )
-        for i in range(size):
-            moves = [v - stored[i][0] for v in values[i][:-1]]  # y_k, by (76)
-            right = sympy.Symbol("w") - sign * eta * sum(moves)
-            label = f"N = {size}, tau = {tau}, client {i}"
-            yield label, sympy.expand(points[i][-1]), sympy.expand(right)
 
 
 @claim(
@@ -194,6 +163,9 @@ def _chain(c: SimpleNamespace) -> Finding:
 # (128) and the last step ---------------------------------------------------------
 
 
+PLUGGED = {"clients": 1, "samples": SAMPLES[:1]}
+
+
 @claim(
     "sgfocus.lemma5.step128",
     source=Source("focus", "eq. (128)"),
@@ -203,42 +175,65 @@ def _chain(c: SimpleNamespace) -> Finding:
     r"\boldsymbol{x}_{r\tau}\|^2+32\eta^2(\tau-1)^2L^2N\sigma^2",
     proposition="(128) holds in expectation in every round of every run with convex "
     "L-smooth f_i under the step sizes of Lemma 5.",
-    constants={"caps": CAPS, "far": "2", "moved": "16", "noise": "32", "clients": 0},
-    twin={"clients": 1},
+    constants={
+        "caps": CAPS,
+        "far": "2",
+        "moved": "16",
+        "noise": "32",
+        "clients": 0,
+        "samples": SAMPLES,
+    },
+    twin=PLUGGED,
 )
 def plugged(c: SimpleNamespace) -> Finding:
-    """Search runs; plug (127) into (126) for every number of participants."""
-    mended = SimpleNamespace(**{**vars(c), "clients": 1})
+    """Plug (127) into (126), with Lemma 5's second cap alone; search runs."""
+    mended = SimpleNamespace(**{**vars(c), **PLUGGED})
     return judge.readings(_found_128(c)).corrected(
         r"\text{(128) with }32\eta^2(\tau-1)^2L^2N^2\sigma^2\text{: one }\sigma^2"
         r"\text{ for each participant, independent samples or noise that is the "
-        r"same at every point, whatever its joint law}",
-        judge.all_of(
-            {"plugged": _plugged(mended), **_found_128(mended)},
-        ),
+        r"same at every point, whatever its joint law, independent of the cohorts}",
+        judge.all_of({**_found_128(mended), SAME_NOISE: _same_noise(mended)}),
     )
 
 
 @remembered
 def _found_128(c: SimpleNamespace) -> dict[str, Finding]:
-    def sides(one: NoisyInstance, found: Curves) -> Sides:
-        own, moves = one.clients, one.clients.local_steps - 1
-        e2, many = (one.step * moves) ** 2, own.total
-        L2, B = own.smoothness**2, found.behind[:-1]
-        spread = Fraction(c.far) * L2 + Fraction(c.moved) * e2 * L2**2
-        added = Fraction(c.noise) * e2 * L2 * many ** (1 + c.clients) * own.variance
-        return Sides(0, found.drift, number(spread * many, B) * B + number(added, B))
-
+    sides = partial(_sides128, c)
     steps = chosen(c.caps, Q_READINGS[0], population(CONVEX, largest=5))
     cases = [*_bent(c), *searched(steps, sides, 20)]
     return by_samples(
-        lambda: judge.instances(cases, "<=", SEARCHED),
-        lambda: judge.instances(
-            one_sample(c.caps, Q_READINGS[0], sides, 1), "<=", "one sample for all"
+        lambda: judge.proof_or_search(
+            drift_bounded(c, _second_cap(c)), judge.instances(cases, "<=", SEARCHED)
         ),
+        lambda: _alike(c),
+        c.samples,
     )
 
 
+def _same_noise(c: SimpleNamespace) -> Finding:
+    """(127) asks for E|noise|^2 <= sigma^2 alone, which the point does not change."""
+    return judge.proof_or_search(drift_bounded(c, _second_cap(c)), _alike(c))
+
+
+def _alike(c: SimpleNamespace) -> Finding:
+    runs = one_sample(c.caps, Q_READINGS[0], partial(_sides128, c), 1)
+    return judge.instances(runs, "<=", "one sample for all")
+
+
+def _second_cap(c: SimpleNamespace) -> list[Any]:
+    return [2 * h2 <= rational(c.caps[SECOND]) ** 2]
+
+
+def _sides128(c: SimpleNamespace, one: NoisyInstance, found: Curves) -> Sides:
+    own, moves = one.clients, one.clients.local_steps - 1
+    e2, many = (one.step * moves) ** 2, own.total
+    L2, B = own.smoothness**2, found.behind[:-1]
+    spread = Fraction(c.far) * L2 + Fraction(c.moved) * e2 * L2**2
+    added = Fraction(c.noise) * e2 * L2 * many ** (1 + c.clients) * own.variance
+    return Sides(0, found.drift, number(spread * many, B) * B + number(added, B))
+
+
+SAME_NOISE = "noise that is the same at every point"
 SEARCHED = (
     "N = 1, 2, 5; kappa = 1, 5, 30; tau = 1, 2, 20; loud and quiet noise; 200 clients "
     "whose gradient bends"
@@ -291,20 +286,6 @@ def _moved(bend: Fraction, step: Fraction, sign: int) -> Fraction:
     state = {"model": [nil], "tracker": [nil], "stored": [[nil]]}
     focus.play(state, gradient, 1, {0}, step_size=step, local_steps=2)
     return points[-1] * (bend if points[-1] < 0 else 1)
-
-
-def _plugged(c: SimpleNamespace) -> Finding:
-    """Compare what (126) and (127) give for |S| participants with (128)."""
-    N, S = sympy.symbols("N S", positive=True)
-    x = sympy.Symbol("x", nonnegative=True)  # eta^2 (tau-1)^2 L^2 N sigma^2
-    noise = 2 * 16 * S * x <= rational(c.noise) * N**c.clients * x
-    moved = (2 * n * eta**2 * L**2 * N * 8 * n * L**2, 16 * eta**2 * n**2 * L**4 * N)
-    return judge.all_of(
-        {
-            "rows": judge.identity([("factor", *moved)], EVERY),
-            "noise": judge.implied([S <= N, N >= 1], noise, "every |S| <= N"),
-        }
-    )
 
 
 TAU_1 = "1/(tau-1) at tau = 1: (i) the condition is void"

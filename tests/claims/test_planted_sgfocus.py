@@ -191,15 +191,15 @@ def test_stale_noise_and_many_noises_break_lemma_5_each():
     assert lemma.check(**independent, laws="full").verdict == REFUTED  # 2 < N
     assert lemma.check(**independent, noise="2 N").verdict == REFUTED  # stale noise
     mended = lemma.check(**independent, noise="2 N", laws="full")
-    assert mended.verdict == SUPPORTED
+    assert mended.verdict == PROVED
 
 
 def test_the_unbiased_step_needs_fresh_noise():
     step = loaded("sgfocus_lemma5").unbiased
     assert verdicts(step.check()) == [REFUTED, REFUTED]
     fresh = {"laws": "full", "samples": SAMPLES[:1]}
-    assert step.check(**fresh).verdict == SUPPORTED
-    assert step.check(**fresh, stored=2).verdict == SUPPORTED  # nothing is stale
+    assert step.check(**fresh).verdict == PROVED
+    assert step.check(**fresh, stored=2).verdict == PROVED  # nothing is stale
     assert step.check(laws="full").verdict == OPEN  # one sample for all stays
 
 
@@ -220,7 +220,7 @@ def test_step_132_needs_the_noise_of_127():
         "noise": "16",
         "rounds": tuple(moves.constants["rounds"])[1:],
     }
-    assert moves.check(**mended).verdict == SUPPORTED
+    assert moves.check(**mended).verdict == PROVED
     assert moves.check(**{**mended, "noise": "1"}).verdict == REFUTED
 
 
