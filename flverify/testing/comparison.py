@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 
 import sympy
+from sympy.core.evalf import PrecisionExhausted
 
 from flverify._core.exact import Scalar, is_symbolic
 from flverify.testing.given import as_float
@@ -46,12 +47,14 @@ def _exactly(error: Scalar, bound: Scalar) -> bool | None:
     """Compare a rational; Python compares a Fraction with a float exactly."""
     if not (is_symbolic(bound) or is_symbolic(error)):
         return bool(error <= bound)
-    gap = sympy.N(_expression(bound) - _expression(error), DIGITS)
-    if gap.is_positive:
-        return True
-    if gap.is_negative:
+    gap = _expression(bound) - _expression(error)
+    try:  # strict: what is left of a zero has a sign too, and no correct digit
+        told = gap.evalf(DIGITS, maxn=4 * DIGITS, strict=True)
+    except PrecisionExhausted:
+        return True if sympy.simplify(gap).is_zero else None
+    if told.is_negative:
         return False
-    return True if sympy.simplify(gap).is_zero else None
+    return True if told.is_nonnegative else None
 
 
 def _expression(value: Scalar) -> sympy.Expr:

@@ -23,6 +23,7 @@ from flverify.algorithms._algorithm import Algorithm
 from flverify.engines.simulate import _compiled, _tables, simulate
 from flverify.participation import Bernoulli
 from flverify.problems import Quadratics
+from tests.testing.own import Ruled
 
 METHODS = ("literal", "affine", "compiled")
 TOLERANCE = 1e-12
@@ -186,6 +187,35 @@ def test_a_sweep_and_a_schedule_are_read_alike(member):
             problem, algorithm.retuned(step), law.sample(11, RUNS, ROUNDS), [0.0] * 3
         )
         assert not objection(sweep["literal"].models[k], alone)
+
+
+def test_two_messages_in_the_same_terms_are_told_apart():
+    # both combine the gradients at two points, and neither is a multiple of the other
+    def both(method, state, cohort, oracle):
+        step = method.step_size
+        here = cohort.pull(state.model)
+        first = oracle.gradient(here)
+        second = oracle.gradient(here - step * first)
+        mean = cohort.mean(here - step * (first + second), otherwise=state.model)
+        return mean - step * cohort.sum(first - 2 * second)
+
+    problem, law = problem_for(3), Bernoulli([0.5, 0.6, 0.7])
+    h, b = problem.hessians, problem.linear
+    found = readings(problem, Ruled(both, STEP), law, runs=RUNS)
+    assert set(found) == set(METHODS)
+    expected = np.zeros((RUNS, ROUNDS + 1, 3))
+    for run, mask in enumerate(law.sample(11, RUNS, ROUNDS)):
+        for r, here in enumerate(mask):
+            x = expected[run, r]
+            local = [x - STEP * (h[i] @ x - b[i]) for i in range(3)]
+            pair = [
+                (h[i] @ x - b[i], h[i] @ local[i] - b[i]) for i in np.flatnonzero(here)
+            ]
+            moved = sum((one + two for one, two in pair), 0 * x) / max(len(pair), 1)
+            pushed = sum((one - 2 * two for one, two in pair), 0 * x)
+            expected[run, r + 1] = x - STEP * (moved + pushed)
+    for method, sampled in found.items():
+        assert not objection(sampled.models, expected), method
 
 
 def test_which_methods_accept_which_algorithm():

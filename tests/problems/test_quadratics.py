@@ -166,6 +166,8 @@ def test_symbols_symmetric_in_another_form() -> None:
     h, k = sympy.symbols("h k")
     problem = Quadratics([[[5, h * (k + 1)], [h * k + h, 7]]], [[0, 0]])
     assert problem.exact
+    one = (h + 1) ** 2 - h**2 - 2 * h  # a number once it is expanded
+    assert Quadratics([[[5, one], [1, 7]]], [[0, 0]]).exact
     with pytest.raises(DomainError, match="symmetric"):
         Quadratics([[[5, h], [k, 7]]], [[0, 0]])
 

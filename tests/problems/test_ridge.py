@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import sympy
 
 from flverify._core.errors import DomainError, ShapeError
 from flverify.problems import Quadratics, ridge_regression, synthetic_ridge
@@ -76,6 +77,15 @@ def test_the_regulariser_is_in_every_client() -> None:
     assert (change == Fraction(1, 50) * np.eye(2, dtype=int)).all()
     mean = ridge.mean_hessian - bare.mean_hessian
     assert mean.tolist() == [[Fraction(1, 50), 0], [0, Fraction(1, 50)]]
+
+
+def test_a_symbol_regularises() -> None:
+    weight = sympy.Symbol("weight")
+    symbolic = ridge_regression(FEATURES, TARGETS, weight)
+    plain = ridge_regression(FEATURES, TARGETS, "0.01")
+    put_in = [h.subs(weight, RIDGE) for h in map(sympy.sympify, symbolic.hessians.flat)]
+    assert put_in == plain.hessians.ravel().tolist()
+    assert (symbolic.linear == plain.linear).all()
 
 
 def test_float_data_agree_with_exact_data() -> None:
@@ -177,6 +187,7 @@ def test_focus_is_stable_and_visibly_fast_at_the_printed_step(seed: int) -> None
         {"samples": 0},
         {"samples": 2.0},
         {"seed": -1},
+        {"seed": 1 << 63},
         {"seed": None},
         {"seed": True},
         {"regularisation": -1},

@@ -10,6 +10,7 @@ from flverify.algorithms import FedAvg
 from flverify.engines.simulate import simulate
 from flverify.participation import UniformCohort
 from flverify.problems import Softmax
+from flverify.problems._newton import descend
 from flverify.reference import fedavg
 
 
@@ -106,6 +107,29 @@ def test_the_minimiser_of_badly_scaled_data_is_found() -> None:
     problem = Softmax(rows, draw.integers(2, size=(2, 8)), 2, 1e-4)
     total = sum(problem.gradient(i, problem.minimiser()) for i in range(2))
     assert np.abs(total).max() < 1e-9
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
+def test_a_descent_is_damped_and_knows_its_scale(scale: float) -> None:
+    # scale (sqrt(1 + y^2) + y^2/100), y = x - 1: Newton's full step from y = 2 leads
+    # away, to about -6, and from there farther
+    def value(x):
+        y = float(x[0]) - 1
+        return scale * (np.sqrt(1 + y * y) + y * y / 100)
+
+    def gradient(x):
+        y = x - 1
+        return scale * (y / np.sqrt(1 + y * y) + y / 50)
+
+    def turned(x, v):
+        y = x - 1
+        return scale * ((1 + y * y) ** -1.5 + 1 / 50) * v
+
+    for start in (3.0, 30.0, -50.0):
+        found = descend(
+            np.array([start]), value=value, gradient=gradient, turned=turned
+        )
+        assert found == pytest.approx(np.array([1.0]), abs=1e-7)
 
 
 def test_simulation_follows_the_plain_loop() -> None:

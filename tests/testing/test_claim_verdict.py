@@ -41,7 +41,9 @@ def made(twin):
 
 
 def test_a_verdict_is_earned_anew():
-    assert assert_claim(made(3), "PROVED").found.startswith("PROVED")
+    found = assert_claim(made(3), "PROVED")
+    assert found.found.startswith("PROVED")
+    assert found.reproduce == "print(claim.check(), claim.control())  # demo.sum"
     with pytest.raises(Broken) as caught:
         assert_claim(made(3), "REFUTED")
     assert caught.value.outcome.found.startswith("PROVED")

@@ -13,6 +13,7 @@ from flverify.algorithms import AgnosticFedAvg, Ball, FedAvg, Focus, GradientDes
 from flverify.participation import Bernoulli, Full
 from flverify.problems import Quadratics
 from flverify.testing import Broken, Inconclusive, Status, assert_error_bound
+from flverify.testing.comparison import keeps
 from tests.testing.own import fedavg_function
 
 F = Fraction
@@ -27,6 +28,19 @@ def test_the_exact_curve_is_its_own_bound(problem, law, enumerated):
     with pytest.raises(Broken) as caught:
         assert_error_bound(*parts, bound=lambda r: curve[r] - (r == 3) * tiny, rounds=4)
     assert caught.value.outcome.first_break.startswith("3: ")
+
+
+def test_where_the_error_comes_closest_is_told():
+    # the error is 4/4^r
+    parts = Quadratics([[[1]]], [[2]]), GradientDescent("1/2"), Full(1)
+    found = assert_error_bound(*parts, bound=lambda r: F(4 + (r != 3), 4**r), rounds=5)
+    assert found.found.startswith("largest error over bound: 1 at round 3, ")
+    assert found.found.endswith(" = 1/16")
+    assert caught_by(*parts, bound=0).found == "E|x_r - x*|^2 = 4 at round 0"
+
+
+def test_an_error_of_exactly_its_bound_keeps_it():
+    assert keeps(0.0, 0.0) is keeps(0.0, 0) is keeps(2.0, 2.0) is True
 
 
 def test_a_biased_method_breaks_a_decaying_bound(problem, law):
@@ -98,6 +112,22 @@ def test_an_irrational_bound_is_compared_beyond_floats(problem):
     near = root - sympy.sqrt(2) / 10**15
     assert assert_error_bound(*parts, bound=root + sympy.sqrt(2) / 10**15)
     assert caught_by(*parts, bound=near).status == Status.BROKEN
+
+
+def test_an_irrational_way_to_write_the_error_keeps_it(problem):
+    # each is 4/9, which sympy does not see by itself: its digits cancel, one by one
+    parts = problem, GradientDescent("1/4"), Full(2)
+    two, three, six = map(sympy.sqrt, (2, 3, 6))
+    for zero in (
+        (two + three) ** 2 - 2 * six - 5,
+        (1 + two) * (two - 1) - 1,
+        sympy.sin(1) ** 2 + sympy.cos(1) ** 2 - 1,
+    ):
+        for sign in (1, -1):
+            bound = sympy.Rational(4, 9) + sign * zero
+            assert assert_error_bound(*parts, bound=bound, rounds=2)
+            low = bound - sympy.Rational(1, 10**30)
+            assert caught_by(*parts, bound=low, rounds=2).status == Status.BROKEN
 
 
 def test_sampling_answers_what_is_not_linear(problem, agreeing, law):

@@ -36,3 +36,21 @@ def test_a_rate_that_only_other_starts_break():
 def test_a_biased_method_that_starts_at_the_minimiser(problem, law):
     found = broken(problem, FedAvg("1/4", 2), law, rate="1/2", start=["2/3"])
     assert found.first_break.startswith("4: ")
+
+
+def test_a_constant_beyond_floats_is_broken_late(problem):
+    # the error tends to (2/57)^2 = 0.00123...: 10^400 10^-r is first below at r = 403
+    parts = problem, FedAvg("1/4", 2), Full(2)
+    found = broken(*parts, rate="1/10", constant=10**400)
+    assert found.first_break.startswith("403: ")
+
+
+def test_a_rate_too_close_to_be_seen_in_floats():
+    # the error is 4/4^r from 0, the rate claimed 4e-15 below 1/4 relatively
+    parts = Quadratics([[[1]]], [[2]]), GradientDescent("1/2"), Full(1)
+    rate = F(1, 4) - F(1, 10**15)
+    any_start = broken(*parts, rate=rate).first_break
+    assert any_start.startswith("none before ")
+    assert any_start.endswith("; a later round, or another start, does")
+    this_start = broken(*parts, rate=rate, start=[0]).first_break
+    assert this_start.endswith("; a later round does")

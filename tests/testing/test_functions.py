@@ -78,6 +78,13 @@ def test_weights_and_overflow_are_no_impurity(problem, law):
     with pytest.raises(AssertionError):
         assert_stable(problem.as_float(), FedAvg(1e160, 3), law)
 
+    def explodes(method, state, cohort, oracle):
+        here = cohort.project(cohort.broadcast(state.model), Ball(2))
+        return 1e200 * (state.model - cohort.everyone(oracle.gradient(here)))
+
+    with pytest.raises(Broken):  # models that are not numbers equal one another
+        assert_stable(problem, Ruled(explodes), law)
+
 
 def test_a_function_meets_the_participants_of_the_simulation(problem, law):
     asked = setting(problem, fedavg_function, law)

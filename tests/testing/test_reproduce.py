@@ -9,7 +9,15 @@ from fractions import Fraction
 import pytest
 from click.testing import CliRunner
 
-from flverify.algorithms import AgnosticFedAvg, Ball, Box, FedAvg, Focus, WeightedFedAvg
+from flverify.algorithms import (
+    AgnosticFedAvg,
+    Ball,
+    Box,
+    FedAvg,
+    Focus,
+    GradientDescent,
+    WeightedFedAvg,
+)
 from flverify.cli import main
 from flverify.participation import (
     Bernoulli,
@@ -122,6 +130,18 @@ def test_lines_of_python_run_where_no_command_does():
         F(1, 2),
         F(1, 4),
     ]
+
+
+def test_a_checked_constant_prints_the_rounds_that_were_checked(capsys):
+    # the error is 1/4^r
+    parts = Quadratics([[[1]]], [[1]]), GradientDescent("1/2"), Full(1)
+    found = assert_linear_rate(*parts, rate="1/2", constant=2, rounds=3)
+    play(found.reproduce)
+    shown = capsys.readouterr().out.splitlines()[-1]
+    assert (
+        shown.replace(" ", "")
+        == "[" + "".join(f"Fraction(1,{4**r})" for r in range(4)) + "]"
+    )
 
 
 def test_sampled_lines_of_python_run(law):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from flverify.testing.sequential import BoundTest
-from flverify.testing.vector_mean import mean_ball
+from flverify.testing.vector_mean import _variance_above, mean_ball
 
 
 def ended(draw, alpha, tail, looks=12, bound=1.0):
@@ -66,6 +67,16 @@ def test_clear_cases_end_early():
     assert (above, below) == ("broken", "holds")
 
 
+def test_zeros_are_accepted_neither_too_early_nor_late():
+    # X = 30 with probability 1/30, else 0, has the mean 1 and E X^2 = 30: no sound test
+    # accepts n zeros while they have the probability (29/30)^n > 1e-6, so while n < 408
+    test = BoundTest(np.ones(1), 1e-6, 30.0)
+    test.add(np.zeros((407, 1)))
+    assert not test.holds
+    test.add(np.zeros((593, 1)))
+    assert test.holds
+
+
 def test_one_broken_round_among_many_is_found():
     test = BoundTest(np.ones(100), 1e-6, 30.0)
     errors = np.full((64, 100), 1e-3)
@@ -99,6 +110,16 @@ def test_a_sample_beyond_the_assumed_tail_accepts_nothing():
     assert not test.holds
 
 
+def test_the_tail_is_relative_to_the_larger_of_bound_and_mean():
+    # constants: E X^2/max(b, E X)^2 is 1 above the bound, (1/4)^2 at a quarter of it
+    test = BoundTest(np.array([40.0, 1.0]), 1e-6, 2.0)
+    test.add(np.full((5, 2), 10.0))
+    assert (test.sample_tail, test.heaviest, test.plausible) == (1.0, 1, True)
+    below = BoundTest(np.array([40.0]), 1e-6, 2.0)
+    below.add(np.full((5, 1), 10.0))
+    assert below.sample_tail == 1 / 16
+
+
 def test_the_ball_around_a_mean_holds_it():
     draws, missed = np.random.default_rng(4), 0
     for _ in range(200):
@@ -111,3 +132,31 @@ def test_the_ball_around_a_mean_holds_it():
 def test_too_few_copies_say_nothing():
     assert mean_ball(np.zeros((10, 1)), 1e-6, 3.0).radius == np.inf
     assert mean_ball(np.full((5000, 1), np.inf), 1e-6, 3.0).radius == np.inf
+
+
+def test_the_variance_is_bounded_from_above():
+    # standard normal numbers: variance 1, fourth moment 3
+    draws, missed, found = np.random.default_rng(5), 0, []
+    for _ in range(200):
+        found.append(_variance_above(draws.standard_normal((4000, 1)), 0.05, 3.0))
+        missed += found[-1] < 1
+    assert missed <= 10
+    assert max(found) < 1.5
+
+
+def test_every_coordinate_has_its_share_of_the_probability_to_miss():
+    # a block mean is far off with probability 1/4; with fewer than `least` blocks, the
+    # median of one of 100 coordinates is, with probability above 0.05/2. So a spike in
+    # each of fewer than half as many blocks must not move the centre
+    dim, runs = 100, 20_000
+    least = next(
+        k for k in range(1, runs, 2) if dim * binom.sf(k // 2, k, 0.25) < 0.025
+    )
+
+    def centre(spikes):
+        copies = np.zeros((runs, dim))
+        copies[np.arange(spikes) * (runs // spikes)] = 1e6
+        return mean_ball(copies, 0.05, 30.0).centre
+
+    assert not centre(least // 2).any()
+    assert centre(200).all()

@@ -91,6 +91,9 @@ def test_sampling_tests_a_bound_in_finitely_many_rounds(problem, law):
     assert found.claimed == "E|x_r - x*|^2 <= 400/9, sampled in rounds 0 to 100"
     assert broken(problem, FedAvg("5/4", 2), law, method="sampled")
     assert assert_stable(problem, fedavg_function, law, bound=20, rounds=10)
+    # |x_0 - x*|^2 is 4/9
+    low = broken(problem, fedavg_function, law, bound="1/3", rounds=10)
+    assert low.claimed == "E|x_r - x*|^2 <= 1/3, sampled in rounds 0 to 10"
 
 
 def test_a_diverging_function_is_caught(problem, law):
