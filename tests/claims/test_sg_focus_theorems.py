@@ -1,0 +1,181 @@
+"""Theorems 3 and 4 of SG-FOCUS, mended: broken constants, and f_i that bend."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import sympy
+
+from flverify.claims import judge
+from flverify.claims import sg_focus_contraction as shared
+from flverify.claims import sg_focus_theorem3 as third
+from flverify.claims import sg_focus_theorem4 as fourth
+from flverify.claims import sg_focus_theorem4_server as last
+from flverify.claims.focus_caps import Q_READINGS
+from flverify.claims.registry import load_file, proofs_folder
+from flverify.claims.sg_focus_search import SAMPLES
+from flverify.claims.verdict import Verdict
+from flverify.reference import focus
+
+PROVED, REFUTED = Verdict.PROVED, Verdict.REFUTED
+THEOREM_3 = load_file(proofs_folder() / "sgfocus_theorem3.py")
+THEOREM_4 = load_file(proofs_folder() / "sgfocus_theorem4.py")
+MENDED_4 = {**THEOREM_4.theorem4.constants, **THEOREM_4.MENDED}
+WIDER = {"q/(N (16 L^2/mu + mu/2))": "1", "mu/((tau-1)^2 L^2 N)": "1/100"}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "verdict"),
+    [
+        ({}, PROVED),
+        ({"floor": "99/100"}, REFUTED),
+        *(({"caps": {**THEOREM_3.CAPS, k: v}}, REFUTED) for k, v in WIDER.items()),
+        ({"caps": {}}, Verdict.INCONCLUSIVE),
+    ],
+)
+def test_the_proof_of_theorem_3_ends_where_its_links_end(wrong, verdict):
+    c = SimpleNamespace(**{"caps": THEOREM_3.CAPS, "floor": "1", **wrong})
+    assert third.theorem3(c).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("wrong", "verdict"),
+    [
+        *(({"reading": q}, PROVED) for q in Q_READINGS),
+        ({"reading": Q_READINGS[1], "case_3a": "1/m"}, REFUTED),
+        ({"floor": "L/2"}, Verdict.INCONCLUSIVE),
+        ({"q/N^2": "1/15"}, REFUTED),
+        ({"q^(3/2)/(L N)": "1/7"}, REFUTED),
+        ({"q/(beta N (4-q))": "2/5"}, REFUTED),
+    ],
+)
+def test_the_proof_of_theorem_4_ends_where_its_links_end(wrong, verdict):
+    reading = wrong.get("reading", Q_READINGS[0])
+    caps = {k: wrong.get(k, v) for k, v in MENDED_4["caps"].items()}
+    other = {k: v for k, v in wrong.items() if k in MENDED_4}
+    c = SimpleNamespace(**{**MENDED_4, **other, "caps": caps})
+    assert fourth.theorem4(c, reading).verdict == verdict
+
+
+WEAKER = [
+    (third, "NOISE", "3/2", "_one_round"),
+    (third, "NOISE", "8/5", "_server"),
+    (third, "FALL", "7/5", "_one_round"),
+    (third, "EARLY", "1/10", "_server"),
+    (fourth, "NOISE", "51/10", "_one_round"),
+    (fourth, "MOVES", "19", "_one_round"),
+    (fourth, "WEIGHT", "12/5", "_one_round"),
+    (fourth, "LAG", "1", "_one_behind"),
+    (fourth, "RATE", "6/5", "_one_round"),
+    (last, "NOISE", "7", "server_value"),
+    (last, "MOVES", "70", "server_value"),
+    (last, "EARLY", "1/20", "server_value"),
+]
+
+
+@pytest.mark.parametrize(("module", "name", "value", "link"), WEAKER)
+def test_a_link_uses_all_that_it_counts(module, name, value, link, monkeypatch):
+    monkeypatch.setattr(module, name, sympy.Rational(value))
+    assert getattr(module, link).__wrapped__().verdict == REFUTED
+
+
+def test_a_rate_has_no_more_to_spare_than_it_has():
+    half = sympy.Rational(1, 2)
+    assert shared.spare_rate(half, half).verdict == PROVED
+    rate = (1 + shared.reached) * (1 - shared.x) ** 2 * shared.power
+    held = [(1 + shared.reached) * shared.power <= shared.goal, 2 * shared.x <= 1]
+    found = judge.implied(held, rate <= (1 - shared.x) ** 3 * shared.goal, "")
+    assert found.verdict == REFUTED
+
+
+def test_the_corrections_are_proved_and_the_controls_are_the_corrections():
+    for found in (THEOREM_3.theorem3, THEOREM_4.theorem4, THEOREM_4.descent):
+        assert found.check().verdict == REFUTED
+        assert found.check().correction.finding.verdict == PROVED
+        assert found.control().verdict == PROVED
+
+
+def test_gamma_with_narrow_caps_is_searched_and_not_proved():
+    found = THEOREM_3.theorem3.check(**THEOREM_3.NARROW)
+    assert found.verdict == Verdict.SUPPORTED
+    half = {**THEOREM_3.ALONE, "floor": "0"}
+    assert THEOREM_3.theorem3.check(**half).verdict != PROVED
+
+
+def test_the_descent_of_f_needs_all_clients_and_half_the_noise():
+    full = {"laws": "full", "samples": SAMPLES[:1]}
+    assert THEOREM_4.descent.check(**full, noise="2/5").verdict == REFUTED
+    alone = {**full, "laws": "any"}
+    assert THEOREM_4.descent.check(**alone).verdict == REFUTED
+
+
+# Runs on f_i that bend, with noise that depends on the point -----------------------
+
+
+def soft(x):
+    """f' = x above 0 and x/2 below: L = 1, mu = 1/2."""
+    return np.where(x > 0, x, x / 2)
+
+
+def wavy(x):
+    """f = x^2 + 3 sin^2 x is not convex, has L = 8, and the PL condition for 1/32."""
+    return 2 * x + 3 * np.sin(2 * x)
+
+
+def played(f, tau, step, chance, start, rounds):
+    """Play 400 runs of one rare client at once; noise only above the minimiser."""
+    rng, paths = np.random.default_rng(5), 400
+    model = np.full(paths, start)
+    state = {
+        "model": [model],
+        "tracker": [np.asarray(f(model))],
+        "stored": [[np.asarray(f(model))]],
+    }
+    rows, behind = model, []
+
+    def gradient(_, x):
+        nonlocal point
+        point = x[0]
+        return [f(x[0]) + rng.choice([-1.0, 1.0], paths) * (x[0] > 0)]
+
+    for _ in range(rounds):
+        point = rows
+        behind.append(np.mean((state["model"][0] - rows) ** 2))
+        came = rng.random(paths) < chance
+        ends = [
+            focus.play(state, gradient, 1, cohort, step_size=step, local_steps=tau)
+            for cohort in (set(), {0})
+        ]
+        rows = np.where(came, point, rows)
+        state = {
+            "model": [np.where(came, ends[1]["model"][0], ends[0]["model"][0])],
+            "tracker": [np.where(came, ends[1]["tracker"][0], ends[0]["tracker"][0])],
+            "stored": [[np.where(came, *(e["stored"][0][0] for e in ends[::-1]))]],
+        }
+    return state["model"][0], behind[-1]
+
+
+@pytest.mark.parametrize(("tau", "start"), [(1, 0.0), (1, 1.0), (3, 0.0), (20, 1.0)])
+def test_theorem_3_mended_holds_on_an_f_that_bends(tau, start):
+    q, mu, n, rounds = 0.2, 0.5, tau - 1, 150
+    caps = [2 * q / (3 * (16 / mu + mu / 2)), q**1.5 / (4 * 6**0.5)]
+    if n:
+        caps += [q**1.5 / (8 * 2**0.5 * n), mu / (128 * n**2)]
+    step = min(caps)
+    model, _ = played(soft, tau, step, q, start, rounds)
+    bound = (1 - step * mu / 2) ** rounds * start**2
+    assert np.mean(model**2) <= bound + 4 * (q + 1) / (mu * q) * step
+
+
+@pytest.mark.parametrize(("tau", "start"), [(1, 0.0), (1, 1.0), (3, 0.0), (20, 1.0)])
+def test_theorem_4_mended_holds_on_an_f_that_bends(tau, start):
+    q, top, beta, n, rounds = 0.2, 8, 1 / 32, tau - 1, 150
+    caps = [q / (3 * beta * (4 - q)), q / (16 * top**2), q / 16, q**1.5 / (8 * top)]
+    caps += [q**1.5 / (8 * 2**0.5 * top * n)] if n else []
+    step = min(caps)
+    model, behind = played(wavy, tau, step, q, start, rounds)
+    gap = np.mean(model**2 + 3 * np.sin(model) ** 2)
+    floor = (8 * top + 64 * step * top**2 * n**2) / q * step / beta
+    floor += 48 * (1 + n**2) * step**2 / q**2
+    bound = (1 - step * beta) ** rounds * (start**2 + 3 * np.sin(start) ** 2) + floor
+    assert gap + (1 - 4 * step * top**2) * behind <= bound
