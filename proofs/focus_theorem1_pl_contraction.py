@@ -4,7 +4,8 @@ Each line of (110) follows under its own condition, see `focus_theorem1_pl.py` f
 (103)-(109). It adds a function value and a squared distance, so 1 - 4 eta L^2,
 q/(16 L^2) and 3 q/(32 N) change with the units of f. The caps of (24) grant neither
 Lemma 4 nor (108), whose conditions contain tau, and no caps grant the contraction
-1 - eta beta N along this chain, because of (105). A quarter of it is delivered, and
+1 - eta beta N along this chain, because of (105) (another has it, see
+flverify/claims/focus_theorem1_rates.py). A quarter of it is delivered, and
 with a weight 3 q/(128 eta N) of the consensus error by caps that do not depend on
 units.
 

@@ -5,13 +5,14 @@ rows. Line 2 sets the tracker to 0 with stored gradients that need not be those 
 the bounds are evaluated exactly from that start, for each reading of the rows that
 enter Psi_0 and Phi_0. A server that starts at x* leaves it, because the first cohort's
 gradients do not cancel. Everything is kept small (tau = 1, N = 2, steps inside every
-printed cap). A start with the sum of all gradients at x_0 obeys all three bounds there,
-and for more local steps too once (24) has a cap on them. It prints none: many local
-steps lead a client back to where its gradient is the stored one, the server learns
-nothing from it, and even one client x^2/2 that always comes exceeds the bound.
+printed cap). A start with the sum of all gradients at x_0 obeys all three bounds, for
+all functions of the class, once (24) has a cap on local steps. It prints none: many
+local steps lead a client back to where its gradient is the stored one, the server
+learns nothing from it, and even one client x^2/2 that always comes exceeds the bound.
 
-Conventions: f_i = h_i (x - b_i)^2/2; q_i = E[I_i/|S|]; xbar_{1-tau} = xbar_0 in Psi_0;
-(25) as in (121), f(x_1) being F at the start.
+Conventions: f_i = h_i (x - b_i)^2/2 in what is evaluated; q_i = E[I_i/|S|], 0 for the
+empty S; rounds are independent and of one law; xbar_{1-tau} = xbar_0 in Psi_0; (25) as
+in (121), f(x_1) being F at the start; 0 < beta <= L.
 """
 
 from __future__ import annotations
@@ -30,12 +31,15 @@ import sympy
 from flverify._core.errors import Refusal, RefusedError
 from flverify._core.sources import Source
 from flverify.algorithms import Focus
+from flverify.claims import focus_theorem1_rates as rates
 from flverify.claims import judge
 from flverify.claims.claim import claim
-from flverify.claims.focus_caps import largest_step
+from flverify.claims.focus_caps import Q_READINGS, largest_step
 from flverify.claims.focus_families import GENERAL, families
 from flverify.claims.focus_moments import Clients, Curves
 from flverify.claims.focus_search import Instance, Sides, powers, searched
+from flverify.claims.focus_theorem1_counts import rounds_suffice
+from flverify.claims.focus_theorem1_searches import beside
 from flverify.claims.recheck import expected_square_errors, quadratic_gradient
 from flverify.claims.verdict import Finding
 from flverify.engines.moments import moments
@@ -68,6 +72,7 @@ MENDED = {
     "tracker": "sum",
     "caps": {**CAPS, "(24)": {**CAPS["(24)"], "1/(L (tau-1))": "1/3"}},
     "local_steps": (1, 2, 20, 51),
+    "rows": ("x_0",),
 }
 MINIMISERS = (Fraction(1), Fraction(-1))
 CURVATURES = "h = (1, 1), (1, 2), with two local steps (-1/2, 1) outside (23)"
@@ -199,18 +204,29 @@ def _sides(
     r"_{-1}=\boldsymbol{x}_0 \text{ which can be any values};\quad C_0=0",
     proposition="The ends of (23), (24) and (25) bound the server of Algorithm 1 as "
     "initialised, tracker 0, by Psi_0, Phi_0 and F(x_1) of the clients' initial rows.",
-    constants={"stored": "zero", "tracker": "zero", "caps": CAPS, "local_steps": (1,)},
+    constants={
+        "stored": "zero",
+        "tracker": "zero",
+        "caps": CAPS,
+        "local_steps": (1,),
+        "rows": ("x_0", "stored", "x*"),
+    },
     twin=MENDED,
 )
 def initialisation(c: SimpleNamespace) -> Finding:
-    """Evaluate all three bounds exactly for each reading of rows and line 2."""
-    found = {f"stored gradients 0; {k}": _bounds(c, rows) for k, rows in ROWS.items()}
+    """Evaluate all three bounds exactly for each reading of rows and line 2.
+
+    From equal models with the sum of their gradients they are proved.
+    """
+    listed = {k: rows for k, rows in ROWS.items() if rows in c.rows}
+    found = {f"stored gradients 0; {k}": _bounds(c, rows) for k, rows in listed.items()}
     at_start = SimpleNamespace(**{**vars(c), "stored": "start"})
     found["stored gradients grad f_i(x_0); rows at x_0"] = _bounds(at_start, "x_0")
     return judge.readings(found).corrected(
         r"y_0=\sum_{i=1}^N\nabla f_i(x_0),\quad\nabla f_i(x_{-1,i}^{(0)})=\nabla "
-        r"f_i(x_0),\quad x_{0,i}=x_0,\quad\text{and in (24) }\tau=1\text{ or }\eta\le"
-        r"\frac1{3L(\tau-1)}",
+        r"f_i(x_0),\quad x_{0,i}=x_0,\;q_i=\mathbb{E}[I_i/|S|],\text{ independent "
+        r"rounds of one law, }\eta\text{ as printed, and in (24) }\tau=1\text{ or }\eta"
+        r"\le\frac1{3L(\tau-1)},\text{ in (25) the index }r\tau+1",
         _bounds(SimpleNamespace(**MENDED), "x_0"),
     )
 
@@ -227,9 +243,23 @@ def _bounds(c: SimpleNamespace, rows: str) -> Finding:
         f"two clients, tau = {taus}, two laws, {CURVATURES}, three starts, R = 1..4"
     )
     found = {bound: judge.instances(cases(bound), "<=", listed) for bound in CAPS}
-    if c.local_steps[1:] and (rows, c.stored, c.tracker) == ("x_0", "start", "sum"):
-        found["(24), more local steps"] = _many_steps(c)
-    return judge.all_of(found)
+    if (rows, c.stored, c.tracker) != ("x_0", "start", "sum"):
+        return judge.all_of(found)
+    proofs = {bound: _proof(c, bound) for bound in CAPS}
+    parts = {bound: beside(proofs[bound], search) for bound, search in found.items()}
+    if c.local_steps[1:]:
+        parts["(24), more local steps"] = beside(proofs["(24)"], _many_steps(c))
+    return judge.all_of(parts)
+
+
+def _proof(c: SimpleNamespace, bound: str) -> Finding:
+    """Prove a bound from equal models, whose consensus error is 0."""
+    caps, q = c.caps[bound], Q_READINGS[0]
+    if bound == "(23)":
+        return rates.strongly_convex(caps, "1/2", q, rows=False)
+    if bound == "(24)":
+        return rates.polyak_lojasiewicz(caps, "1", q)
+    return rates.general(caps, "8", "3", q)
 
 
 def _many_steps(c: SimpleNamespace) -> Finding:
@@ -266,9 +296,10 @@ def _rechecked(
     "1/epsilon, log(1/epsilon) grow in this order.",
     constants={"(23)": "log", "(24)": "log", "(25)": "1/epsilon"},
     twin={"(25)": "log"},
+    given=("(23)", "(24)", "(25)"),
 )
 def remark(c: SimpleNamespace) -> Finding:
-    """Evaluate the bounds after C times the named number of rounds, at the caps."""
+    """Count the rounds; evaluate the bounds after them at the caps."""
     e = sympy.Symbol("epsilon", positive=True)
     orders = judge.identity(
         [
@@ -277,11 +308,14 @@ def remark(c: SimpleNamespace) -> Finding:
         ],
         "epsilon to 0",
     )
-    counts = judge.instances(
+    orders_of = vars(c)
+    proofs = {name: rounds_suffice(CAPS[name], name, orders_of[name]) for name in CAPS}
+    search = judge.instances(
         (case for bound in CAPS for case in _counted(bound, vars(c)[bound])),
         "<=",
         "steps at the caps of (23)-(25) for four settings; epsilon = 2^-1 ... 2^-12",
     )
+    counts = judge.proof_or_search(judge.all_of(proofs), search)
     return judge.all_of({"rounds": counts, "orders": orders})
 
 

@@ -48,8 +48,10 @@ CONDITIONS: dict[str, Callable[[Any], tuple[Any, Any]]] = {
     "1/(L N)": lambda f: (eta * L * N, f),
     "1/((tau-1) L N)": lambda f: (eta * (tau - 1) * L * N, f),
     "q/N": lambda f: (eta * N, f * q),
+    "q/N^2": lambda f: (eta * N**2, f * q),
     "q/L^2": lambda f: (eta * L**2, f * q),
     "q/(L N)": lambda f: (eta * L * N, f * q),
+    "q/(N^2 L)": lambda f: (eta * L * N**2, f * q),
     "q/(beta N)": lambda f: (eta * beta * N, f * q),
     "q/(beta N (4-q))": lambda f: (eta * beta * N * (4 - q), f * q),
     "q/(N (8 L^2/mu + mu/2))": lambda f: (
@@ -59,6 +61,7 @@ CONDITIONS: dict[str, Callable[[Any], tuple[Any, Any]]] = {
     "q/(L sqrt N)": lambda f: (eta**2 * L**2 * N, f**2 * q**2),
     "q/(L sqrt(2 N))": lambda f: (2 * eta**2 * L**2 * N, f**2 * q**2),
     "q^(3/2)/(L sqrt N)": lambda f: (eta**2 * L**2 * N, f**2 * q**3),
+    "q^(3/2)/(L N)": lambda f: (eta**2 * L**2 * N**2, f**2 * q**3),
     "q^(3/2)/(L (tau-1))": lambda f: (eta**2 * L**2 * (tau - 1) ** 2, f**2 * q**3),
 }
 

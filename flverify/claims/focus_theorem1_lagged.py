@@ -1,0 +1,381 @@
+"""Psi and Phi of the FOCUS paper shrink under the collected caps of (23) and (24).
+
+They add to A_r a weight W times the consensus error of one round before: that of
+(102), (110) before the round, B_{r-1} = E||1 w_{r-1} - x_{(r-1) tau}||^2, or that
+printed in Psi, after it, C_r = E||1 w_{r-1} - x_{r tau}||^2. (Phi as printed takes
+B_r, which is V of `focus_theorem1_rates` with c = W.) With the facts of
+`focus_theorem1_round` and `focus_theorem1_gradients`, where D is F(w_r) - F* for (23)
+and |grad F(w_r)|^2 for (24),
+
+    A_{r+1} <= k A_r - d D + e C_{r+1},     C_{r+1} <= rho B_r,     C_r <= rho B_{r-1}
+    B_r <= g C_r + j E|S|^2,     |S|^2 <= m D + n B_r,      g = 1 + b, rho g = 1 - q/3
+
+S being what moved the server to w_r, so that its sum is compared with N grad F(w_r).
+W is at least 0, so that A_R <= Psi_R.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import sympy
+
+from flverify.claims import focus_theorem1_gradients as gradients
+from flverify.claims import focus_theorem1_round as one_round
+from flverify.claims import judge
+from flverify.claims.focus_lemma3 import EVERY
+from flverify.claims.focus_theorem1_gradients import S2, Behind, C, D, G, Sums
+from flverify.claims.focus_theorem1_rates import (
+    COEFFICIENTS,
+    CONVEX,
+    NUMBERS,
+    SMALL,
+    A,
+    A_next,
+    B,
+    Caps,
+    Line,
+    assembled_from_squares,
+    descent,
+    distance_line,
+    h,
+    inside,
+    plain,
+    smooth_move,
+    squared_distance,
+    value_line,
+    x,
+)
+from flverify.claims.focus_theorem1_round import Moves, Parts
+from flverify.claims.focus_theorem1_steps import (
+    L,
+    N,
+    Relations,
+    beta,
+    conditions,
+    eta,
+    implied,
+    mu,
+    number,
+    q,
+)
+from flverify.claims.verdict import Finding
+
+BEHIND = Behind(5 * q / (9 - 8 * q))
+HALF, THIRD = Sums(sympy.Rational(1, 2)), Sums(sympy.Rational(1, 3))
+SHORT = Moves("1/8", "1/9")  # local moves of L-smooth f_i
+EXTRA = sympy.Rational(11, 8)  # e is at most this times eta L N for (23)
+
+# eta L N^2, 8 eta L^2 N/mu, eta L^2, eta N^2
+many, y, z, v = sympy.symbols("many y z v", positive=True)
+MEANT = {
+    h: eta * L * N,
+    many: eta * L * N**2,
+    y: 8 * eta * L**2 * N / mu,
+    z: eta * L**2,
+    v: eta * N**2,
+}
+ROOT = {"eta L N <= sqrt(q^3)/8": h**2 <= q**3 / 64}
+NEEDS_PSI = {
+    **ROOT,
+    "eta L N^2 <= q/8": many <= q / 8,
+    "8 eta L N <= 1 - W": 8 * h <= y,
+    "1 - W + eta mu N/2": y + x / 2 <= 2 * q / 3,
+}
+NEEDS_PHI = {
+    **ROOT,
+    "eta beta N <= q/12": x <= q / 12,
+    "eta L^2 <= q/16": z <= q / 16,
+    "eta N^2 <= 3 q/32": v <= 3 * q / 32,
+}
+LAGS = {"w_{r-1}, x_{r tau}": "C", "w_{r-1}, x_{(r-1) tau}": "B"}
+
+
+def psi_shrinks(
+    caps: Caps, contraction: str, lag: str, reading: str, case_3a: str
+) -> Finding:
+    """Judge Psi_{r+1} <= (1 - t eta mu N) Psi_r, W = 1 - 8 eta L^2 N/mu.
+
+    t is the contraction.
+    """
+    known, named = one_round.chances(reading, case_3a)
+    given = [mu <= L, *known, *conditions(caps)]
+    caps_kept = {
+        "q_min": named,
+        **inside(given, CONVEX, mu),
+        **_each(given, NEEDS_PSI, mu),
+    }
+    if not all(part.passes() for part in caps_kept.values()):
+        return judge.all_of(caps_kept)
+    rest = {**_psi(number(contraction)), **_assembled(LAGS[lag])}
+    return judge.all_of({**caps_kept, **rest})
+
+
+def phi_shrinks(
+    caps: Caps, contraction: str, lag: str, reading: str, case_3a: str
+) -> Finding:
+    """Judge Phi_{r+1} <= (1 - t eta beta N) Phi_r, W = 1 - 4 eta L^2.
+
+    t is the contraction.
+    """
+    known, named = one_round.chances(reading, case_3a)
+    given = [beta <= L, *known, *conditions(caps)]
+    caps_kept = {
+        "q_min": named,
+        **inside(given, SHORT, beta),
+        **_each(given, NEEDS_PHI, beta, scaled=False),
+    }
+    if not all(part.passes() for part in caps_kept.values()):
+        return judge.all_of(caps_kept)
+    lagged = lag in LAGS
+    rest = _assembled(LAGS[lag]) if lagged else _same_round()
+    return judge.all_of({**caps_kept, **_phi(number(contraction), lagged), **rest})
+
+
+def _each(
+    given: Relations, needs: dict[str, Any], modulus: Any, *, scaled: bool = True
+) -> Parts:
+    meant = {**MEANT, x: eta * modulus * N}
+    return {
+        name: implied(given, need.subs(meant), NUMBERS, scaled=scaled)
+        for name, need in needs.items()
+    }
+
+
+def _facts(moves: Moves, behind: Behind) -> Parts:
+    whole = judge.identity([("1 - q/3", behind.g * moves.rho, 1 - q / 3)], NUMBERS)
+    return {
+        "the round": one_round.the_round(),
+        **moves.judged(),
+        "B'": gradients.rows_follow(behind),
+        "(1 + b) rho": whole,
+        "to R": one_round.unrolled(),
+    }
+
+
+# Psi -----------------------------------------------------------------------------
+
+
+@cache
+def _psi(
+    t: Any, moves: Moves = CONVEX, behind: Behind = BEHIND, sums: Sums = HALF
+) -> Parts:
+    """Judge what is needed with |S|^2 <= (3/2) |N g|^2 + 3 |S - N g|^2."""
+    known = [*SMALL.values(), *NEEDS_PSI.values()]
+    line, weight = distance_line(t), 1 - y  # W
+    pushed = (behind.j * sums.m / (eta * N)).subs(eta, many / (L * N**2))
+    paid = Paid(
+        weight,
+        EXTRA * h,
+        plain(line.k),
+        behind.g * moves.rho,
+        behind.g,
+        1 - plain(behind.j * sums.n),
+        sympy.cancel(pushed),
+        plain((line.d - line.f * sums.m) / (eta * N)),
+    )
+    return {
+        **_facts(moves, behind),
+        "<w - x*, S>": gradients.three_points(),
+        "A'": squared_distance(t),
+        "|S|^2": gradients.sum_of_gradients(sums),
+        "e": _before_rows(line, sums),
+        "S in A'": _square_put_in(),
+        **paid.judged(known),
+    }
+
+
+def _before_rows(line: Line, sums: Sums) -> Finding:
+    """Judge eta L + n eta^2 <= e = (11/8) eta L N, what stands before C in A'."""
+    claimed = line.e + line.f * sums.n <= EXTRA * eta * L * N
+    known = [q <= 1, SMALL["eta L N <= q/8"].subs(MEANT)]
+    return judge.implied(known, claimed, NUMBERS)
+
+
+def _square_put_in() -> Finding:
+    """Judge A' <= k A - d D + e C, with |S|^2 <= m D + n C put into it."""
+    k, d, e, f, m, n, more = sympy.symbols("k d e f m n more", nonnegative=True)
+    known = [A_next <= k * A - d * D + e * C + f * S2, m * D + n * C >= S2]
+    claimed = A_next <= k * A - (d - f * m) * D + more * C
+    return judge.implied([*known, e + f * n <= more], claimed, COEFFICIENTS)
+
+
+@dataclass(frozen=True)
+class Paid:
+    """W, e, k, g rho, g and 1 - j n; and j m and d, these two in one unit."""
+
+    weight: Any
+    extra: Any
+    k: Any
+    kept: Any
+    g: Any
+    less: Any
+    pushed: Any
+    drop: Any
+
+    def judged(self, known: Relations) -> Parts:
+        """Judge what pays, and the signs that `_assembled` asks for."""
+        whole, least = self.weight + self.extra, self.k * self.weight * self.less
+        claimed = {
+            "0 <= W": self.weight >= 0,
+            "0 <= k": self.k >= 0,
+            "0 < 1 - j n": self.less > 0,
+            "1 - j n <= 1": self.less <= 1,
+            "1 <= g": self.g >= 1,
+            "0 <= d": self.drop >= 0,
+            "C pays": whole * self.kept <= least,
+            "D pays": whole * self.pushed <= self.drop * self.less,
+        }
+        return _from(known, claimed)
+
+
+def _from(known: Relations, claimed: dict[str, Any]) -> Parts:
+    """Judge each; one in eta L N and q alone from what is known of these alone."""
+    alone = [relation for relation in known if relation.free_symbols <= {h, q}]
+    return {
+        name: judge.implied(
+            alone if goal.free_symbols <= {h, q} else known, goal, NUMBERS
+        )
+        for name, goal in claimed.items()
+    }
+
+
+# Phi -----------------------------------------------------------------------------
+
+
+@cache
+def _phi(
+    t: Any,
+    lagged: bool,
+    moves: Moves = SHORT,
+    behind: Behind = BEHIND,
+    sums: Sums = THIRD,
+) -> Parts:
+    """Judge what is needed: half of |N g|^2 pays for B_r, or |S|^2 for B_{r+1}."""
+    known = [*(SMALL[n] for n in ("q_min <= 1", "eta L N <= q/8"))]
+    known += NEEDS_PHI.values()
+    parts = _facts(moves, behind) | {
+        "F(w')": gradients.squares_split(),
+        "t": judge.implied([], t <= 1, "t"),
+    }
+    if not lagged:
+        return parts | _phi_of_squares(t, moves, behind, known)
+    line = half_line(t)
+    paid = Paid(
+        1 - 4 * z,
+        line.e.subs(eta, z / L**2),
+        plain(line.k),
+        behind.g * moves.rho,
+        behind.g,
+        1 - plain(behind.j * sums.n),
+        sympy.cancel((behind.j * sums.squares / (eta * N)).subs(eta, v / N**2)),
+        plain(line.d / (eta * N)),
+    )
+    own = {"A'": _descent(t), "|S|^2": gradients.sum_of_gradients(sums)}
+    return parts | own | paid.judged(known)
+
+
+def _phi_of_squares(t: Any, moves: Moves, behind: Behind, known: Relations) -> Parts:
+    """Judge what pays for A + W B_r, as in `focus_theorem1_rates` with c = W."""
+    line, weight = value_line(t), 1 - 4 * z
+    unit = eta / (2 * N)
+    pushed = sympy.cancel((behind.j / unit).subs(eta, v / N**2))
+    extra, k = line.e.subs(eta, z / L**2), plain(line.k)
+    claimed = {
+        "0 <= W": weight >= 0,
+        "0 <= k": k >= 0,
+        "0 <= d": plain(line.d / (eta * N)) >= 0,
+        "0 <= f": plain(line.f / unit) >= 0,
+        "|S|^2 pays": weight * pushed <= plain(line.f / unit),
+        "C pays": (extra + weight * behind.g) * moves.rho <= weight * k,
+    }
+    return {"A'": descent(t), **_from(known, claimed)}
+
+
+def half_line(t: Any) -> Line:
+    """Return what bounds F(w') - F* with half of |N g|^2, in |g|^2 for D."""
+    left = value_line(t)
+    rest = left.f / gradients.HALVES[0]
+    return Line(left.k, rest * N**2, eta * L**2, sympy.Integer(0))
+
+
+@cache
+def _descent(t: Any) -> Finding:
+    """Judge the descent of F along -eta S under the PL condition, for t <= 1.
+
+    At most (1 - t eta beta N) A - (1 - eta L N) (eta N/4) |g|^2 + eta L^2 C.
+    """
+    line = half_line(t)
+    held = [*smooth_move(), 2 * beta * A <= G, gradients.half_of_slope()]
+    right = line.k * A - line.d * G + line.e * C
+    return judge.implied([*held, eta * L * N <= 1], A_next <= right, EVERY)
+
+
+# what follows --------------------------------------------------------------------
+
+
+def _same_round() -> Parts:
+    return {"Phi_{r+1} <= k Phi_r": assembled_from_squares()}
+
+
+W, T, e, k, d, g, rho, less, gone = sympy.symbols(
+    "W T e k d g rho less gone", nonnegative=True
+)
+before, after = sympy.symbols("B_before C_next", nonnegative=True)  # B_{r-1}, C_{r+1}
+LINE = A_next <= k * A - d * D + e * after
+FOLLOWS = less * B <= g * C + gone * D
+PAYS = [less > 0, T * rho * g <= k * W * less, T * gone <= d * less]
+
+
+@cache
+def _assembled(lag: str) -> Parts:
+    """Judge one round of A + W B_{r-1}, or of A + W C_r, and its first round.
+
+    T = W + e stands before the error; less is 1 - j n and gone is j m.
+    """
+    j, m, n = sympy.symbols("j m n", nonnegative=True)
+    moved = [g * C + j * S2 >= B, m * D + n * B >= S2]
+    rules = {"B_r": judge.implied(moved, (1 - j * n) * B <= g * C + j * m * D, EVERY)}
+    return {**rules, **(_before_round() if lag == "B" else _after_round())}
+
+
+def _before_round() -> Parts:
+    """Judge it for A + W B_{r-1}: from r = 1 on, from r = 0 on for equal models."""
+    paid = k * W * before + d * D >= T * B
+    whole = [LINE, sympy.Eq(T, W + e), paid, after <= rho * B, rho <= 1]
+    shrinks = A_next + W * B <= k * (A + W * before)
+    rules = {
+        "T B_r": ([FOLLOWS, rho * before >= C, *PAYS], paid),
+        "one round": (whole, shrinks),
+        "first round": ([LINE, after <= 0], A_next <= k * A),
+    }
+    return _implied(rules)
+
+
+def _after_round() -> Parts:
+    """Judge it for A + W C_r, with C_0 = B_0; u is T rho and K is k W."""
+    u, K, share = sympy.symbols("u K share", nonnegative=True)
+    paid = (W + e) * after <= K * share + d * D  # T = W + e
+    whole = [LINE, paid]
+    start = [u * g <= K * less, g >= 1, less <= 1]
+    rules = {
+        "T rho": ([rho <= 1, T * gone <= d * less], T * rho * gone <= d * less),
+        "u B_r": (
+            [FOLLOWS, less > 0, u * g <= K * less, u * gone <= d * less],
+            u * B <= K * C + d * D,
+        ),
+        "T C_{r+1}": ([after <= rho * B], T * after <= T * rho * B),
+        "one round": (whole, A_next + W * after <= k * A + K * share),
+        "u <= K": (start, u <= K),
+        "first round": ([u <= K], u * B <= K * B + d * D),
+    }
+    return _implied(rules)
+
+
+def _implied(rules: dict[str, tuple[Relations, Any]]) -> Parts:
+    return {
+        name: judge.implied(known, goal, COEFFICIENTS)
+        for name, (known, goal) in rules.items()
+    }
