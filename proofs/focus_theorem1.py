@@ -99,7 +99,8 @@ MENDED_SC = {"caps": COLLECTED_SC, "weight": WEIGHT_102, "case_3a": "1/N"}
     r"x^\star\|^2+(1-8\eta\tau LN)\,\mathbb{E}\|\mathbb{1}\bar x_{(r-1)\tau+1}-"
     r"\boldsymbol{x}_{r\tau}\|_F^2",
     proposition="Both inequalities of (23) hold for all mu-strongly convex, L-smooth "
-    "f_i under Assumption 1 at every step size inside the printed caps.",
+    "f_i under Assumption 1, with independent rounds of one law, at every step size "
+    "inside the printed caps.",
     constants={
         "caps": {
             "mu/(N L^2)": "3/27",
@@ -227,8 +228,9 @@ SEARCHED_PL = (
     r"\bar x_{R\tau+1})-F^\star\le\Phi_R\le(1-\eta\beta N)^R\Phi_0,\quad\Phi_r="
     r"\mathbb{E}F(\bar x_{r\tau+1})-F^\star+(1-4\eta L^2)\,\mathbb{E}\|\mathbb{1}\bar "
     r"x_{r\tau+1}-\boldsymbol{x}_{r\tau}\|^2",
-    proposition="Both inequalities of (24) hold for all L-smooth f_i with F beta-PL "
-    "under Assumption 1 at every step size inside the printed caps.",
+    proposition="Both inequalities of (24) hold for all f_i of L-Lipschitz gradients "
+    "with F beta-PL under Assumption 1, with independent rounds of one law, at every "
+    "step size inside the printed caps.",
     constants={"caps": PRINTED_PL, "contraction": "1", "case_3a": "1/m"},
     twin=MENDED_PL,
     free=Free(
@@ -311,8 +313,9 @@ CAP_NC = {"q/(L sqrt(2 N))": "1/16"}
     statement=r"\eta\le\min\Big\{\frac{1}{2L(\tau-1)},\frac{q_{\min}^{3/2}}{8L\sqrt "
     r"N},\frac{q_{\min}}{16L\sqrt{2N}},\frac{1}{4LN}\Big\}:\quad\frac1R\sum_{r=0}^{R-1}"
     r"\mathbb{E}\|\nabla f(x_{R\tau+1})\|^2\le\frac{8(f(x_1)-f^\star)}{\eta NR}",
-    proposition="(25), with f read as F and x_1 as xbar_1, holds for all L-smooth f_i "
-    "with F bounded below under Assumption 1 at every step size inside the caps.",
+    proposition="(25), with f read as F and x_1 as xbar_1, holds for all f_i of "
+    "L-Lipschitz gradients with F bounded below under Assumption 1, with independent "
+    "rounds of one law, at every step size inside the caps.",
     constants={
         "caps": {
             "1/(L (tau-1))": "1/2",

@@ -12,7 +12,8 @@ learns nothing from it, and even one client x^2/2 that always comes exceeds the 
 
 Conventions: f_i = h_i (x - b_i)^2/2 in what is evaluated; q_i = E[I_i/|S|], 0 for the
 empty S; rounds are independent and of one law; xbar_{1-tau} = xbar_0 in Psi_0; (25) as
-in (121), f(x_1) being F at the start; 0 < beta <= L.
+in (121), f(x_1) being F at the start; 0 < beta <= L; L-smooth f_i have L-Lipschitz
+gradients.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ B, OLD, G, S2 = sympy.symbols("B B_old G sigma2", nonnegative=True)
     r"r-1)\tau+1}-\boldsymbol{x}_{(r-1)\tau}\|_F^2+\frac{8\eta^2N^2}{q_{\min}}\|\nabla "
     r"F(\bar x_{r\tau+1})\|^2+\frac{8\eta^2N}{q_{\min}}\sigma^2",
     proposition="The bound holds in expectation in every round of every run with "
-    "L-smooth f_i under Assumptions 1 and 6 and the caps on eta; rounds are "
+    "f_i of L-Lipschitz gradients under Assumptions 1 and 6 and the caps; rounds are "
     "independent and of one law, and stored gradients exact at first.",
     constants={
         "caps": CAPS,
@@ -268,7 +268,7 @@ PRINTED_POINT, MENDED_POINT = "1 xbar_{r tau}", "x_{r tau}"
     r")\|^2\le3N\sigma^2+3NL^2\|\mathbb{1}\bar x_{r\tau+1}-\boldsymbol{x}_{r\tau}"
     r"\|_F^2+3\|N\nabla F(\bar x_{r\tau+1})\|^2",
     proposition="Both inequalities hold in expectation in every round of every run "
-    "with L-smooth f_i under Assumption 6.",
+    "with f_i of L-Lipschitz gradients under Assumption 6.",
     constants={
         "points": (PRINTED_POINT, MENDED_POINT),
         "terms": "3",

@@ -59,7 +59,8 @@ BOTH = tuple(ROUNDS)
     r"\le4(\tau-1)^2L^2\sum_{i=1}^Nq_i\|\bar x_{r\tau+1}-x_{r\tau,i}\|^2\le4("
     r"\tau-1)^2L^2\|\mathbb{1}\bar x_{r\tau+1}-\boldsymbol{x}_{r\tau}\|^2",
     proposition="The first of the four is at most the last in expectation, in every "
-    "round of every run with L-smooth f_i under Assumption 6 and the caps of Lemma 6.",
+    "round of every run with f_i of L-Lipschitz gradients under Assumption 6 and the "
+    "caps of Lemma 6.",
     constants={"caps": CAPS, "bound": "4", "noise": "0", "rounds": BOTH},
     twin={"bound": "8", "noise": "16", "rounds": BOTH[1:]},
 )

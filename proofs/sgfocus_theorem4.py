@@ -84,8 +84,8 @@ SEARCHED = (
     r"x_{r\tau+1})-F^\star+(1-4\eta L^2)\mathbb{E}\|\mathbb{1}\bar x_{(r-1)\tau+1}-"
     r"\boldsymbol{x}_{(r-1)\tau}\|^2",
     proposition="The bound holds for every R in every run from equal models with "
-    "L-smooth f_i, F beta-PL, under Assumptions 1 and 6 and the caps on eta; rounds "
-    "are independent and of one law, and stored gradients exact at first.",
+    "f_i of L-Lipschitz gradients, F beta-PL, under Assumptions 1 and 6 and the caps; "
+    "rounds are independent and of one law, and stored gradients exact at first.",
     constants={"caps": CAPS, "floor": "L/2", "case_3a": "1/m", "samples": SAMPLES},
     twin=MENDED,
 )
@@ -174,7 +174,8 @@ EVERY = "every eta, L, beta > 0, N >= 1, tau >= 1, q_min in (0, 1]"
     r"\nabla F(\bar x_{r\tau+1})-S\|^2+\eta^2N^2L\|\nabla F(\bar x_{r\tau+1})\|^2+"
     r"\frac{\eta^2LN}2\sigma^2",
     proposition="Each line is at most the next, in expectation, in every round of "
-    "every run with L-smooth f_i under Assumption 6 and the caps of Theorem 4.",
+    "every run with f_i of L-Lipschitz gradients under Assumption 6 and the caps of "
+    "Theorem 4.",
     constants={"caps": CAPS, "noise": "1/2", "laws": "any", "samples": SAMPLES},
     twin=FULL,
 )

@@ -101,8 +101,8 @@ FLOORS: dict[str, Callable[[NoisyInstance], Fraction]] = {
     r"x_1)-F(\bar x^\star)\big)}{\eta NR}+\Big(2LN+\frac{8N^2}{(N-8L^2)q_{\min}}\Big)"
     r"\eta^2\sigma^2",
     proposition="The bound holds for every R in every run from equal models with "
-    "L-smooth f_i, F bounded below, under Assumptions 1 and 6 and the caps on eta; "
-    "rounds are independent and of one law, and stored gradients exact at first.",
+    "f_i of L-Lipschitz gradients, F bounded below, under Assumptions 1 and 6 and the "
+    "caps; rounds are independent and of one law, and stored gradients exact at first.",
     constants={"caps": CAPS, "floor": "printed", "samples": SAMPLES, "q": Q_READINGS},
     twin=MENDED,
 )
@@ -215,8 +215,8 @@ def _first_error(c: SimpleNamespace, one: NoisyInstance, found: Curves) -> Any:
     r"\|_F^2+\Big(2LN+\frac{8N^2}{(N-8L^2)q}\Big)\eta^2\sigma^2;\quad\|\mathbb{1}\bar "
     r"x_1-\boldsymbol{x}_0\|_F^2=0\text{ if the initial models are the same}",
     proposition="The display holds for every R in every run from any rows x_0 with "
-    "L-smooth f_i, F bounded below, under the caps of Theorem 5; rounds are "
-    "independent and of one law, and stored gradients exact at first.",
+    "f_i of L-Lipschitz gradients, F bounded below, under the caps of Theorem 5; "
+    "rounds are independent and of one law, and stored gradients exact at first.",
     constants={
         "caps": CAPS,
         "floor": "printed",
