@@ -42,6 +42,7 @@ def without(caps, name):
     return {key: factor for key, factor in caps.items() if key != name}
 
 
+@pytest.mark.slow  # the audit judges it too
 def test_the_bounds_are_proved_at_their_caps():
     assert rates.strongly_convex(SC, "1/2", DEFINED, rows=True).verdict == PROVED
     assert rates.polyak_lojasiewicz(PL, "1", DEFINED).verdict == PROVED
@@ -197,6 +198,7 @@ def test_the_signs_that_the_first_round_of_psi_uses_are_judged():
         assert not judge.all_of(found).passes()
 
 
+@pytest.mark.slow
 def test_caps_that_psi_and_phi_need(theorem1):
     lag = "w_{r-1}, x_{r tau}"
     psi, phi = theorem1.COLLECTED_SC, theorem1.COLLECTED_PL

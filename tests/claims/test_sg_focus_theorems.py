@@ -21,13 +21,14 @@ PROVED, REFUTED = Verdict.PROVED, Verdict.REFUTED
 THEOREM_3 = load_file(proofs_folder() / "sgfocus_theorem3.py")
 THEOREM_4 = load_file(proofs_folder() / "sgfocus_theorem4.py")
 MENDED_4 = {**THEOREM_4.theorem4.constants, **THEOREM_4.MENDED}
+AUDITED = pytest.mark.slow  # the audit judges it too
 WIDER = {"q/(N (16 L^2/mu + mu/2))": "1", "mu/((tau-1)^2 L^2 N)": "1/100"}
 
 
 @pytest.mark.parametrize(
     ("wrong", "verdict"),
     [
-        ({}, PROVED),
+        pytest.param({}, PROVED, marks=AUDITED),
         ({"floor": "99/100"}, REFUTED),
         *(({"caps": {**THEOREM_3.CAPS, k: v}}, REFUTED) for k, v in WIDER.items()),
         ({"caps": {}}, Verdict.INCONCLUSIVE),
@@ -41,7 +42,7 @@ def test_the_proof_of_theorem_3_ends_where_its_links_end(wrong, verdict):
 @pytest.mark.parametrize(
     ("wrong", "verdict"),
     [
-        *(({"reading": q}, PROVED) for q in Q_READINGS),
+        *(pytest.param({"reading": q}, PROVED, marks=AUDITED) for q in Q_READINGS),
         ({"reading": Q_READINGS[1], "case_3a": "1/m"}, REFUTED),
         ({"floor": "L/2"}, Verdict.INCONCLUSIVE),
         ({"q/N^2": "1/15"}, REFUTED),
@@ -88,6 +89,7 @@ def test_a_rate_has_no_more_to_spare_than_it_has():
     assert found.verdict == REFUTED
 
 
+@AUDITED
 def test_the_corrections_are_proved_and_the_controls_are_the_corrections():
     for found in (THEOREM_3.theorem3, THEOREM_4.theorem4, THEOREM_4.descent):
         assert found.check().verdict == REFUTED
