@@ -16,7 +16,8 @@ from sybil.parsers.markdown import PythonCodeBlockParser
 mpl.use("Agg")
 
 # a test never reads findings that another run kept
-os.environ["FLVERIFY_CACHE"] = tempfile.mkdtemp(prefix="flverify-")
+_kept = tempfile.TemporaryDirectory(prefix="flverify-")
+os.environ["FLVERIFY_CACHE"] = _kept.name
 
 # without an extra there is nothing to look for examples in
 collect_ignore = [] if find_spec("numba") else ["flverify/engines/simulate/_kernels.py"]

@@ -27,12 +27,12 @@ import sympy
 from flverify._core.sources import Source
 from flverify.certify import gram
 from flverify.claims import judge
-from flverify.claims import sg_focus_descent as step
 from flverify.claims import sg_focus_theorem4 as proof
 from flverify.claims.claim import Free, claim
 from flverify.claims.focus_families import GENERAL
 from flverify.claims.focus_lemma3 import rational
 from flverify.claims.focus_search import number, powers
+from flverify.claims.sg_focus_descent import noisy_descent
 from flverify.claims.sg_focus_moments import Curves, NoisyClients
 from flverify.claims.sg_focus_search import (
     LOUD,
@@ -48,7 +48,7 @@ from flverify.claims.sg_focus_search import (
     remembered,
     searched,
 )
-from flverify.claims.sg_focus_steps import FULL, noisy_descent
+from flverify.claims.sg_focus_steps import FULL
 from flverify.claims.verdict import Finding
 from flverify.participation import Full
 
@@ -181,21 +181,11 @@ EVERY = "every eta, L, beta > 0, N >= 1, tau >= 1, q_min in (0, 1]"
 )
 def descent(c: SimpleNamespace) -> Finding:
     """Prove it where all take part; search runs for the second line."""
-    return _descent(c).corrected(
+    return noisy_descent(c).corrected(
         r"\text{the display, for independent samples, if every client takes part in "
         r"every round}",
-        _descent(SimpleNamespace(**{**vars(c), **FULL})),
+        noisy_descent(SimpleNamespace(**{**vars(c), **FULL})),
     )
-
-
-@remembered
-def _descent(c: SimpleNamespace) -> Finding:
-    """Put the proof, which is for independent samples, beside the search."""
-    found = dict(noisy_descent(c).readings)
-    alone = SAMPLES[0]
-    if alone in found:
-        found[alone] = judge.proof_or_search(step.descent(c), found[alone])
-    return judge.readings(found)
 
 
 @claim(

@@ -17,11 +17,11 @@ import sympy
 
 from flverify._core.sources import Source
 from flverify.claims import judge
-from flverify.claims import sg_focus_descent as proof
 from flverify.claims.claim import Free, claim
 from flverify.claims.focus_lemma3 import rational
+from flverify.claims.sg_focus_descent import noisy_descent
 from flverify.claims.sg_focus_search import SAMPLES, remembered
-from flverify.claims.sg_focus_steps import FULL, noisy_descent
+from flverify.claims.sg_focus_steps import FULL
 from flverify.claims.verdict import Finding
 
 CAPS = {
@@ -61,21 +61,11 @@ u = eta / (2 * N) + eta**2 * L
 )
 def descent(c: SimpleNamespace) -> Finding:
     """Prove it where all take part; search runs for the second line."""
-    return _descent(c).corrected(
+    return noisy_descent(c).corrected(
         r"\text{the display, for independent samples, if every client takes part in "
         r"every round}",
-        _descent(SimpleNamespace(**{**vars(c), **FULL})),
+        noisy_descent(SimpleNamespace(**{**vars(c), **FULL})),
     )
-
-
-@remembered
-def _descent(c: SimpleNamespace) -> Finding:
-    """Put the proof, which is for independent samples, beside the search."""
-    found = dict(noisy_descent(c).readings)
-    alone = SAMPLES[0]
-    if alone in found:
-        found[alone] = judge.proof_or_search(proof.descent(c), found[alone])
-    return judge.readings(found)
 
 
 @claim(

@@ -72,12 +72,6 @@ class Cohort(Protocol):
     def project(self, stack: Clients, region: Region) -> Clients: ...
 
 
-class Oracle(Protocol):
-    """Gradients of the client objectives, each at its own client's point."""
-
-    def gradient(self, points: Clients) -> Clients: ...
-
-
 class Region(Protocol):
     """A closed convex set with a Euclidean projection of rows of points."""
 

@@ -6,7 +6,6 @@ Everything returned is exact; floats only propose vectors, which are then tried.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fractions import Fraction
 from math import inf
 from typing import TypeAlias
 
@@ -14,7 +13,7 @@ import flint
 import numpy as np
 
 from flverify._core.exact import Array, Scalar
-from flverify._core.rationals import entries, matrix, row_basis, to_flint
+from flverify._core.rationals import entries, matrix, row_basis
 
 Squares: TypeAlias = list[tuple[Scalar, Array]]
 
@@ -186,11 +185,3 @@ def congruent(symmetric: Array, basis: Array) -> Array:
     """Form basis' symmetric basis, for arrays of flint rationals."""
     left = matrix(np.ascontiguousarray(basis.T))
     return entries(left * matrix(symmetric) * matrix(basis))
-
-
-def flint_array(rows: list[list[Fraction]], width: int) -> Array:
-    """Build an array of flint rationals from rows of Fractions, perhaps none."""
-    out = np.full((len(rows), width), Fraction(0), dtype=object)
-    for k, row in enumerate(rows):
-        out[k, :] = row
-    return to_flint(out)

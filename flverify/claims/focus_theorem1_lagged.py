@@ -16,6 +16,7 @@ W is at least 0, so that A_R <= Psi_R.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -107,10 +108,9 @@ def psi_shrinks(
         **inside(given, CONVEX, mu),
         **_each(given, NEEDS_PSI, mu),
     }
-    if not all(part.passes() for part in caps_kept.values()):
-        return judge.all_of(caps_kept)
-    rest = {**_psi(number(contraction)), **_assembled(LAGS[lag])}
-    return judge.all_of({**caps_kept, **rest})
+    return _inside_caps(
+        caps_kept, lambda: _psi(number(contraction)) | _assembled(LAGS[lag])
+    )
 
 
 def phi_shrinks(
@@ -127,11 +127,15 @@ def phi_shrinks(
         **inside(given, SHORT, beta),
         **_each(given, NEEDS_PHI, beta, scaled=False),
     }
-    if not all(part.passes() for part in caps_kept.values()):
-        return judge.all_of(caps_kept)
     lagged = lag in LAGS
     rest = _assembled(LAGS[lag]) if lagged else _same_round()
-    return judge.all_of({**caps_kept, **_phi(number(contraction), lagged), **rest})
+    return _inside_caps(caps_kept, lambda: _phi(number(contraction), lagged) | rest)
+
+
+def _inside_caps(caps_kept: Parts, rest: Callable[[], Parts]) -> Finding:
+    """Judge the rest only where the caps grant what it needs."""
+    granted = all(part.passes() for part in caps_kept.values())
+    return judge.all_of(caps_kept | (rest() if granted else {}))
 
 
 def _each(

@@ -113,12 +113,6 @@ def normalised(setting: Setting) -> Row:
     return tuple(q / total for q in setting.weights)
 
 
-def one_over_m(setting: Setting) -> Row:
-    """Return the q_i = 1/m that Case 3a prints for m of N clients."""
-    size = max(map(len, setting.law.support()))
-    return (Fraction(1, size),) * setting.n_clients
-
-
 @cache
 def limit(setting: Setting, weights: Row) -> Fraction:
     """Return `setting.limit(weights)`, computed once."""

@@ -15,6 +15,7 @@ part is Assumption 1: the cohort of a round is independent of all earlier ones.
 
 from __future__ import annotations
 
+from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -44,7 +45,7 @@ def lemma6(c: SimpleNamespace, reading: str) -> Finding:
     """Judge every link of the chain, for the constants of a claim and a q."""
     return judge.all_of(
         {
-            "q is at most p_i": _at_most_inclusion(c, reading),
+            "q is at most p_i": at_most_inclusion(reading, c.case_3a),
             "rows": _rows(),
             "the server moves by the sum": last_gradients_come_last(),
             "moves": path_bounded(),
@@ -73,15 +74,16 @@ def _caps(c: SimpleNamespace) -> list[Any]:
     return held
 
 
-def _at_most_inclusion(c: SimpleNamespace, reading: str) -> Finding:
-    """E[I_i/|S|] <= E[I_i]; Case 3a has p_i = m/N."""
+@cache
+def at_most_inclusion(reading: str, case_3a: str = "1/m") -> Finding:
+    """Judge q <= p_i: E[I_i/|S|] <= E[I_i]; Case 3a has p_i = m/N."""
     take, size, m = sympy.symbols("I size m", nonnegative=True)
     there = [sympy.Ge(take, 0, evaluate=False), take <= 1]
     if reading == Q_READINGS[0]:
         return judge.implied([*there, size >= 1], take / size <= take, EVERY)
     if reading == Q_READINGS[2]:
         return judge.implied([q <= p], q <= p, "q = min p_i")
-    own = 1 / m if c.case_3a == "1/m" else 1 / N
+    own = 1 / m if case_3a == "1/m" else 1 / N
     return judge.implied([m >= 1, m <= N], own <= m / N, "uniform cohorts of m")
 
 

@@ -40,7 +40,7 @@ SEARCHED = (
 
 
 @remembered
-def noisy_descent(c: SimpleNamespace) -> Finding:
+def descent_on_runs(c: SimpleNamespace) -> Finding:
     """Judge E F(w_{r+1}) against the second line of the descent display on runs.
 
     The first line is the descent lemma for w - eta S, and the third follows from the

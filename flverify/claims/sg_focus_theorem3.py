@@ -40,8 +40,10 @@ from flverify.certify.gram import Function, Lemma, inner, square, vector
 from flverify.claims import judge
 from flverify.claims import sg_focus_contraction as shared
 from flverify.claims import sg_focus_theorem5 as general
+from flverify.claims.focus_caps import Q_READINGS
 from flverify.claims.focus_lemma3 import EVERY, L, N, eta, mu, rational, sum_of_vectors
 from flverify.claims.sg_focus_contraction import phi, reached, stale, x
+from flverify.claims.sg_focus_lemma6 import at_most_inclusion
 from flverify.claims.sg_focus_moves import LOUD, V, h2
 from flverify.claims.sg_focus_noise import S2, last_gradients_come_last
 from flverify.claims.sg_focus_theorem5 import (
@@ -96,7 +98,7 @@ def theorem3(c: SimpleNamespace) -> Finding:
             "convexity": _convexity(),
             "push": shared.pushed(PUSH),
             "far": _far(),
-            "rows": general._rows(),
+            "rows": general.rows_followed(),
             "q A": _weights(),
             "tracker": shared.tracked(sympy.Integer(1)),
             "one round": _one_round(),
@@ -118,8 +120,7 @@ def _caps(caps: dict[str, str]) -> Finding:
 
     kappa = L/mu, and t = eta L (tau-1)^2, so that M = t q E.
     """
-    take, size, t = sympy.symbols("I size t", nonnegative=True)
-    there = [sympy.Ge(take, 0, evaluate=False), take <= 1, size >= 1]
+    t = sympy.Symbol("t", nonnegative=True)
     stiff = rational(caps["q/(N (16 L^2/mu + mu/2))"])
     moves = rational(caps["q^(3/2)/(sqrt(2) L (tau-1))"]) ** 2 / 2
     quiet = rational(caps["mu/((tau-1)^2 L^2 N)"])
@@ -138,7 +139,7 @@ def _caps(caps: dict[str, str]) -> Finding:
     moved = [sympy.Eq(M, t * q * E), 128 * t * q <= 1]
     return judge.all_of(
         {
-            "q <= p": judge.implied(there, take / size <= take, EVERY),
+            "q <= p": at_most_inclusion(Q_READINGS[0]),
             "named": judge.identity(named, INSIDE),
             "24 e q": judge.implied(first, 24 * x * k <= q, INSIDE),
             "24 e": judge.implied(

@@ -30,12 +30,13 @@ from typing import Any
 
 import sympy
 
-from flverify.claims import judge, sg_focus_lemma6
+from flverify.claims import judge
 from flverify.claims import sg_focus_contraction as shared
 from flverify.claims import sg_focus_theorem5 as general
 from flverify.claims.focus_caps import Q_READINGS
 from flverify.claims.focus_lemma3 import EVERY, L, N, eta, rational
 from flverify.claims.sg_focus_contraction import x
+from flverify.claims.sg_focus_lemma6 import at_most_inclusion
 from flverify.claims.sg_focus_moves import FAR, LOUD, V, h2
 from flverify.claims.sg_focus_noise import S2
 from flverify.claims.sg_focus_theorem4_server import (
@@ -95,7 +96,7 @@ def theorem4(c: SimpleNamespace, reading: str) -> Finding:
         return judge.inconclusive("the proof has other caps and another floor")
     return judge.all_of(
         {
-            "q is at most p_i": sg_focus_lemma6._at_most_inclusion(c, reading),
+            "q is at most p_i": at_most_inclusion(reading, c.case_3a),
             "caps": _caps(c.caps),
             **_round(),
             "R rounds": shared.rounds_added(),
@@ -111,14 +112,14 @@ def theorem4(c: SimpleNamespace, reading: str) -> Finding:
 @cache
 def _round() -> dict[str, Finding]:
     return {
-        "descent": general._descent(),
+        "descent": general.descent_at_v(),
         "noise": virtual_noise(),
         "the model without stale noise": virtual_step(),
         "its distance": virtual_distance(),
         "PL": _slopes(),
         "push": shared.pushed(HALF),
-        "off": general._off(),
-        "rows": general._rows(),
+        "off": general.gap_at_v(),
+        "rows": general.rows_followed(),
         "q A": _weights(),
         "tracker": shared.tracked(HALF),
         "mean row": _mean_row(),

@@ -32,6 +32,7 @@ from typing import Any
 import sympy
 
 from flverify.claims import judge
+from flverify.claims.focus_caps import Q_READINGS
 from flverify.claims.focus_lemma3 import (
     EVERY,
     L,
@@ -42,6 +43,7 @@ from flverify.claims.focus_lemma3 import (
     rational,
     split_in_two,
 )
+from flverify.claims.sg_focus_lemma6 import at_most_inclusion
 from flverify.claims.sg_focus_moves import FAR, LOUD, V, h2, path_bounded
 from flverify.claims.sg_focus_noise import (
     S2,
@@ -74,13 +76,13 @@ def theorem5(caps: dict[str, str], floor: tuple[Any, Any], first: Any) -> Findin
     return judge.all_of(
         {
             "caps": _caps(caps),
-            "descent": _descent(),
+            "descent": descent_at_v(),
             "noise": virtual_noise(),
             "the model without stale noise": virtual_step(),
             "its distance": virtual_distance(),
             "push": _pushed(),
-            "off": _off(),
-            "rows": _rows(),
+            "off": gap_at_v(),
+            "rows": rows_followed(),
             "tracker": _tracker(),
             "one round": _one_round(),
             "R rounds": _added(),
@@ -97,15 +99,14 @@ def _caps(caps: dict[str, str]) -> Finding:
 
     The q_i add up to at most 1, so that N q <= 1; and q_i <= p_i.
     """
-    total, take, size = sympy.symbols("total I size", nonnegative=True)
-    there = [sympy.Ge(take, 0, evaluate=False), take <= 1, size >= 1]
+    total = sympy.Symbol("total", nonnegative=True)
     rows = rational(caps["q^(3/2)/(L sqrt(6 N))"]) ** 2 / 6
     moves = rational(caps["q^(3/2)/(sqrt(2) L (tau-1))"]) ** 2 / 2
     r = sympy.Symbol("r", nonnegative=True)  # (eta L)^2 N; e^2 = r N/q^2
     small = [r <= rows * q**3, N * q <= 1]
     return judge.all_of(
         {
-            "q <= p": judge.implied(there, take / size <= take, EVERY),
+            "q <= p": at_most_inclusion(Q_READINGS[0]),
             "N q <= 1": judge.implied([N * q <= total, total <= 1], N * q <= 1, EVERY),
             "e": judge.implied(small, 96 * r * N <= q**2, INSIDE),
             "e <= 5/48": judge.implied([96 * e**2 <= 1], 48 * e <= 5, INSIDE),
@@ -123,7 +124,7 @@ a, b, d = sympy.symbols("a b d", real=True)
 
 
 @cache
-def _descent() -> Finding:
+def descent_at_v() -> Finding:
     """F(v - eta (S + nu)) by smoothness; E<grad F(v), nu> = 0; divided by eta N.
 
     G_v, S and D are the gradient at v, the sum and N grad F(v) - S in one coordinate.
@@ -163,7 +164,7 @@ def _pushed() -> Finding:
 
 
 @cache
-def _off() -> Finding:
+def gap_at_v() -> Finding:
     """Split grad F(v) - S/N at grad F(w), and grad F(w) at grad F(v).
 
     far = L^2 E|v - w|^2 <= e E, and |N grad F(w) - S|^2 <= N^2 B_new by the rows.
@@ -184,7 +185,7 @@ def _off() -> Finding:
 
 
 @cache
-def _rows() -> Finding:
+def rows_followed() -> Finding:
     """Follow the row of a client with chance p, at a distance of d2 = E|w - z|^2.
 
     Absent, with weight 1 + p/(2 (1-p)) for w - z; present, with 2 and 2; Y the tracker,

@@ -287,6 +287,17 @@ def test_an_early_dip_below_the_target_does_not_count():
     assert early < last == found.rounds
 
 
+def test_a_target_counts_once_it_held_for_as_many_rounds_again(monkeypatch):
+    # below the target in rounds 40 to 99 and from 120 on; the first look ends at 64
+    def curve(tried, step_size, rounds):
+        r = np.arange(rounds + 1)
+        return np.where((r < 40) | ((r >= 100) & (r < 120)), 1.0, 0.01)
+
+    monkeypatch.setattr("flverify.advise.budget.curve", curve)
+    exact, floats = both(scalars((1, 2), (0, 1)), GradientDescent(1), Full(2))
+    assert budget(exact, floats, Fraction(1, 10), 0.1).rounds == 120
+
+
 def test_a_method_that_only_passes_by_never_gets_there():
     # x_r rises from 0 past x* = 1 to a fixed point beyond it
     centres = (Fraction(28, 10), Fraction(8, 10))

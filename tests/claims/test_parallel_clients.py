@@ -17,7 +17,6 @@ from flverify.claims.parallel_families import (
     limit_again,
     mismatch_again,
     normalised,
-    one_over_m,
     rescaled,
 )
 from flverify.claims.recheck import expected_square_errors
@@ -130,10 +129,6 @@ def test_weights_that_do_not_sum_to_one():
     assert one.mismatch is None
     assert one.limit() == F(1, 4)  # q'x stays at 3/2 where x* = 2
     assert one.limit(normalised(one)) == 0
-    assert (
-        one_over_m(setting(UniformCohort(3, 2), 1, (1, 1, 1), (0, 1, 2)))
-        == (F(1, 2),) * 3
-    )
 
 
 def test_drift_by_hand():
