@@ -86,7 +86,7 @@ def uniform_cohorts(c: SimpleNamespace) -> Finding:
     parts = {**proof(settings), "law": law, "V": above_distance(c.distance)}
     laws = [UniformCohort(n, m) for n, m in ((1, 1), (2, 1), (3, 1), (3, 2))]
     search = judge.instances(rates(c, laws, "each"), "<=", SEARCHED)
-    return judge.proof_or_search(judge.all_of(parts), search)
+    return judge.proof_or_search(judge.all_of(parts, argument=__doc__), search)
 
 
 @claim(
@@ -117,7 +117,9 @@ def little_noise(c: SimpleNamespace) -> Finding:
     setting = Setting(step, 1 + k, noise, False, modulus, "each", strong)
     laws = [UniformCohort(1, 1), Bernoulli(["3/4"]), Bernoulli(["1/2"] * 2)]
     search = judge.instances(rates(c, laws, "each"), "<=", SEARCHED)
-    return judge.proof_or_search(judge.all_of(proof([setting])), search)
+    return judge.proof_or_search(
+        judge.all_of(proof([setting]), argument=__doc__), search
+    )
 
 
 @claim(
@@ -149,7 +151,9 @@ def any_law(c: SimpleNamespace) -> Finding:
     setting = Setting(step, 1 + k, noise, False, modulus, "mean", strong)
     laws = [UniformCohort(1, 1), UniformCohort(2, 1), Bernoulli(["1/4"] * 2)]
     search = judge.instances(rates(c, laws, "mean"), "<=", SEARCHED)
-    return judge.proof_or_search(judge.all_of(proof([setting])), search)
+    return judge.proof_or_search(
+        judge.all_of(proof([setting]), argument=__doc__), search
+    )
 
 
 @claim(
@@ -181,7 +185,9 @@ def convex(c: SimpleNamespace) -> Finding:
     gain = sympy.Rational(c.gain)
     setting = Setting(step, 1 + k, 1 + z, False, zero, "mean", zero, gain)
     search = judge.instances(single_rounds(c), "<=", "quadratics, one round, N <= 3")
-    return judge.proof_or_search(judge.all_of(proof([setting])), search)
+    return judge.proof_or_search(
+        judge.all_of(proof([setting]), argument=__doc__), search
+    )
 
 
 SEARCHED = "quadratics, exact mean-square rates, N <= 3"

@@ -218,7 +218,9 @@ def test_a_real_interrupt_is_code_130_and_writes_nothing(sleepy, tmp_path):
     )
     sleepy.write_text(text)
     report = tmp_path / "report.json"
-    with python(START, "audit", sleepy, "--json", report) as running:
+    # even where the tests themselves run in the background, deaf to interrupts
+    heeding = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    with python(f"{heeding}\n{START}", "audit", sleepy, "--json", report) as running:
         while not marker.exists() and running.poll() is None:
             time.sleep(0.02)
         running.send_signal(signal.SIGINT)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from numbers import Rational
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from flverify.claims._points import inconclusive
 from flverify.claims.verdict import Finding, Verdict
 
 Pair = tuple[str, Any, Any]
+WRITTEN = 12  # the first identities, which are written out
+LONGEST = 240  # characters of one of them
 
 
 def identity(pairs: Iterable[Pair], scope: str) -> Finding:
@@ -47,12 +50,24 @@ def identity(pairs: Iterable[Pair], scope: str) -> Finding:
             if isinstance(found, Finding):
                 return found
             divided = divided or found
-        checked.append(label)
+        short = len(checked) < WRITTEN
+        checked.append(_written(label, left, right) if short else label)
     if not checked:
         return inconclusive("nothing was compared")
-    reason = f"{len(checked)} identities hold exactly"
+    many = len(checked)
+    reason = (
+        f"{many} identities hold exactly" if many > 1 else "1 identity holds exactly"
+    )
     scope = _points.within_denominators(scope, divided)
     return Finding(Verdict.PROVED, scope, reason, {"identities": checked})
+
+
+def _written(label: str, left: Any, right: Any) -> str:
+    """Write an identity out, unless a side is long or has many entries."""
+    if not all(isinstance(side, sympy.Expr | Rational) for side in (left, right)):
+        return label
+    text = f"{label}: {left} = {right}"
+    return text if str(left) != str(right) and len(text) <= LONGEST else label
 
 
 def _entries(label: str, left: Any, right: Any) -> list[tuple[Any, Any]]:

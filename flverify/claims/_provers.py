@@ -61,14 +61,15 @@ def implied(hypotheses: Sequence[Any], conclusion: Any, scope: str) -> Finding:
     """
     answer = implies(hypotheses, conclusion)
     if answer.answer == Answer.PROVED:
-        return _proved(answer, scope)
+        stated = {"given": [*map(str, hypotheses)], "shown": str(conclusion)}
+        return _proved(answer, scope, stated)
     if answer.answer == Answer.REFUTED and answer.counterexample is not None:
         return _point(answer.counterexample, hypotheses, conclusion)
     return inconclusive(answer.reason)
 
 
-def _proved(answer: Implication, scope: str) -> Finding:
-    evidence: dict[str, Any] = {"methods": list(answer.methods)}
+def _proved(answer: Implication, scope: str, stated: dict[str, Any]) -> Finding:
+    evidence = {**stated, "methods": list(answer.methods)}
     if answer.assumed:
         evidence["assumed of the symbols"] = list(answer.assumed)
     if answer.certificate is not None:

@@ -173,7 +173,11 @@ def uniform_below(c: Any, *, more_steps: bool) -> Finding:
         longer = [*INSIDE, tau >= 2]
         parts["tau >= 2"] = judge.implied(longer, several() <= noise, EVERY)
         parts["first term"] = _not_negative(drift)
-    return judge.all_of(parts)
+    return judge.all_of(
+        parts,
+        scope=EVERY,
+        argument=__doc__,
+    )
 
 
 def biased_below(c: Any) -> Finding:
@@ -188,13 +192,19 @@ def biased_below(c: Any) -> Finding:
     for name, kept in (("delta_q", {sigma: 0}), ("sigma_G", {delta: 0})):
         compared = with_bias().subs(kept) <= (bias + noise).subs(kept)
         parts[f"terms in {name}"] = judge.implied(inside, compared, EVERY)
-    return judge.all_of(parts)
+    return judge.all_of(
+        parts,
+        scope=EVERY,
+        argument=__doc__,
+    )
 
 
 def everywhere_below(c: Any) -> Finding:
     """Prove the bound where (29) has a finite delta_q over all x, so that q = u."""
     return judge.all_of(
-        {"q = u": finite_mismatch(), "bound": uniform_below(c, more_steps=True)}
+        {"q = u": finite_mismatch(), "bound": uniform_below(c, more_steps=True)},
+        scope=EVERY,
+        argument=__doc__,
     )
 
 

@@ -32,6 +32,7 @@ from flverify.claims.focus_theorem1_rates import (
     COEFFICIENTS,
     CONVEX,
     NUMBERS,
+    RUNS,
     SMALL,
     A,
     A_next,
@@ -135,7 +136,11 @@ def phi_shrinks(
 def _inside_caps(caps_kept: Parts, rest: Callable[[], Parts]) -> Finding:
     """Judge the rest only where the caps grant what it needs."""
     granted = all(part.passes() for part in caps_kept.values())
-    return judge.all_of(caps_kept | (rest() if granted else {}))
+    return judge.all_of(
+        caps_kept | (rest() if granted else {}),
+        scope=RUNS,
+        argument=__doc__,
+    )
 
 
 def _each(

@@ -56,6 +56,7 @@ from flverify.claims.verdict import Finding
 
 NUMBERS = "every eta, L, mu, beta, N, tau and q_min inside the caps"
 COEFFICIENTS = "all coefficients"
+RUNS = "every N, tau, law, f_i of their class and eta inside the caps"
 
 # eta L N, and eta mu N or eta beta N
 h, x = sympy.symbols("h x", positive=True)
@@ -137,7 +138,9 @@ def strongly_convex(
     start = _weight_of_start(caps, given) if rows else {}
     shrinks = convex_shrinks(number(contraction), CONVEX, THIRDS, FIFTH)
     return judge.all_of(
-        {"q_min": named, **inside(given, CONVEX, mu), **shrinks, **start}
+        {"q_min": named, **inside(given, CONVEX, mu), **shrinks, **start},
+        scope=RUNS,
+        argument=__doc__,
     )
 
 
@@ -255,7 +258,9 @@ def polyak_lojasiewicz(
             "0 <= k": judge.implied(small, plain(line.k) >= 0, NUMBERS),
             "A_R <= V_R <= k^R V_0": one_round.unrolled(),
             "the weight of B_0": begin,
-        }
+        },
+        scope=RUNS,
+        argument=__doc__,
     )
 
 
@@ -278,7 +283,9 @@ def general(
             "k = 1": judge.identity([("k", line.k, sympy.Integer(1))], NUMBERS),
             "summed": summed("every R"),
             "the mean": _mean(factor, start, line.d),
-        }
+        },
+        scope=RUNS,
+        argument=__doc__,
     )
 
 

@@ -157,7 +157,8 @@ def the_round() -> Finding:
         {
             "small rounds": judge.identity(_lines(), FORMAL_ROUNDS),
             "any tau and N": judge.identity(pairs, EVERY),
-        }
+        },
+        scope=EVERY,
     )
 
 

@@ -8,14 +8,15 @@ have a private module each.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import chain
 
 from flverify._core.errors import InputError
 from flverify.claims import _cases
 from flverify.claims._cases import Case
 from flverify.claims._identities import Pair, identity
-from flverify.claims._points import inconclusive
+from flverify.claims._points import DIVIDED, inconclusive, within_denominators
 from flverify.claims._provers import Step, implied, one_step, vectors
 from flverify.claims._signs import nonnegative
 from flverify.claims.verdict import PASSING, Finding, Verdict, weakest
@@ -165,8 +166,19 @@ def _violated(finding: Finding) -> str:
     return next(filter(None, map(_violated, finding.readings.values())), "")
 
 
-def all_of(parts: Mapping[str, Finding]) -> Finding:
+def all_of(
+    parts: Mapping[str, Finding], *, scope: str = "", argument: str | None = None
+) -> Finding:
     """Judge a claim made of several: refuted by any part, else as weak as any.
+
+    Parameters
+    ----------
+    parts : mapping
+    scope : str
+        What parts that are all proved add up to, such as a first case and a step;
+        theirs if it is empty. Conditions of the parts are kept.
+    argument : str or None
+        How they do, for a reader.
 
     Raises
     ------
@@ -174,22 +186,50 @@ def all_of(parts: Mapping[str, Finding]) -> Finding:
         If there are no parts.
     """
     _require_some(parts, "a claim made of several")
+    kept = dict(parts)
     for wanted in (Verdict.REFUTED, Verdict.INCONCLUSIVE):
         for name, part in parts.items():
             if part.verdict == wanted:
-                every = {n: f"{p.verdict}: {p.reason}" for n, p in parts.items()}
-                evidence = {"part": name, **part.evidence, "parts": every}
+                evidence = {"part": name, **part.evidence}
                 violated = next(filter(None, map(_violated, parts.values())), "")
                 if violated:
                     evidence[UNCONFIRMED] = violated
                 reason = f"{name}: {part.reason}"
-                return Finding(wanted, part.scope, reason, evidence)
+                return Finding(wanted, part.scope, reason, evidence, parts=kept)
     verdict = weakest([part.verdict for part in parts.values()])
-    weak = [part for part in parts.values() if part.verdict == verdict]
-    reason = "; ".join(f"{name}: {part.reason}" for name, part in parts.items())
-    evidence = {name: dict(part.evidence) for name, part in parts.items()}
-    scopes = dict.fromkeys(part.scope for part in weak)
-    return Finding(verdict, "; ".join(scopes), reason, evidence)
+    if scope and verdict == Verdict.PROVED:
+        scope = _with_conditions(scope, kept)
+    else:
+        scope = "; ".join(dict.fromkeys(_scopes(kept, verdict)))
+    reason = "; ".join(f"{name}: {_in_short(part)}" for name, part in parts.items())
+    return Finding(verdict, scope, reason, parts=kept, argument=argument or "")
+
+
+def _with_conditions(scope: str, parts: Mapping[str, Finding]) -> str:
+    """Add to a scope what parts, or theirs, assume of denominators and the like."""
+    steps = [*_steps(parts)]
+    scope = within_denominators(scope, any(DIVIDED in one.scope for one in steps))
+    asked = (one.evidence.get("side conditions", ()) for one in steps)
+    listed = dict.fromkeys(chain.from_iterable(asked))
+    return f"{scope}; where {', '.join(listed)}" if listed else scope
+
+
+def _steps(parts: Mapping[str, Finding]) -> Iterator[Finding]:
+    for part in parts.values():
+        yield part
+        yield from _steps({**part.parts, **part.readings})
+
+
+def _scopes(parts: Mapping[str, Finding], weak: Verdict) -> Iterator[str]:
+    """Yield the scopes of the weakest parts, each in its own words."""
+    for part in parts.values():
+        if part.verdict == weak:
+            joined = part.scope == "; ".join(dict.fromkeys(_scopes(part.parts, weak)))
+            yield from _scopes(part.parts, weak) if joined else (part.scope,)
+
+
+def _in_short(part: Finding) -> str:
+    return f"{len(part.parts)} parts" if part.parts else part.reason
 
 
 def readings(found: Mapping[str, Finding]) -> Finding:

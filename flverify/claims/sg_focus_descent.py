@@ -54,5 +54,7 @@ def descent(c: SimpleNamespace) -> Finding:
             "line 2": judge.implied(held, F_next <= line2, EVERY),
             "Jensen": judge.implied([], b**2 / 2 <= (a - b) ** 2 + a**2, EVERY),
             "line 3": judge.implied([apart + slope >= SS / 2], line2 <= line3, EVERY),
-        }
+        },
+        scope=EVERY,
+        argument=__doc__,
     )

@@ -76,7 +76,9 @@ def lemma5(c: SimpleNamespace) -> Finding:
             "scales": judge.identity(_scales(), STEPS),
             "last step": _last(c, capped),
             "tau = 1": _one_gradient(c),
-        }
+        },
+        scope=STEPS,
+        argument=__doc__,
     )
 
 

@@ -58,7 +58,9 @@ def lemma6(c: SimpleNamespace, reading: str) -> Finding:
             ),
             "N clients": judge.identity(_summed(), INSIDE),
             **_coefficients(c),
-        }
+        },
+        scope=INSIDE,
+        argument=__doc__,
     )
 
 

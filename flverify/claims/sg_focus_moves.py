@@ -24,6 +24,7 @@ import sympy
 
 from flverify.claims import judge
 from flverify.claims.focus_lemma3 import (
+    EVERY,
     L,
     N,
     eta,
@@ -55,8 +56,24 @@ FAR, LOUD = sympy.Rational(64, 15), sympy.Rational(256, 75)
 
 @cache
 def unrolled() -> Finding:
-    """x_{k-1} = w - eta (y_1 + ... + y_{k-1}), y_k a gradient less the stored one."""
-    return judge.identity(points_of_moves(1), FORMAL)
+    """x_{k-1} = w - eta (y_1 + ... + y_{k-1}), y_k a gradient less the stored one.
+
+    Rounds are listed for few clients and moves. One move more adds the difference of
+    the last two gradients to the direction, and takes a step along it.
+    """
+    w, y, total = sympy.symbols("w y total")
+    last, stored, fresh = sympy.symbols("last stored fresh")
+    more = [
+        ("the direction", (last - stored) + (fresh - last), fresh - stored),
+        ("the point", (w - eta * total) - eta * y, w - eta * (total + y)),
+    ]
+    return judge.all_of(
+        {
+            "listed": judge.identity(points_of_moves(1), FORMAL),
+            "one move more": judge.identity(more, EVERY),
+        },
+        scope=EVERY,
+    )
 
 
 def points_of_moves(sign: int) -> Iterator[judge.Pair]:

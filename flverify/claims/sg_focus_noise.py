@@ -82,7 +82,8 @@ def last_gradients_come_last() -> Finding:
         {
             "listed": judge.identity(_last_gradients(), FORMAL),
             "more": judge.identity(more, EVERY),
-        }
+        },
+        scope=EVERY,
     )
 
 

@@ -108,7 +108,9 @@ def theorem3(c: SimpleNamespace) -> Finding:
             "stale noise": shared.stale_noise(),
             "the server": _server(),
             "the floor": _floor(rational(c.floor)),
-        }
+        },
+        scope=INSIDE,
+        argument=__doc__,
     )
 
 

@@ -105,7 +105,9 @@ def theorem4(c: SimpleNamespace, reading: str) -> Finding:
             "stale noise": shared.stale_noise(),
             "the server": server_value(),
             "consensus": consensus(),
-        }
+        },
+        scope=INSIDE,
+        argument=__doc__,
     )
 
 

@@ -87,7 +87,9 @@ def theorem5(caps: dict[str, str], floor: tuple[Any, Any], first: Any) -> Findin
             "one round": _one_round(),
             "R rounds": _added(),
             "the bound": _bounded(floor, first),
-        }
+        },
+        scope=INSIDE,
+        argument=__doc__,
     )
 
 

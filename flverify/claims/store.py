@@ -110,6 +110,8 @@ def _written(finding: Finding) -> dict[str, Any]:
         "evidence": _plain(finding.evidence),
         "readings": {name: _written(r) for name, r in finding.readings.items()},
         "correction": fixed and [fixed.statement, _written(fixed.finding)],
+        "parts": {name: _written(part) for name, part in finding.parts.items()},
+        "argument": finding.argument,
     }
 
 
@@ -122,6 +124,8 @@ def _read(kept: Mapping[str, Any]) -> Finding:
         dict(kept["evidence"]),
         {name: _read(found) for name, found in kept["readings"].items()},
         None if fixed is None else Correction(str(fixed[0]), _read(fixed[1])),
+        {name: _read(part) for name, part in kept["parts"].items()},
+        str(kept["argument"]),
     )
 
 

@@ -49,6 +49,10 @@ class Finding:
         Finding of each reading the print allows, by its name.
     correction : Correction or None
         A repaired statement with its own finding.
+    parts : mapping
+        Finding of each part of a claim made of several, such as the links of a proof.
+    argument : str
+        How the parts add up, for a reader; may be empty.
     """
 
     verdict: Verdict
@@ -57,6 +61,8 @@ class Finding:
     evidence: Mapping[str, Any] = field(default_factory=dict)
     readings: Mapping[str, Finding] = field(default_factory=dict)
     correction: Correction | None = None
+    parts: Mapping[str, Finding] = field(default_factory=dict)
+    argument: str = ""
 
     def corrected(self, statement: str, finding: Finding) -> Finding:
         """Return the same finding beside a repaired statement and its finding."""

@@ -11,17 +11,23 @@ from flverify.claims.audit import Audited, record
 from flverify.commands._claims import judge, one_claim
 from flverify.commands._refusals import Reporting
 from flverify.report import console
-from flverify.report.claims import reproduce, show
+from flverify.report.claims import reproduce
 from flverify.report.envelope import envelope
+from flverify.report.in_full import show
 
 
 @click.command(name="show", cls=Reporting)
 @click.argument("claim_id", metavar="ID")
 @click.option("--file", "path", metavar="FILE.py", help="A file of your own claims.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead.")
+@click.option("--all", "whole", is_flag=True, help="Every step of a proof, and lists.")
 @click.pass_context
-def command(ctx: click.Context, claim_id: str, path: str | None, as_json: bool) -> None:
+def command(
+    ctx: click.Context, claim_id: str, path: str | None, as_json: bool, whole: bool
+) -> None:
     """Show one claim in full: statement, finding, control, evidence, how to reproduce.
+
+    Proofs are shown by their parts; with --all by every step and what it rests on.
 
     The claim is judged anew. The exit code is 1 if its verdict differs from the ledger
     or its control misbehaves.
@@ -36,7 +42,7 @@ def command(ctx: click.Context, claim_id: str, path: str | None, as_json: bool) 
     if as_json:
         click.echo(envelope("show", **_record(one, known)))
     else:
-        show(one, known)
+        show(one, known, whole=whole)
     differs = not group.silent and bool(ledger.differences([one], entries))
     ctx.exit(1 if differs or one.control_fault() else 0)
 

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from flverify.claims.audit import Audited
 from flverify.claims.claim import Claim
-from flverify.claims.verdict import Finding, Verdict
+from flverify.claims.verdict import Verdict
 from flverify.report import console
 
 _STYLE = {
@@ -26,7 +26,12 @@ _STYLE = {
 def verdict_table(audited: Sequence[Audited]) -> None:
     """Print id, verdict, scope and reason of every claim."""
     rows = [
-        (one.claim.id, _verdict(one.finding), one.finding.scope, one.finding.reason)
+        (
+            one.claim.id,
+            coloured(one.finding.verdict),
+            one.finding.scope,
+            one.finding.reason,
+        )
         for one in audited
     ]
     console.table(("claim", "verdict", "scope", "reason"), rows, keep=2)
@@ -52,29 +57,6 @@ def claim_table(claims: Sequence[Claim], expected: Mapping[str, str]) -> None:
         for one in claims
     ]
     console.table(("claim", "ledger", "source", "proposition"), rows, keep=2)
-
-
-def show(audited: Audited, expected: str | None) -> None:
-    """Print one claim in full."""
-    claim, finding = audited.claim, audited.finding
-    console.fields(
-        [
-            ("claim", claim.id),
-            ("statement", claim.statement),
-            ("proposition", claim.proposition),
-            ("source", claim.source.citation()),
-            ("verdict", _verdict(finding)),
-            ("scope", finding.scope),
-            ("reason", finding.reason),
-            ("ledger", expected or "not in the ledger"),
-            *_constants(claim),
-            *_readings(finding),
-            *flat("evidence", finding.evidence),
-            *_correction(finding),
-            *_control(audited),
-            *(("reproduce", way) for way in reproduce(claim)),
-        ]
-    )
 
 
 def reproduce(claim: Claim) -> list[str]:
@@ -110,39 +92,6 @@ def flat(label: str, content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield name, str(value)
 
 
-def _verdict(finding: Finding) -> Text:
-    return Text(str(finding.verdict), style=_STYLE[finding.verdict])
-
-
-def _outcome(finding: Finding) -> str:
-    return f"{finding.verdict} ({finding.scope}): {finding.reason}"
-
-
-def _constants(claim: Claim) -> Iterator[tuple[str, str]]:
-    for name, value in claim.constants.items():
-        yield f"constant: {name}", str(value)
-
-
-def _readings(finding: Finding) -> Iterator[tuple[str, str]]:
-    for name, found in finding.readings.items():
-        yield f"reading: {name}", _outcome(found)
-        yield from flat(f"reading: {name}", found.evidence)
-
-
-def _correction(finding: Finding) -> Iterator[tuple[str, str]]:
-    if finding.correction:
-        yield "correction", finding.correction.statement
-        yield "correction", _outcome(finding.correction.finding)
-
-
-def _control(audited: Audited) -> Iterator[tuple[str, str]]:
-    claim = audited.claim
-    if audited.control is None:
-        yield "control", f"none: {claim.no_control}"
-        return
-    kind = "broken" if audited.finding.passes() else "mended"
-    twin = ", ".join(f"{name} = {value}" for name, value in claim.twin.items())
-    yield f"control ({kind} twin)", twin
-    yield "control", _outcome(audited.control)
-    if audited.control_fault():
-        yield "control", f"misbehaves: {audited.control_fault()}"
+def coloured(verdict: Verdict) -> Text:
+    """Return a verdict in its colour."""
+    return Text(str(verdict), style=_STYLE[verdict])

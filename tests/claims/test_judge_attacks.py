@@ -556,6 +556,44 @@ def test_a_claim_of_several_is_as_weak_as_its_weakest(left, right):
     assert judge.UNCONFIRMED not in found.evidence
 
 
+def test_the_scopes_of_steps_are_each_told_once():
+    inner = judge.all_of({"a": given("PROVED", "of a"), "b": given("PROVED", "of b")})
+    whole = judge.all_of({"both": inner, "again": given("PROVED", "of a")})
+    assert whole.scope == "of a; of b"
+    # a text with the same sign in it is one scope
+    joined = given("PROVED", "of a; of b")
+    assert judge.all_of({"joined": joined, "b": given("PROVED", "of b")}).scope == (
+        "of a; of b; of b"
+    )
+
+
+@pytest.mark.parametrize("weak", STRONGEST_FIRST)
+def test_a_scope_is_said_of_proofs_alone(weak):
+    parts = {"a": given("PROVED", "N = 1"), "b": given(weak, "listed")}
+    found = judge.all_of(parts, scope="every N", argument="by induction")
+    assert found.scope == ("every N" if weak == "PROVED" else "listed")
+    assert found.verdict == weak
+    assert found.parts == parts
+    assert found.argument == ("by induction" if weak in PASS else "")
+
+
+def test_a_scope_keeps_the_conditions_of_its_steps():
+    x = sympy.Symbol("x", real=True)
+    quotient = judge.identity([("one", (x**2 - 1) / (x - 1), x + 1)], "N = 1")
+    inner = judge.all_of({"first": quotient, "more": given("PROVED", "a step")})
+    for step in (quotient, inner, judge.readings({"one": inner})):
+        whole = judge.all_of({"step": step}, scope="every N")
+        assert whole.scope == "every N, wherever no denominator vanishes"
+    L = sympy.Symbol("L", positive=True)
+    y = sympy.Symbol("y", positive=True)
+    asked = judge.implied([y <= 1 / (L - 1)], y <= 1 / (L - 1) + 1, "N = 1")
+    assert asked.evidence["side conditions"] == ["L - 1 != 0"]
+    whole = judge.all_of({"a": asked, "b": quotient, "c": asked}, scope="every N")
+    assert whole.scope == (
+        "every N, wherever no denominator vanishes; where L - 1 != 0"
+    )
+
+
 @pytest.mark.parametrize("left", STRONGEST_FIRST)
 @pytest.mark.parametrize("right", STRONGEST_FIRST)
 def test_readings_pass_together_or_fail_together(left, right):

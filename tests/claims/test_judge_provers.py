@@ -49,7 +49,8 @@ def test_an_implication_says_what_it_assumes_and_how_it_is_proved() -> None:
     assert positive["assumed of the symbols"] == ["eta > 0"]
     assert "eta = 1/(u1 + 1)" in positive["certificate"]
     real = judge.implied([x**2 <= 1], x <= 1, "all").evidence
-    assert real.keys() == {"methods"}
+    assert real.keys() == {"given", "shown", "methods"}
+    assert (real["given"], real["shown"]) == (["x**2 <= 1"], "x <= 1")
 
 
 def test_hypotheses_that_exclude_one_another_prove_nothing() -> None:

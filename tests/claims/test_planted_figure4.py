@@ -31,7 +31,8 @@ def file():
 
 
 def parts(finding, reading=LEAD):
-    return finding.readings[reading].evidence["parts"]
+    found = finding.readings[reading].parts
+    return {name: f"{part.verdict}: {part.reason}" for name, part in found.items()}
 
 
 def seen(part):

@@ -59,7 +59,7 @@ def test_show_says_everything(run, shipped):
         "own derivation, stated where it is used. example.",
         "verdict REFUTED",
         "ledger REFUTED",
-        "evidence: counterexample: x 1",
+        "counterexample x = 1",
         "control (mended twin) one = 1/2",
         "control SUPPORTED (one number)",
         "reproduce flverify audit",
@@ -67,7 +67,7 @@ def test_show_says_everything(run, shipped):
     ):
         assert part in words
     readings = " ".join(run("show", "other.reading").stdout.split())
-    assert "reading: one PROVED (a number)" in readings
+    assert "reading one PROVED (a number)" in readings
     assert "control none: it depends on the reading" in readings
     assert "1+1=2 [b]x[/b]" in run("show", "demo.sum").stdout
 

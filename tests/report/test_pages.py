@@ -12,12 +12,13 @@ from pathlib import Path
 import pytest
 
 from flverify._core.sources import Source
+from flverify.claims import judge
 from flverify.claims.audit import Audited
 from flverify.claims.claim import Claim
 from flverify.claims.registry import shipped_claims
 from flverify.claims.verdict import Correction, Finding, Verdict
+from flverify.report.exhibits import alike, every_step, exhibit, first_parts
 from flverify.report.pages import html, latex, markdown
-from flverify.report.pages.exhibits import exhibit
 from flverify.report.pages.latex_text import escaped, formula
 from flverify.report.pages.mathematics import mathml, understood
 from flverify.report.pages.model import papers
@@ -55,10 +56,13 @@ def hostile():
         "relation": "<",
         "right": HOSTILE,
         "part": HOSTILE,
-        "parts": {HOSTILE: f"REFUTED: {HOSTILE}"},
         HOSTILE: [HOSTILE],
     }
-    inner = Finding(Verdict.REFUTED, HOSTILE, HOSTILE, evidence)
+    leaf = Finding(Verdict.PROVED, HOSTILE, HOSTILE, {HOSTILE: HOSTILE})
+    parts = {HOSTILE: leaf, f"{HOSTILE}2": replace(leaf, parts={HOSTILE: leaf})}
+    inner = Finding(
+        Verdict.REFUTED, HOSTILE, HOSTILE, evidence, parts=parts, argument=HOSTILE
+    )
     one = made(
         f"demo.{HOSTILE}",
         "REFUTED",
@@ -114,7 +118,8 @@ ALLOWED = set(
     re.findall(
         r"\w+",
         """html head meta title style body h1 h2 h3 h4 p b i a ul li nav section article
-    div span code dl dt dd table thead tbody tr th td details summary wbr math mrow mi
+    div span code pre dl dt dd
+    table thead tbody tr th td details summary wbr math mrow mi
     mn mo mfrac msup msub msubsup msqrt mover munder munderover mtext mspace mstyle
     mtable mtr mtd mroot mpadded""",
     )
@@ -370,11 +375,74 @@ def test_evidence_is_sorted_and_nothing_is_dropped():
     found = exhibit({"methods": ["z3", "cvc5"], "a": {"b": {"c": 1}}, "left": "2"})
     assert found.rest == (("methods", "[z3, cvc5]"), ("a: b: c", "1"), ("left", "2"))
     assert exhibit({}).empty
-    odd = exhibit({"parts": {"one": "no verdict"}, "counterexample": "text"})
-    assert odd.rest == (("parts: one", "no verdict"), ("counterexample", "text"))
+    odd = exhibit({"parts": {"one": "no finding"}, "counterexample": "text"})
+    assert odd.rest == (("parts: one", "no finding"), ("counterexample", "text"))
     named = exhibit({"witness": {"n": 3}, "part": "p", "left": "1/3", "right": "1"})
     assert (named.kind, named.part, named.instance) == ("witness", "p", (("n", "3"),))
     assert named.comparison[0] == ("left side", "1/3 (about 0.333333)")
+
+
+def test_long_lists_are_kept_whole_where_that_is_asked_for():
+    many = {"identities": [str(k) for k in range(40)]}
+    assert "28 more, which `flverify show --all` lists" in exhibit(many).rest[0][1]
+    assert "39]" in exhibit(many, whole=True).rest[0][1]
+
+
+def proof():
+    """A proof of two parts, the first of two steps, and how they add up."""
+    step = Finding(Verdict.PROVED, "every N", "by z3", {"certificate": "u1 >= 0"})
+    first = Finding(Verdict.PROVED, "N = 1", "listed", {"identities": ["one"]})
+    grown = judge.all_of({"a first case": first, "one more": step}, scope="every N")
+    return judge.all_of({"sums": grown, "last": step}, argument="PYTHAGORAS <i>")
+
+
+@pytest.mark.parametrize("module", FORMATS, ids=NAMES)
+def test_a_proof_is_shown_with_its_steps_and_its_argument(module):
+    found = proof()
+    for one in (
+        made("focus.a", "REFUTED", correction=Correction("x=2", found)),
+        made("focus.a", parts=found.parts, argument=found.argument),
+    ):
+        page = written(module, [one])[0]
+        page = page.replace(r"\brk{}", "")
+        assert "PYTHAGORAS" in page
+        assert "<i>" not in page.partition("PYTHAGORAS")[2][:30] or module is markdown
+        steps = ("a first case", "one more", "listed", "N = 1")
+        for word in ("sums", "u1", *(steps if module is html else ["2 steps"])):
+            assert word in page, word
+
+
+def test_every_step_is_listed_with_what_it_rests_on():
+    rows = dict(every_step(proof()))
+    assert rows["sums: a first case"] == "PROVED (N = 1): listed"
+    assert rows["sums: one more: certificate"] == "u1 >= 0"
+    assert rows["last"] == "PROVED (every N): by z3"
+    few = dict(first_parts(proof(), 60))
+    assert few["sums"] == "PROVED (every N): 2 steps, see `flverify show --all`"
+    assert few["last: certificate"] == "u1 >= 0"
+    assert dict(first_parts(proof(), 6))["last"] == "PROVED... (23 characters)"
+    fails = Finding(Verdict.REFUTED, "counterexample", "1 <= 0", {"left": "1"})
+    refuted = judge.all_of({"no": fails, "too": fails})
+    assert (
+        every_step(refuted)
+        == first_parts(refuted, 99)
+        == (
+            ("no", "REFUTED: 1 <= 0"),  # its evidence is that of the whole
+            ("too", "REFUTED: 1 <= 0"),
+            ("too: left", "1"),
+        )
+    )
+
+
+@pytest.mark.parametrize("module", FORMATS, ids=NAMES)
+def test_readings_found_the_same_are_told_once(module):
+    same = Finding(Verdict.SUPPORTED, "listed", "ONCE", {"left": "1"})
+    other = Finding(Verdict.SUPPORTED, "listed", "ONCE", {"left": "2"})
+    listed = {"first": same, "second": replace(same), "third": other}
+    assert [names for names, _ in alike(listed)] == [["first", "second"], ["third"]]
+    page = written(module, [made("focus.a", "PROVED", readings=listed)])[0]
+    assert page.count("ONCE") == 2
+    assert all(name in page for name in listed)
 
 
 @pytest.mark.parametrize("module", FORMATS, ids=NAMES)

@@ -66,6 +66,13 @@ details > table, details > div { margin: .3rem 0 .6rem; }
 .rows td { font-size: .88rem; padding-top: .1rem; padding-bottom: .1rem; }
 .rows td:first-child { width: 32%; color: var(--soft); }
 .rows code { white-space: pre-wrap; }
+.parts { list-style: none; padding-left: .2rem; margin: .2rem 0 .5rem; }
+.parts .parts { padding-left: 1.1rem; margin-left: .55rem;
+  border-left: 2px solid var(--line); }
+.parts li { padding: .2rem 0; } .parts .soft { font-size: .94em; }
+.argument { font: .86em/1.45 ui-monospace, "SFMono-Regular", Consolas,
+  "DejaVu Sans Mono", monospace; background: var(--wash); padding: .5rem .7rem;
+  border-radius: .3rem; white-space: pre-wrap; margin: .3rem 0 .6rem; }
 .how { font-size: .88rem; color: var(--soft); margin-top: .6rem; }
 .how code { background: var(--wash); padding: .1em .35em; border-radius: .2em;
   color: var(--ink); }

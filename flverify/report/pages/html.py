@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from html import escape
 
 from flverify import __version__
 from flverify.claims.audit import Audited
 from flverify.claims.verdict import Finding, Verdict
 from flverify.report.claims import count_line, counts
+from flverify.report.exhibits import Rows, alike, exhibit, made_of, shortened
 from flverify.report.pages._css import CSS
-from flverify.report.pages.exhibits import Rows, exhibit, shortened
 from flverify.report.pages.mathematics import mathml
 from flverify.report.pages.model import (
     LINE,
@@ -165,7 +166,7 @@ def _erratum(one: Erratum) -> str:
         f"</h4>{_badge(verdict)}"
         f'<span class="soft">{_e(one.audited.claim.source.item)}</span></div>'
         f"{_mathematics(one.audited.claim.statement)}<dl>{fails}</dl>"
-        f"{_correction(one.audited.finding, 'instead')}</div>"
+        f"{_correction(one.audited.finding, 'instead', parts=False)}</div>"
     )
 
 
@@ -217,7 +218,7 @@ def _claim(one: Audited) -> str:
             f"<dt>scope</dt><dd>{_e(finding.scope)}</dd>",
             f"<dt>reason</dt><dd>{_e(finding.reason)}</dd></dl>",
             _correction(finding, "sharpened" if finding.passes() else "corrected"),
-            _readings(finding) if finding.readings else _evidence(finding, True),
+            _readings(finding) or _evidence(finding, True),
             _control(one),
             _how(one),
             "</article>",
@@ -225,24 +226,29 @@ def _claim(one: Audited) -> str:
     )
 
 
-def _correction(finding: Finding, label: str) -> str:
+def _correction(finding: Finding, label: str, *, parts: bool = True) -> str:
     fixed = finding.correction
     if fixed is None:
         return ""
+    below_it = _readings(fixed.finding) + _parts(fixed.finding)
     return (
         f'<div class="fix"><b>{label}</b> {_badge(fixed.finding.verdict)}'
         f"{_mathematics(fixed.statement)}"
-        f'<p class="soft">{_e(fixed.finding.scope)}</p></div>'
+        f'<p class="soft">{_e(fixed.finding.scope)}</p>'
+        f"{below_it if parts else ''}</div>"
     )
 
 
 def _readings(finding: Finding) -> str:
+    if not finding.readings:
+        return ""
     rows = []
     first = True
-    for name, found in finding.readings.items():
+    for names, found in alike(finding.readings):
         refuted = found.verdict == Verdict.REFUTED
+        listed = "<br>".join(map(_e, names))
         rows.append(
-            f"<tr><td>{_e(name)}</td><td>{_badge(found.verdict)}</td>"
+            f"<tr><td>{listed}</td><td>{_badge(found.verdict)}</td>"
             f"<td>{_e(found.reason)}{_scope(found)}"
             f"{_evidence(found, refuted and first)}</td></tr>"
         )
@@ -270,21 +276,47 @@ def _evidence(finding: Finding, opened: bool) -> str:
             f"<details{state}><summary>{_e(shown.kind + about)}</summary>"
             f"{_rows(shown.instance + shown.comparison)}</details>"
         )
-    if shown.parts:
-        listed = "".join(
-            f"<tr><td>{_e(name)}</td><td>{_badge(verdict)}</td><td>{_e(reason)}</td></tr>"
-            for name, verdict, reason in shown.parts
-        )
-        out.append(
-            f"<details><summary>all parts ({len(shown.parts)})</summary>"
-            f'<table class="readings">{listed}</table></details>'
-        )
     if shown.rest:
         label = f"more on the {shown.kind}" if shown.kind else "evidence"
         out.append(
             f"<details{state}><summary>{label}</summary>{_rows(shown.rest)}</details>"
         )
-    return "".join(out)
+    return "".join(out) + _parts(finding)
+
+
+def _parts(finding: Finding) -> str:
+    """Show what a claim is made of as a tree to unfold, below how that adds up."""
+    out = ""
+    if finding.argument:
+        out = (
+            "<details><summary>the argument</summary>"
+            f'<pre class="argument">{_e(finding.argument)}</pre></details>'
+        )
+    if finding.parts:
+        out += (
+            f"<details><summary>all parts ({len(finding.parts)})</summary>"
+            f"{_tree(finding)}</details>"
+        )
+    return out
+
+
+def _tree(finding: Finding) -> str:
+    failing = finding.evidence.get("part")
+    items = (_part(n, part, n == failing) for n, part in made_of(finding).items())
+    return f'<ul class="parts">{"".join(items)}</ul>'
+
+
+def _part(name: str, part: Finding, told: bool) -> str:
+    """Show one part; of one that is told above, its evidence is not repeated."""
+    head = f"{_badge(part.verdict)} <b>{_e(name)}</b>"
+    if made_of(part):
+        more = "" if told else _evidence(replace(part, parts={}), False)
+        return (
+            f"<li><details><summary>{head} ({len(made_of(part))} parts)</summary>"
+            f"{_scope(part)}{more}{_tree(part)}</details></li>"
+        )
+    more = "" if told else _evidence(part, False)
+    return f"<li>{head} {_e(part.reason)}{_scope(part)}{more}</li>"
 
 
 def _rows(rows: Rows) -> str:

@@ -12,7 +12,7 @@ from flverify import __version__
 from flverify.claims.audit import Audited
 from flverify.claims.verdict import Finding, Verdict
 from flverify.report.claims import count_line, counts
-from flverify.report.pages.exhibits import Rows, exhibit, shortened
+from flverify.report.exhibits import Rows, alike, exhibit, first_parts, shortened
 from flverify.report.pages.latex_text import escaped as _e
 from flverify.report.pages.latex_text import formula
 from flverify.report.pages.mathematics import understood
@@ -142,7 +142,7 @@ def _erratum(one: Erratum) -> Iterator[str]:
     for name, reason in one.failures.items():
         under = f", {_e(name)}" if name else ""
         yield rf"\emph{{fails{under}:}} {_e(shortened(reason, LINE))}" + "\n"
-    yield from _correction(finding, "instead")
+    yield from _correction(finding, "instead", parts=False)
 
 
 def _proofs(paper: Paper) -> Iterator[str]:
@@ -180,9 +180,9 @@ def _claim(one: Audited) -> Iterator[str]:
     yield _field("scope", finding.scope)
     yield _field("reason", finding.reason)
     yield from _correction(finding, "sharpened" if finding.passes() else "corrected")
-    for name, found in finding.readings.items():
-        verdict = _verdict(found.verdict)
-        yield rf"\emph{{reading}} {_e(name)}: {verdict} {_e(found.reason)}" + "\n"
+    for names, found in alike(finding.readings):
+        told = f"{_verdict(found.verdict)} {_e(found.reason)}"
+        yield rf"\emph{{reading}} {_e('; and '.join(names))}: {told}" + "\n"
         yield from _evidence(found)
     if not finding.readings:
         yield from _evidence(finding)
@@ -195,11 +195,12 @@ def _field(label: str, text: str) -> str:
     return rf"\emph{{{label}:}} {_e(text)}" + "\n"
 
 
-def _correction(finding: Finding, label: str) -> Iterator[str]:
+def _correction(finding: Finding, label: str, *, parts: bool = True) -> Iterator[str]:
     if finding.correction:
         found = finding.correction.finding
         yield rf"\emph{{{label}:}} {_verdict(found.verdict)} {_e(found.scope)}"
         yield _mathematics(finding.correction.statement)
+        yield from _parts(found) if parts else ()
 
 
 def _evidence(finding: Finding) -> Iterator[str]:
@@ -210,12 +211,6 @@ def _evidence(finding: Finding) -> Iterator[str]:
         yield rf"{{\small\emph{{{_e(shown.kind + about)}:}} {values}"
         yield from (f"\n{_e(name)}: {_e(text)}" for name, text in shown.comparison)
         yield "\\par}"
-    if shown.parts:
-        parts = tuple(
-            (name, f"{verdict}: {shortened(reason, LONG)}")
-            for name, verdict, reason in shown.parts
-        )
-        yield from _rows("all parts", parts)
     if shown.rest:
         label = f"more on the {shown.kind}" if shown.kind else "evidence"
         rest = tuple(
@@ -223,6 +218,18 @@ def _evidence(finding: Finding) -> Iterator[str]:
             for name, text in shown.rest
         )
         yield from _rows(label, rest)
+    if not finding.readings:
+        yield from _parts(finding)
+
+
+def _parts(finding: Finding) -> Iterator[str]:
+    """Show how a claim made of several adds up, and its parts in one list."""
+    if finding.argument:
+        paragraphs = "\n\n".join(map(_e, finding.argument.split("\n\n")))
+        yield rf"{{\small\emph{{the argument:}} {paragraphs}\par}}"
+    rows = first_parts(finding, LONG)
+    if rows:
+        yield from _rows("all parts", rows)
 
 
 def _rows(label: str, rows: Rows) -> Iterator[str]:

@@ -9,7 +9,14 @@ from flverify import __version__
 from flverify.claims.audit import Audited
 from flverify.claims.verdict import Finding, Verdict
 from flverify.report.claims import count_line, counts
-from flverify.report.pages.exhibits import Rows, exhibit, shortened
+from flverify.report.exhibits import (
+    Rows,
+    alike,
+    exhibit,
+    first_parts,
+    made_of,
+    shortened,
+)
 from flverify.report.pages.mathematics import understood
 from flverify.report.pages.model import (
     LINE,
@@ -122,10 +129,15 @@ def _mathematics(latex: str, indent: str = "") -> str:
     if understood(latex):
         lines = ["```math", *latex.splitlines(), "```"]
     else:
-        longest = max((len(run) for run in re.findall("`+", latex)), default=0)
-        fence = "`" * max(3, longest + 1)
-        lines = [f"{fence}latex", *latex.splitlines(), fence]
+        lines = _block(latex, "latex").splitlines()
     return "\n".join(indent + line for line in lines)
+
+
+def _block(text: str, language: str = "text") -> str:
+    """Put text into a fence that is longer than any in it."""
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return "\n".join([f"{fence}{language}", *text.splitlines(), fence])
 
 
 def _errata(paper: Paper) -> Iterator[str]:
@@ -144,7 +156,7 @@ def _erratum(one: Erratum) -> Iterator[str]:
         f"- fails{f', {_e(name)}' if name else ''}: {_e(shortened(reason, LINE))}"
         for name, reason in one.failures.items()
     )
-    yield from _correction(one.audited.finding, "Instead")
+    yield from _correction(one.audited.finding, "Instead", parts=False)
 
 
 def _proofs(paper: Paper) -> Iterator[str]:
@@ -183,9 +195,9 @@ def _claim(one: Audited) -> Iterator[str]:
         ]
     )
     yield from _correction(finding, "Sharpened" if finding.passes() else "Corrected")
-    for name, found in finding.readings.items():
+    for names, found in alike(finding.readings):
         yield (
-            f"Reading {_e(name)}: {_verdict(found.verdict)} "
+            f"Reading {_e('; and '.join(names))}: {_verdict(found.verdict)} "
             f"({_e(found.scope)}): {_e(found.reason)}"
         )
         yield from _evidence(found)
@@ -196,11 +208,12 @@ def _claim(one: Audited) -> Iterator[str]:
     yield f"Judge it again: {ways} in {_code(file_of(claim))}."
 
 
-def _correction(finding: Finding, label: str) -> Iterator[str]:
+def _correction(finding: Finding, label: str, *, parts: bool = True) -> Iterator[str]:
     if finding.correction:
         found = finding.correction.finding
         yield f"{label}, {_verdict(found.verdict)} ({_e(found.scope)}):"
         yield _mathematics(finding.correction.statement)
+        yield from _parts(found) if parts else ()
 
 
 def _evidence(finding: Finding) -> Iterator[str]:
@@ -209,12 +222,6 @@ def _evidence(finding: Finding) -> Iterator[str]:
         about = f" to {shown.part}" if shown.part else ""
         rows = shown.instance + shown.comparison
         yield _details(f"{shown.kind}{about}", rows)
-    if shown.parts:
-        rows = tuple(
-            (name, f"{verdict}: {shortened(reason, LONG)}")
-            for name, verdict, reason in shown.parts
-        )
-        yield _details(f"all parts ({len(rows)})", rows)
     if shown.rest:
         label = f"more on the {shown.kind}" if shown.kind else "evidence"
         rest = tuple(
@@ -222,6 +229,18 @@ def _evidence(finding: Finding) -> Iterator[str]:
             for name, text in shown.rest
         )
         yield _details(label, rest)
+    if not finding.readings:
+        yield from _parts(finding)
+
+
+def _parts(finding: Finding) -> Iterator[str]:
+    """Show how a claim made of several adds up, and its parts in one table."""
+    if finding.argument:
+        yield f"<details><summary>the argument</summary>\n\n{_block(finding.argument)}"
+        yield "</details>"
+    rows = first_parts(finding, LONG)
+    if rows:
+        yield _details(f"all parts ({len(made_of(finding))})", rows)
 
 
 def _details(summary: str, rows: Rows) -> str:

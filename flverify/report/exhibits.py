@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from flverify.claims.verdict import Verdict
+from flverify.claims.verdict import Finding, Verdict
 from flverify.report.numbers import decimal
 
 Rows: TypeAlias = tuple[tuple[str, str], ...]
@@ -33,8 +33,6 @@ class Exhibit:
         Names and exact values, in full.
     comparison : rows
         What is compared there, with decimals beside long rationals.
-    parts : tuple of (name, verdict, reason)
-        All parts of a claim made of several.
     rest : rows
         Everything else.
     """
@@ -43,33 +41,116 @@ class Exhibit:
     part: str
     instance: Rows
     comparison: Rows
-    parts: tuple[tuple[str, Verdict, str], ...]
     rest: Rows
 
     @property
     def empty(self) -> bool:
         """Whether there is nothing to show."""
-        return not (self.instance or self.comparison or self.parts or self.rest)
+        return not (self.instance or self.comparison or self.rest)
+
+    def where(self) -> str:
+        """Return the instance in one line."""
+        return ", ".join(f"{name} = {text}" for name, text in self.instance)
 
 
-def exhibit(evidence: Mapping[str, Any]) -> Exhibit:
-    """Sort the evidence of a finding."""
+def exhibit(evidence: Mapping[str, Any], *, whole: bool = False) -> Exhibit:
+    """Sort the evidence of a finding.
+
+    Parameters
+    ----------
+    evidence : mapping
+    whole : bool
+        Whether long lists of what was checked are kept whole.
+    """
     kind = next((k for k in _INSTANCES if isinstance(evidence.get(k), Mapping)), "")
-    parts = tuple(_parts(evidence.get("parts")))
     used = {kind, "part"} if kind else set[str]()
     if kind:
         used |= set(_SIDES)
-    if parts:
-        used.add("parts")
     rest = {key: value for key, value in evidence.items() if key not in used}
     return Exhibit(
         kind,
         _text(evidence.get("part", "")) if kind else "",
         tuple(_rows(evidence[kind])) if kind else (),
         tuple(_comparison(kind, evidence)) if kind else (),
-        parts,
-        tuple(_rows(_few(rest))),
+        tuple(_rows(rest if whole else _few(rest))),
     )
+
+
+def made_of(finding: Finding) -> Mapping[str, Finding]:
+    """Return what a finding is made of: its parts, or else its readings."""
+    return finding.parts or finding.readings
+
+
+def leaves(finding: Finding) -> Iterator[tuple[str, Finding]]:
+    """Yield the parts that have no parts, with the names that lead to them.
+
+    Examples
+    --------
+    >>> one, two = (Finding(Verdict.PROVED, scope, "") for scope in "ab")
+    >>> inner = Finding(Verdict.PROVED, "", "", parts={"first": one, "more": two})
+    >>> whole = Finding(Verdict.PROVED, "", "", parts={"step": inner, "last": one})
+    >>> [(name, part.scope) for name, part in leaves(whole)]
+    [('step: first', 'a'), ('step: more', 'b'), ('last', 'a')]
+    """
+    for name, part in made_of(finding).items():
+        if made_of(part):
+            yield from ((f"{name}: {inner}", leaf) for inner, leaf in leaves(part))
+        else:
+            yield name, part
+
+
+def every_step(finding: Finding) -> Rows:
+    """List the steps that have no parts, with all that each rests on.
+
+    Parameters
+    ----------
+    finding : Finding
+    """
+    return tuple(_listed(leaves(finding), finding.evidence.get("part"), whole=True))
+
+
+def first_parts(finding: Finding, most: int) -> Rows:
+    """List the parts that a claim is made of; of those with steps, how many.
+
+    Parameters
+    ----------
+    finding : Finding
+    most : int
+        Characters of a text that are shown.
+    """
+    failing = finding.evidence.get("part")
+    rows = _listed(made_of(finding).items(), failing, whole=False)
+    return tuple((name, shortened(text, most)) for name, text in rows)
+
+
+def _listed(
+    parts: Iterable[tuple[str, Finding]], failing: object, *, whole: bool
+) -> Iterator[tuple[str, str]]:
+    """Yield parts and their evidence; of the one that fails it is told above."""
+    for name, part in parts:
+        yield name, _told(part)
+        if name != failing:
+            shown = exhibit(part.evidence, whole=whole)
+            if shown.kind:
+                yield f"{name}: {shown.kind}", shown.where()
+            more = shown.comparison + shown.rest
+            yield from ((f"{name}: {key}", text) for key, text in more)
+
+
+def _told(part: Finding) -> str:
+    where = "" if part.verdict == Verdict.REFUTED else f" ({part.scope})"
+    steps = len([*leaves(part)])
+    told = f"{steps} steps, see `flverify show --all`" if steps else part.reason
+    return f"{part.verdict}{where}: {told}"
+
+
+def alike(readings: Mapping[str, Finding]) -> list[tuple[list[str], Finding]]:
+    """Put readings together that were found the same, with the same evidence."""
+    out: dict[str, tuple[list[str], Finding]] = {}
+    for name, found in readings.items():
+        same = repr((found.verdict, found.scope, found.reason, found.evidence))
+        out.setdefault(same, ([], found))[0].append(name)
+    return list(out.values())
 
 
 def _few(rest: Mapping[str, Any]) -> dict[str, Any]:
@@ -79,7 +160,7 @@ def _few(rest: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(value, Mapping):
             out[key] = _few(value)
         elif isinstance(value, list | tuple) and len(value) > LISTED:
-            more = f"and {len(value) - LISTED} more, which `flverify show` lists"
+            more = f"and {len(value) - LISTED} more, which `flverify show --all` lists"
             out[key] = [*value[:LISTED], more]
         else:
             out[key] = value
@@ -121,17 +202,6 @@ def _with_decimal(text: str) -> str:
     if not _RATIONAL.fullmatch(text):
         return text
     return f"{text} (about {decimal(Fraction(text), 6)})"
-
-
-def _parts(listed: object) -> Iterator[tuple[str, Verdict, str]]:
-    """Read `VERDICT: reason` of every part."""
-    if not isinstance(listed, Mapping):
-        return
-    for name, text in listed.items():
-        word, _, reason = str(text).partition(": ")
-        if word not in list(Verdict):
-            return
-        yield str(name), Verdict(word), reason
 
 
 def _rows(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

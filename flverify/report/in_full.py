@@ -1,0 +1,103 @@
+"""One claim in full, on the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.text import Text
+
+from flverify.claims.audit import Audited
+from flverify.claims.claim import Claim
+from flverify.claims.verdict import Finding
+from flverify.report import console
+from flverify.report.claims import coloured, reproduce
+from flverify.report.exhibits import alike, every_step, exhibit, first_parts
+
+Pairs = Iterator[tuple[str, str | Text]]
+STEP = "  "
+PART = 400  # characters that are shown of a part, unless all is asked for
+
+
+def show(audited: Audited, expected: str | None, *, whole: bool = False) -> None:
+    """Print one claim.
+
+    Parameters
+    ----------
+    audited : Audited
+    expected : str or None
+        Its verdict in the ledger.
+    whole : bool
+        Whether every step of a proof and long lists are shown too.
+    """
+    claim, finding = audited.claim, audited.finding
+    console.fields(
+        [
+            ("claim", claim.id),
+            ("statement", claim.statement),
+            ("proposition", claim.proposition),
+            ("source", claim.source.citation()),
+            ("verdict", coloured(finding.verdict)),
+            ("scope", finding.scope),
+            ("reason", finding.reason),
+            ("ledger", expected or "not in the ledger"),
+            *_constants(claim),
+            *_rests_on(finding, whole),
+            *_correction(finding, whole),
+            *_control(audited),
+            *(("reproduce", way) for way in reproduce(claim)),
+        ]
+    )
+
+
+def _rests_on(finding: Finding, whole: bool) -> Pairs:
+    """Yield what a verdict rests on; readings that were found the same together."""
+    if not finding.readings:
+        yield from _evidence(finding, whole)
+    for names, found in alike(finding.readings):
+        yield from (("reading", name) for name in names)
+        yield "", _outcome(found)
+        yield from ((STEP + name, text) for name, text in _evidence(found, whole))
+
+
+def _evidence(finding: Finding, whole: bool) -> Pairs:
+    shown = exhibit(finding.evidence, whole=whole)
+    if shown.kind:
+        about = f" to {shown.part}" if shown.part else ""
+        yield f"{shown.kind}{about}", shown.where()
+    yield from ((STEP + name, text) for name, text in shown.comparison)
+    yield from ((f"evidence: {name}", text) for name, text in shown.rest)
+    if finding.argument:
+        yield "argument", finding.argument
+    parts = every_step(finding) if whole else first_parts(finding, PART)
+    yield from ((f"part: {name}", text) for name, text in parts)
+
+
+def _outcome(finding: Finding) -> str:
+    return f"{finding.verdict} ({finding.scope}): {finding.reason}"
+
+
+def _constants(claim: Claim) -> Pairs:
+    for name, value in claim.constants.items():
+        yield f"constant: {name}", str(value)
+
+
+def _correction(finding: Finding, whole: bool) -> Pairs:
+    if finding.correction:
+        found = finding.correction.finding
+        yield "correction", finding.correction.statement
+        yield "", _outcome(found)
+        rest = _rests_on(found, whole)
+        yield from ((STEP + name, text) for name, text in rest)
+
+
+def _control(audited: Audited) -> Pairs:
+    claim = audited.claim
+    if audited.control is None:
+        yield "control", f"none: {claim.no_control}"
+        return
+    kind = "broken" if audited.finding.passes() else "mended"
+    twin = ", ".join(f"{name} = {value}" for name, value in claim.twin.items())
+    yield f"control ({kind} twin)", twin
+    yield "control", _outcome(audited.control)
+    if audited.control_fault():
+        yield "control", f"misbehaves: {audited.control_fault()}"
