@@ -51,6 +51,8 @@ def _readings(entry: Entry) -> str:
     readings = entry.get("readings", {})
     if not isinstance(readings, Mapping):
         return ""
+    if len(readings) > 1 and len({*readings.values()}) == 1:
+        return f"under each of {len(readings)} readings"
     named = [f"{_plain(name)}: {verdict}" for name, verdict in readings.items()]
     return "; ".join(named)
 

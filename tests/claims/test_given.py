@@ -67,3 +67,13 @@ def test_propositions_that_take_lines_as_given_declare_them():
 def test_a_silent_one_would_be_noticed():
     assert TAKEN.search("(7) follows from (6) by subtracting F*.")
     assert not TAKEN.search("(7) holds for every N.")
+
+
+def test_readings_alike_are_counted_in_the_table_and_others_named():
+    alike = {"verdict": "REFUTED", "readings": {"a": "REFUTED", "b": "REFUTED"}}
+    mixed = {"verdict": "SUPPORTED", "readings": {"a": "PROVED", "b": "SUPPORTED"}}
+    alone = {"verdict": "PROVED", "readings": {"a": "PROVED"}}
+    table = summary({"x.alike": alike, "x.mixed": mixed, "x.alone": alone})
+    assert "| x.alike | REFUTED | under each of 2 readings |" in table
+    assert "| x.mixed | SUPPORTED | a: PROVED; b: SUPPORTED |" in table
+    assert "| x.alone | PROVED | a: PROVED |" in table
