@@ -23,100 +23,24 @@ import sympy
 
 from flverify.claims import judge
 from flverify.claims.focus_lemma3 import EVERY, L, N, eta
+from flverify.claims.sg_focus_links import p, q
 from flverify.claims.sg_focus_noise import (
     S2,
     VARIANCES,
     Q,
-    last_gradients_come_last,
     m,
     stored_apart,
     stored_variance,
-    sum_of_stored,
     weighted_sum,
 )
-from flverify.claims.sg_focus_theorem5 import INSIDE, E, e, p, push, q, s, y
 from flverify.claims.sg_focus_virtual import virtual_distance
 from flverify.claims.verdict import Finding
 
-a, b = sympy.symbols("a b", real=True)
+b = sympy.Symbol("b", real=True)
 x, phi, modulus = sympy.symbols("x phi m", positive=True)
 R, power, goal = sympy.symbols("R power goal", nonnegative=True)  # rates to the R
 sums, reached = sympy.symbols("sums reached", nonnegative=True)  # reached: x R
-stale, noise = sympy.symbols("stale noise", nonnegative=True)
-
-
-def young(weight: Any) -> Finding:
-    """Show |a + b|^2 <= (1 + weight) |a|^2 + (1 + 1/weight) |b|^2, by coordinates."""
-    one = sympy.Integer(1)
-    right = (one + weight) * a**2 + (one + one / weight) * b**2
-    return judge.implied([], (a + b) ** 2 <= right, EVERY)
-
-
-# One round -----------------------------------------------------------------------
-
-
-def push_bound(weight: Any) -> Any:
-    """Return (1 + weight)/2 e s + (1 + 1/weight) E."""
-    return (1 + weight) / 2 * e * s + (1 + 1 / weight) * E
-
-
-def pushed(weight: Any) -> Finding:
-    """(eta L/(2 N)) |S + nu|^2 is at most `push_bound`; eta L N = e q <= e."""
-    square = sympy.Symbol("square", nonnegative=True)
-    split = eta * L / (2 * N) * ((1 + weight) * square + (1 + 1 / weight) * noise)
-    bound = eta * L / (2 * N) * (1 + weight) * square + (1 + 1 / weight) * E
-    unit = sympy.Eq(eta * L * S2, q * E)
-    small = (1 + weight) / 2 * e * q * s
-    units = (
-        eta * L / (2 * N) * (1 + weight) * a**2,
-        (1 + weight) / 2 * (eta * L * N / q) * q * (a / N) ** 2,
-    )
-    held = [push <= small + (1 + 1 / weight) * E, q <= 1]
-    return judge.all_of(
-        {
-            "Young": young(weight),
-            "noise": judge.implied(
-                [q * noise <= 2 * N * S2, unit], split <= bound, EVERY
-            ),
-            "units": judge.identity([("s", *units)], EVERY),
-            "q <= 1": judge.implied(held, push <= push_bound(weight), INSIDE),
-        }
-    )
-
-
-def tracked(weight: Any) -> Finding:
-    """Show e y <= (1 + weight) e s + (1 + 1/weight) E, y = |S + n'|^2/N^2."""
-    named = (eta * L * N / q * S2 / N, eta * L * S2 / q)
-    held = [y <= tracker_bound(weight), sympy.Eq(e * S2, N * E)]
-    right = (1 + weight) * e * s + (1 + 1 / weight) * E
-    return judge.all_of(
-        {
-            "y": tracker(weight),
-            "e sigma^2/N": judge.identity([("E", *named)], EVERY),
-            "e y": judge.implied(held, e * y <= right, EVERY),
-        }
-    )
-
-
-def tracker_bound(weight: Any) -> Any:
-    """Return (1 + weight) s + (1 + 1/weight) sigma^2/N."""
-    return (1 + weight) * s + (1 + 1 / weight) * S2 / N
-
-
-def tracker(weight: Any) -> Finding:
-    """Show y <= `tracker_bound`: N stored noises, of sigma^2 each and apart."""
-    held = [
-        y <= (1 + weight) * s + (1 + 1 / weight) * noise / N**2,
-        noise <= N * S2,
-    ]
-    return judge.all_of(
-        {
-            "the server moves by the sum": last_gradients_come_last(),
-            "two terms": young(weight),
-            "noises": sum_of_stored(),
-            "bound": judge.implied(held, y <= tracker_bound(weight), EVERY),
-        }
-    )
+stale = sympy.Symbol("stale", nonnegative=True)
 
 
 # All rounds ----------------------------------------------------------------------

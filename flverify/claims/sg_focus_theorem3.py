@@ -39,14 +39,12 @@ import sympy
 from flverify.certify.gram import Function, Lemma, inner, square, vector
 from flverify.claims import judge
 from flverify.claims import sg_focus_contraction as shared
-from flverify.claims import sg_focus_theorem5 as general
+from flverify.claims import sg_focus_links as links
 from flverify.claims.focus_caps import Q_READINGS
 from flverify.claims.focus_lemma3 import EVERY, L, N, eta, mu, rational, sum_of_vectors
 from flverify.claims.sg_focus_contraction import phi, reached, stale, x
 from flverify.claims.sg_focus_lemma6 import at_most_inclusion
-from flverify.claims.sg_focus_moves import LOUD, V, h2
-from flverify.claims.sg_focus_noise import S2, last_gradients_come_last
-from flverify.claims.sg_focus_theorem5 import (
+from flverify.claims.sg_focus_links import (
     INSIDE,
     A,
     A_next,
@@ -55,7 +53,6 @@ from flverify.claims.sg_focus_theorem5 import (
     E,
     M,
     a,
-    b,
     e,
     far,
     p,
@@ -64,6 +61,8 @@ from flverify.claims.sg_focus_theorem5 import (
     s,
     y,
 )
+from flverify.claims.sg_focus_moves import V, h2
+from flverify.claims.sg_focus_noise import S2, last_gradients_come_last
 from flverify.claims.sg_focus_virtual import (
     virtual_distance,
     virtual_noise,
@@ -71,7 +70,7 @@ from flverify.claims.sg_focus_virtual import (
 )
 from flverify.claims.verdict import Finding
 
-PUSH = sympy.Integer(20)  # Young's weight of the noise in `push`
+PUSH, EVEN = sympy.Integer(20), sympy.Integer(1)  # Young's weights of noise
 FALL = sympy.Rational(5, 3)  # what A weighs in the sum that falls
 NOISE = sympy.Rational(31, 20)
 EARLY = sympy.Rational(2, 5)  # of x R
@@ -96,11 +95,11 @@ def theorem3(c: SimpleNamespace) -> Finding:
             "the model without stale noise": virtual_step(),
             "its distance": virtual_distance(),
             "convexity": _convexity(),
-            "push": shared.pushed(PUSH),
+            "push": links.pushed(PUSH),
             "far": _far(),
-            "rows": general.rows_followed(),
+            "rows": links.rows_followed(),
             "q A": _weights(),
-            "tracker": shared.tracked(sympy.Integer(1)),
+            "tracker": links.tracked(EVEN),
             "one round": _one_round(),
             "R rounds": shared.rounds_added(),
             "units": _units(),
@@ -239,13 +238,12 @@ def _three_vectors() -> Finding:
 @cache
 def _far() -> Finding:
     """Split v - z_i' at w: C <= 5/4 B_new + 5 L^2 E|v - w|^2, which is <= e E."""
-    four = sympy.Rational(5, 4)
     near = sympy.Symbol("near", nonnegative=True)
-    held = [5 * near + four * B_new >= C, near <= far, far <= e * E]
+    held = [5 * near + links.FOUR * B_new >= C, near <= far, far <= e * E]
     return judge.all_of(
         {
-            "Young": judge.implied([], (a + b) ** 2 <= 5 * a**2 + four * b**2, EVERY),
-            "C": judge.implied(held, four * B_new + 5 * e * E >= C, EVERY),
+            "Young": links.young(sympy.Integer(4)),
+            "C": judge.implied(held, links.GAP >= C, EVERY),
         }
     )
 
@@ -270,16 +268,16 @@ def _one_round() -> Finding:
     """Add up the links: u + (5/3) A falls by 1 - x, less 31/20 E."""
     held = [
         u_next <= u - gap + C / 2 - s / 2 + push,
-        push <= shared.push_bound(PUSH),
-        sympy.Rational(5, 4) * B_new + 5 * e * E >= C,
-        B_new <= B + LOUD * M,
-        A_next <= A - sympy.Rational(13, 30) * B + 2 * LOUD * M + 2 * e**2 * y,
+        push <= links.push_bound(PUSH),
+        links.GAP >= C,
+        B_new <= links.BEFORE,
+        A_next <= links.rows_after(A, B, M, e**2 * y),
         gap >= x * u,
         24 * x * A <= B,
         128 * M <= E,
     ]
-    # e y <= 2 e s + 2 E, times 2 e; and 24 e <= 1, times what it stands with
-    small = [2 * e**2 * y <= 2 * e * (2 * e * s + 2 * E)]
+    # e y is bounded, times 2 e; and 24 e <= 1, times what it stands with
+    small = [2 * e**2 * y <= 2 * e * links.tracked_bound(EVEN)]
     small += [24 * e * s <= s, 24 * e * E <= E, 24 * e**2 * s <= e * s]
     most = (1 - x) * (u + FALL * A) + NOISE * E
     scaled = [
@@ -326,7 +324,7 @@ def _server() -> Finding:
     first = [reached >= Y, stale <= reached, reached <= EARLY]
     return judge.all_of(
         {
-            "w - x*": shared.young(sympy.Symbol("c", positive=True)),
+            "w - x*": links.young(sympy.Symbol("c", positive=True)),
             "early": judge.implied([*first, reached > 0], early <= 4, EVERY),
             "late": judge.implied([Y <= 1, 24 * stale <= 1], late <= 4, EVERY),
             "late, c": judge.implied([reached >= EARLY], later <= reached / 2, EVERY),

@@ -32,26 +32,12 @@ import sympy
 
 from flverify.claims import judge
 from flverify.claims import sg_focus_contraction as shared
-from flverify.claims import sg_focus_theorem5 as general
+from flverify.claims import sg_focus_links as links
 from flverify.claims.focus_caps import Q_READINGS
 from flverify.claims.focus_lemma3 import EVERY, L, N, eta, rational
 from flverify.claims.sg_focus_contraction import x
 from flverify.claims.sg_focus_lemma6 import at_most_inclusion
-from flverify.claims.sg_focus_moves import FAR, LOUD, V, h2
-from flverify.claims.sg_focus_noise import S2
-from flverify.claims.sg_focus_theorem4_server import (
-    KEPT,
-    MOVES,
-    NOISE,
-    RATE,
-    Z,
-    a,
-    beta,
-    consensus,
-    rest,
-    server_value,
-)
-from flverify.claims.sg_focus_theorem5 import (
+from flverify.claims.sg_focus_links import (
     INSIDE,
     A,
     A_next,
@@ -69,6 +55,20 @@ from flverify.claims.sg_focus_theorem5 import (
     q,
     s,
     y,
+)
+from flverify.claims.sg_focus_moves import FAR, LOUD, V, h2
+from flverify.claims.sg_focus_noise import S2
+from flverify.claims.sg_focus_theorem4_server import (
+    KEPT,
+    MOVES,
+    NOISE,
+    RATE,
+    Z,
+    a,
+    beta,
+    consensus,
+    rest,
+    server_value,
 )
 from flverify.claims.sg_focus_virtual import (
     virtual_distance,
@@ -88,6 +88,12 @@ MONOMIALS = (
     "q^(3/2)/(L N)",
 )
 Z_next = sympy.Symbol("Z_next", nonnegative=True)
+Z_AFTER = KEPT * Z + sympy.Rational(3, 20) * s  # bounds Z_next
+
+
+def mean_row_after(mean: Any, moves: Any, tracker: Any) -> Any:
+    """Return what bounds B' from B, M and e^2 q y."""
+    return KEPT * mean + 2 * LOUD * moves + 2 * tracker
 
 
 def theorem4(c: SimpleNamespace, reading: str) -> Finding:
@@ -114,16 +120,16 @@ def theorem4(c: SimpleNamespace, reading: str) -> Finding:
 @cache
 def _round() -> dict[str, Finding]:
     return {
-        "descent": general.descent_at_v(),
+        "descent": links.descent_at_v(),
         "noise": virtual_noise(),
         "the model without stale noise": virtual_step(),
         "its distance": virtual_distance(),
         "PL": _slopes(),
-        "push": shared.pushed(HALF),
-        "off": general.gap_at_v(),
-        "rows": general.rows_followed(),
+        "push": links.pushed(HALF),
+        "off": links.gap_at_v(),
+        "rows": links.rows_followed(),
         "q A": _weights(),
-        "tracker": shared.tracked(HALF),
+        "tracker": links.tracked(HALF),
         "mean row": _mean_row(),
         "split": _split(),
         "one round": _one_round(),
@@ -196,11 +202,11 @@ def _mean_row() -> Finding:
     Y2, path = sympy.symbols("Y2 path", nonnegative=True)  # of L^2 eta^2
     moved = [path <= FAR * h2 * V + LOUD * M, 128 * h2 <= q**3, q <= p, p <= 1]
     after = (1 - p / 2) * V + 2 * p * path + 2 / p * Y2
-    bound = KEPT * V + 2 * LOUD * M + 2 / q * Y2
+    bound = mean_row_after(V, M, Y2 / q)
     # the tracker |Y|^2 is N^2 y
     units = (
-        2 / q * (eta * L) ** 2 * (N * a) ** 2,
-        2 * (eta * L * N / q) ** 2 * q * a**2,
+        (eta * L) ** 2 * (N * a) ** 2 / q,
+        (eta * L * N / q) ** 2 * q * a**2,
     )
     return judge.all_of(
         {
@@ -218,15 +224,15 @@ def _split() -> Finding:
     """
     t, lag, B_next, wide = sympy.symbols("t lag B_next wide", nonnegative=True)
     own = (2 * (eta * L * N / q) ** 2 * q / (eta * L**2), 2 * eta * N**2 / q)
-    tracker = shared.tracker_bound(FIFTH)
+    tracker = links.tracker_bound(FIFTH)
     noise = 2 * LOUD * M + 2 * e**2 * q * 6 * S2 / N
-    held = [Z * t + rest >= B, B_next <= KEPT * B + 2 * LOUD * M + 2 * e**2 * q * y]
+    held = [Z * t + rest >= B, B_next <= mean_row_after(B, M, e**2 * q * y)]
     held += [2 * e**2 * q * y <= 2 * e**2 * q * tracker, q <= 1]
     scaled = sympy.Eq(2 * e**2 * q * s, lag * t * s)
     new = (KEPT * Z + sympy.Rational(6, 5) * lag * s) * t + KEPT * rest + noise
     return judge.all_of(
         {
-            "y": shared.tracker(FIFTH),
+            "y": links.tracker(FIFTH),
             "lag": judge.identity([("units", *own)], EVERY),
             "lag <= 1/8": judge.implied(
                 [16 * wide <= q, sympy.Eq(lag * q, 2 * wide)], 8 * lag <= 1, INSIDE
@@ -234,7 +240,7 @@ def _split() -> Finding:
             "kept": judge.implied([*held, scaled], B_next <= new, INSIDE),
             "Z": judge.implied(
                 [Z_next <= KEPT * Z + sympy.Rational(6, 5) * lag * s, 8 * lag <= 1],
-                Z_next <= KEPT * Z + sympy.Rational(3, 20) * s,
+                Z_next <= Z_AFTER,
                 INSIDE,
             ),
         }
@@ -247,15 +253,15 @@ def _split() -> Finding:
 def _links() -> list[Any]:
     """List what holds of one round, products with e and x written out."""
     return [
-        fall_next <= fall - g_v / 2 - s / 2 + off / 2 + push,
+        fall_next <= links.FALLEN,
         g_v <= 2 * s + 2 * off,
         g_v >= 2 * x * fall,
-        push <= shared.push_bound(HALF),
-        off <= sympy.Rational(5, 4) * B_new + 5 * e * E,
-        B_new <= B + LOUD * M,
-        A_next <= A - sympy.Rational(13, 30) * B + 2 * LOUD * M + 2 * e**2 * y,
+        push <= links.push_bound(HALF),
+        off <= links.GAP,
+        B_new <= links.BEFORE,
+        A_next <= links.rows_after(A, B, M, e**2 * y),
         9 * x * A <= B,
-        2 * e**2 * y <= 2 * e * (HALF * 3 * e * s + 3 * E),
+        2 * e**2 * y <= 2 * e * links.tracked_bound(HALF),
         8 * e * s <= s,
         8 * e * E <= E,
         8 * e**2 * s <= e * s,
@@ -266,7 +272,7 @@ def _links() -> list[Any]:
 def _one_round() -> Finding:
     """Add up the links; Z may be of this round, or stay where it was."""
     last = [
-        Z_next <= KEPT * Z + sympy.Rational(3, 20) * s,
+        Z_next <= Z_AFTER,
         9 * x * Z <= q * Z,
     ]
     noise = NOISE * E + MOVES * M

@@ -15,9 +15,9 @@ from flverify.claims import judge
 from flverify.claims import sg_focus_contraction as shared
 from flverify.claims.focus_lemma3 import EVERY, L, N, eta
 from flverify.claims.sg_focus_contraction import reached, stale, x
+from flverify.claims.sg_focus_links import g_v, q
 from flverify.claims.sg_focus_moves import LOUD
 from flverify.claims.sg_focus_noise import S2
-from flverify.claims.sg_focus_theorem5 import g_v, q
 from flverify.claims.verdict import Finding
 
 RATE = sympy.Rational(11, 10)

@@ -32,24 +32,30 @@ from typing import Any
 import sympy
 
 from flverify.claims import judge
+from flverify.claims import sg_focus_links as links
 from flverify.claims.focus_caps import Q_READINGS
-from flverify.claims.focus_lemma3 import (
-    EVERY,
-    L,
-    N,
-    eta,
-    gradients_of_rows,
-    n,
-    rational,
-    split_in_two,
-)
+from flverify.claims.focus_lemma3 import EVERY, L, N, eta, n, rational
 from flverify.claims.sg_focus_lemma6 import at_most_inclusion
-from flverify.claims.sg_focus_moves import FAR, LOUD, V, h2, path_bounded
-from flverify.claims.sg_focus_noise import (
-    S2,
-    last_gradients_come_last,
-    sum_of_stored,
+from flverify.claims.sg_focus_links import (
+    INSIDE,
+    A,
+    A_next,
+    B,
+    B_new,
+    E,
+    M,
+    e,
+    fall,
+    fall_next,
+    g,
+    off,
+    p,
+    push,
+    q,
+    y,
 )
+from flverify.claims.sg_focus_moves import V, h2
+from flverify.claims.sg_focus_noise import S2
 from flverify.claims.sg_focus_virtual import (
     virtual_distance,
     virtual_noise,
@@ -57,14 +63,10 @@ from flverify.claims.sg_focus_virtual import (
 )
 from flverify.claims.verdict import Finding
 
-INSIDE = "every N, tau, L, law, L-smooth f_i and eta inside the caps"
 FALL = sympy.Rational(75, 52)  # what A weighs in the sum that falls
+PAID = sympy.Rational(2, 5)  # of g, in every round
 NOISE, MOVES = sympy.Rational(9, 4), 12
-q, p = sympy.symbols("q p", positive=True)
-e, E, M, y, s, g, g_v = sympy.symbols("e E M y s g g_v", nonnegative=True)
-off, push, far = sympy.symbols("off push far", nonnegative=True)
-B, B_new, A, A_next = sympy.symbols("B B_new A A_next", nonnegative=True)
-fall, fall_next = sympy.symbols("fall fall_next", nonnegative=True)
+PUSH, EVEN = sympy.Integer(6), sympy.Integer(1)  # Young's weights of noise
 
 
 def theorem5(caps: dict[str, str], floor: tuple[Any, Any], first: Any) -> Finding:
@@ -76,14 +78,14 @@ def theorem5(caps: dict[str, str], floor: tuple[Any, Any], first: Any) -> Findin
     return judge.all_of(
         {
             "caps": _caps(caps),
-            "descent": descent_at_v(),
+            "descent": links.descent_at_v(),
             "noise": virtual_noise(),
             "the model without stale noise": virtual_step(),
             "its distance": virtual_distance(),
-            "push": _pushed(),
-            "off": gap_at_v(),
-            "rows": rows_followed(),
-            "tracker": _tracker(),
+            "push": links.pushed(PUSH),
+            "off": links.gap_at_v(),
+            "rows": links.rows_followed(),
+            "tracker": links.tracked(EVEN),
             "one round": _one_round(),
             "R rounds": _added(),
             "the bound": _bounded(floor, first),
@@ -125,174 +127,34 @@ def _caps(caps: dict[str, str]) -> Finding:
 a, b, d = sympy.symbols("a b d", real=True)
 
 
-@cache
-def descent_at_v() -> Finding:
-    """F(v - eta (S + nu)) by smoothness; E<grad F(v), nu> = 0; divided by eta N.
-
-    G_v, S and D are the gradient at v, the sum and N grad F(v) - S in one coordinate.
-    """
-    G_v, S, nu = sympy.symbols("G_v S nu", real=True)
-    moved = G_v * (-eta * (S + nu)) + L / 2 * (eta * (S + nu)) ** 2
-    split = -eta * N / 2 * G_v**2 - eta / (2 * N) * S**2
-    split += eta / (2 * N) * (N * G_v - S) ** 2 - eta * G_v * nu
-    split += eta**2 * L / 2 * (S + nu) ** 2
-    units = (-(G_v**2) / 2 - (S / N) ** 2 / 2 + (G_v - S / N) ** 2 / 2) * eta * N
-    units += eta * N * (eta * L / (2 * N) * (S + nu) ** 2) - eta * G_v * nu
-    pairs = [("split", moved, split), ("units", split, units)]
-    expanded = [(k, sympy.expand(x), sympy.expand(z)) for k, x, z in pairs]
-    return judge.identity(expanded, "every eta, L, N and all vectors")
-
-
-@cache
-def _pushed() -> Finding:
-    """(eta L/(2 N)) |S + nu|^2 <= (7/2) eta L N s + (7/6) E, E|nu|^2 <= 2 N sigma^2/q.
-
-    By |S + nu|^2 <= 7 |S|^2 + 7/6 |nu|^2.
-    """
-    square, noise = sympy.symbols("square noise", nonnegative=True)
-    young = (a + b) ** 2 <= 7 * a**2 + sympy.Rational(7, 6) * b**2
-    held = [noise <= 2 * N * S2 / q]
-    right = eta * L / (2 * N) * (7 * square + sympy.Rational(7, 6) * noise)
-    bound = sympy.Rational(7, 2) * eta * L / N * square
-    bound += sympy.Rational(7, 6) * eta * L * S2 / q
-    units = (7 * eta * L / (2 * N) * a**2, 7 * eta * L * N / 2 * (a / N) ** 2)
-    return judge.all_of(
-        {
-            "Young": judge.implied([], young, EVERY),
-            "noise": judge.implied(held, right <= bound, EVERY),
-            "units": judge.identity([("s", *units)], EVERY),
-        }
-    )
-
-
-@cache
-def gap_at_v() -> Finding:
-    """Split grad F(v) - S/N at grad F(w), and grad F(w) at grad F(v).
-
-    far = L^2 E|v - w|^2 <= e E, and |N grad F(w) - S|^2 <= N^2 B_new by the rows.
-    """
-    near = sympy.Symbol("near", nonnegative=True)
-    four = sympy.Rational(5, 4)
-    young = (a + b) ** 2 <= 5 * a**2 + four * b**2
-    held = [off <= 5 * near + four * B_new, near <= far, far <= e * E]
-    slope = [g <= 5 * near + four * g_v, near <= far, far <= e * E]
-    return judge.all_of(
-        {
-            "Young": judge.implied([], young, EVERY),
-            "rows": gradients_of_rows(),
-            "off": judge.implied(held, off <= four * B_new + 5 * e * E, EVERY),
-            "g": judge.implied(slope, g <= four * g_v + 5 * e * E, EVERY),
-        }
-    )
-
-
-@cache
-def rows_followed() -> Finding:
-    """Follow the row of a client with chance p, at a distance of d2 = E|w - z|^2.
-
-    Absent, with weight 1 + p/(2 (1-p)) for w - z; present, with 2 and 2; Y the tracker,
-    path = E|s_i|^2 for a participant, x = w - z, z = eta s_i, and all times L^2.
-    """
-    x, z, t = sympy.symbols("x z t", real=True)  # t = eta Y
-    d2, path, Y2 = sympy.symbols("d2 path Y2", nonnegative=True)
-    weight = (1 - p / 2) / (1 - p)
-    absent = (x - t) ** 2 <= weight * x**2 + 2 / p * t**2
-    present = (z - t) ** 2 <= 2 * z**2 + 2 / p * t**2
-    # in units: V = L^2 d2, (eta L)^2 path <= FAR h2 V + LOUD M
-    moved = [path <= FAR * h2 * V + LOUD * M, 128 * h2 <= q**3, q <= p, p <= 1]
-    grown = (eta * L) ** 2 * n**2 * (FAR * V + LOUD * S2)
-    units = (eta * L * n) ** 2 * FAR * V + LOUD * ((eta * L * n) ** 2 * S2)
-    after = (1 - p / 2) * V + 2 * p * path + 2 / p * Y2
-    fallen = (1 - sympy.Rational(13, 30) * p) * V + 2 * p * LOUD * M + 2 / p * Y2
-    return judge.all_of(
-        {
-            "absent": judge.implied([p < 1], absent, INSIDE),
-            "present": judge.implied([p <= 1], present, INSIDE),
-            "absent, mean": judge.identity(
-                [("weight", sympy.cancel((1 - p) * weight), 1 - p / 2)], "p < 1"
-            ),
-            "p = 1": judge.implied([p <= 1], (1 - p) * d2 <= (1 - p / 2) * d2, EVERY),
-            "moves": path_bounded(),
-            "h2 and M": judge.identity([("units", grown, units)], EVERY),
-            "after the push": judge.implied(moved, after <= fallen, INSIDE),
-            "before the push": judge.implied(
-                moved, (1 - p) * V + p * path <= V + LOUD * M, INSIDE
-            ),
-            "A": _weighted(),
-        }
-    )
-
-
-def _weighted() -> Finding:
-    """Divide by p_i and add up: sum 1/p_i^2 <= N/q^2; (eta L N/q)^2 y = e^2 y."""
-    Y2 = sympy.Symbol("Y2", nonnegative=True)
-    one = (1 - sympy.Rational(13, 30) * p) * V + 2 * p * LOUD * M + 2 / p * Y2
-    split = V / p - sympy.Rational(13, 30) * V + 2 * LOUD * M + 2 / p**2 * Y2
-    square = 2 * N / q**2 * (eta * L) ** 2 * (N * a) ** 2 / N
-    units = square, 2 * (eta * L * N / q) ** 2 * a**2
-    return judge.all_of(
-        {
-            "divided": judge.identity([("a client", one / p, split)], EVERY),
-            "1/p": judge.implied([q <= p], 2 / p**2 * Y2 <= 2 / q**2 * Y2, EVERY),
-            "y": judge.identity([("units", *units)], EVERY),
-        }
-    )
-
-
-@cache
-def _tracker() -> Finding:
-    """Show e y <= 2 e s + 2 E from |S + n'|^2 <= 2 |S|^2 + 2 |n'|^2, N noises."""
-    noise = sympy.Symbol("noise", nonnegative=True)
-    held = [y <= 2 * s + 2 * noise / N**2, noise <= N * S2]
-    named = (eta * L * N / q * S2 / N, eta * L * S2 / q)
-    unit = [sympy.Eq(e * S2, N * E)]
-    return judge.all_of(
-        {
-            "the server moves by the sum": last_gradients_come_last(),
-            "two terms": split_in_two(),
-            "noises": sum_of_stored(),
-            "E": judge.identity([("e sigma^2/N", *named)], EVERY),
-            "y": judge.implied([*held, *unit], e * y <= 2 * e * s + 2 * E, EVERY),
-        }
-    )
-
-
 # Rounds --------------------------------------------------------------------------
 
 
 @cache
 def _one_round() -> Finding:
-    """Add up the links: the sum falls by 2/5 g, less the noise. eta L N = e q <= e."""
-    small = sympy.Rational(7, 2) * e * s + sympy.Rational(7, 6) * E
+    """Add up the links: the sum falls by PAID g, less the noise."""
     held = [
-        fall_next <= fall - g_v / 2 - s / 2 + off / 2 + push,
-        push <= small,
-        off <= sympy.Rational(5, 4) * B_new + 5 * e * E,
-        g <= sympy.Rational(5, 4) * g_v + 5 * e * E,
-        B_new <= B + LOUD * M,
-        A_next <= A - sympy.Rational(13, 30) * B + 2 * LOUD * M + 2 * e**2 * y,
+        fall_next <= links.FALLEN,
+        push <= links.push_bound(PUSH),
+        off <= links.GAP,
+        g <= links.SLOPE,
+        B_new <= links.BEFORE,
+        A_next <= links.rows_after(A, B, M, e**2 * y),
     ]
-    # e y <= 2 e s + 2 E, times 2 e
-    tracker = [2 * e**2 * y <= 2 * e * (2 * e * s + 2 * E)]
+    # e y is bounded, times 2 e
+    tracker = [2 * e**2 * y <= 2 * e * links.tracked_bound(EVEN)]
     scale = [48 * e <= 5]
     falls = fall_next + FALL * A_next
-    most = fall + FALL * A - sympy.Rational(2, 5) * g + NOISE * E + MOVES * M
-    smaller = judge.implied([q <= 1], e * q * s <= e * s, EVERY)
-    return judge.all_of(
-        {
-            "eta L N <= e": smaller,
-            "the sum": judge.implied([*held, *tracker, *scale], falls <= most, INSIDE),
-        }
-    )
+    most = fall + FALL * A - PAID * g + NOISE * E + MOVES * M
+    return judge.implied([*held, *tracker, *scale], falls <= most, INSIDE)
 
 
 @cache
 def _added() -> Finding:
-    """Show W_R + 2/5 (g_0 + ... + g_{R-1}) <= W_0 + R x: no round, and one more."""
+    """Show W_R + PAID (g_0 + ... + g_{R-1}) <= W_0 + R x: no round, and one more."""
     W, W_0, more, total, x, R = sympy.symbols("W W_0 more total x R", nonnegative=True)
-    rate = sympy.Rational(2, 5)
-    held = [W + rate * total <= W_0 + R * x, more <= W - rate * g + x]
-    one = more + rate * (total + g) <= W_0 + (R + 1) * x
+    held = [W + PAID * total <= W_0 + R * x, more <= W - PAID * g + x]
+    one = more + PAID * (total + g) <= W_0 + (R + 1) * x
     return judge.all_of(
         {
             "no round": judge.implied([], sympy.Le(W_0, W_0, evaluate=False), EVERY),
@@ -306,12 +168,11 @@ def _bounded(floor: tuple[Any, Any], first: Any) -> Finding:
     gap, spread, total, R, slow = sympy.symbols(
         "gap spread total R slow", nonnegative=True
     )
-    rate = sympy.Rational(2, 5)
     kept = rational(first) * spread
     bound = 8 * gap + kept + R * (floor[0] * E + floor[1] * slow * E)
     start = 0 if first == 0 else FALL * A
     held = [
-        rate * total <= gap + start + R * (NOISE * E + MOVES * M),
+        PAID * total <= gap + start + R * (NOISE * E + MOVES * M),
         spread >= A,
         slow * E >= M,
     ]

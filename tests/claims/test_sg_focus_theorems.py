@@ -8,6 +8,7 @@ import sympy
 
 from flverify.claims import judge
 from flverify.claims import sg_focus_contraction as shared
+from flverify.claims import sg_focus_links as links
 from flverify.claims import sg_focus_theorem3 as third
 from flverify.claims import sg_focus_theorem4 as fourth
 from flverify.claims import sg_focus_theorem4_server as last
@@ -78,6 +79,29 @@ WEAKER = [
 def test_a_link_uses_all_that_it_counts(module, name, value, link, monkeypatch):
     monkeypatch.setattr(module, name, sympy.Rational(value))
     assert getattr(module, link).__wrapped__().verdict == REFUTED
+
+
+SHARED = [  # less than what the links show, so that they cannot show it
+    ("FALLEN", links.FALLEN - links.s / 100, "descent_at_v"),
+    ("GAP", links.GAP - links.e * links.E / 100, "gap_at_v"),
+    ("SLOPE", links.SLOPE - links.g_v / 100, "gap_at_v"),
+    ("BEFORE", links.B + 3 * links.M, "rows_followed"),
+    ("LOST", sympy.Rational(14, 30), "rows_followed"),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "link"), SHARED)
+def test_a_fault_in_what_links_share_stops_the_link(name, value, link, monkeypatch):
+    monkeypatch.setattr(links, name, value)
+    assert getattr(links, link).__wrapped__().verdict == REFUTED
+
+
+@pytest.mark.parametrize("bound", ["push_bound", "tracked_bound", "tracker_bound"])
+def test_a_fault_in_a_bound_of_links_stops_the_link(bound, monkeypatch):
+    more = getattr(links, bound)
+    monkeypatch.setattr(links, bound, lambda weight: more(weight) * 99 / 100)
+    link = links.pushed if bound == "push_bound" else links.tracked
+    assert link(sympy.Integer(1)).verdict == REFUTED
 
 
 def test_a_rate_has_no_more_to_spare_than_it_has():
