@@ -76,7 +76,8 @@ B, OLD, G, S2 = sympy.symbols("B B_old G sigma2", nonnegative=True)
     r"F(\bar x_{r\tau+1})\|^2+\frac{8\eta^2N}{q_{\min}}\sigma^2",
     proposition="The bound holds in expectation in every round of every run with "
     "f_i of L-Lipschitz gradients under Assumptions 1 and 6 and the caps; rounds are "
-    "independent and of one law, and stored gradients exact at first.",
+    "independent and of one law, the server moves in empty ones too, stored gradients "
+    "are exact at first and the tracker is their sum.",
     constants={
         "caps": CAPS,
         "contraction": "1/3",
@@ -97,8 +98,9 @@ def lemma6(c: SimpleNamespace) -> Finding:
         r"\eta\le\min\Big\{\frac{q^{3/2}}{8LN},\frac{q^{3/2}}{8\sqrt2L(\tau-1)}\Big\}:"
         r"\ B_r\le\Big(1-\frac q3\Big)B_{r-1}+\frac{8\eta^2N^3}q\,\mathbb{E}\|\nabla F("
         r"\bar x_{r\tau+1})\|^2+\frac{8\eta^2N(N+(\tau-1)^2)}q\sigma^2,\; q="
-        r"\min_ip_i,\text{ independent samples and rounds, of one law, stored "
-        r"gradients exact at first}",
+        r"\min_ip_i,\text{ independent samples and rounds, of one law, the server "
+        r"moving in empty ones too, stored gradients exact at first and the tracker "
+        r"their sum}",
         judge.readings(_lemma6(mended, Q_READINGS[2:])),
     )
 

@@ -89,7 +89,8 @@ SEARCHED = (
     r"\mathbb{1}\bar x_{(r-1)\tau+1}-\boldsymbol{x}_{(r-1)\tau}\|_F^2",
     proposition="The bound holds for every R in every run from equal models with "
     "L-smooth, mu-strongly convex f_i under Assumptions 1 and 6 and the caps on eta; "
-    "rounds are independent and of one law, and stored gradients exact at first.",
+    "rounds are independent and of one law, the server moves in empty ones too, "
+    "stored gradients are exact at first and the tracker is their sum.",
     constants={
         "caps": CAPS,
         "floor": "1",
@@ -104,11 +105,13 @@ def theorem3(c: SimpleNamespace) -> Finding:
     """Search runs for each Gamma and q; prove it for the server's error alone."""
     alone = SimpleNamespace(**{**vars(c), "caps": CAPS, "floor": "1", **ALONE})
     return judge.readings(_theorem3(c)).corrected(
-        r"\mathbb{E}\|\bar x_{R\tau+1}-x^\star\|^2\le\Big(1-\frac{\eta\mu N}2\Big)^R\|"
+        r"\text{for the server's error alone, }\mathbb{E}\|\bar x_{R\tau+1}-x^\star"
+        r"\|^2\le\Big(1-\frac{\eta\mu N}2\Big)^R\|"
         r"\bar x_1-x^\star\|^2+\frac{4(q+N^2)}{\mu Nq}\eta\sigma^2\text{ for }\eta"
-        r"\text{ as printed, }q_i=\mathbb{E}[I_i/|S|],\;q=\min_iq_i\text{, all models "
-        r"equal at the start and stored gradients exact, independent samples and "
-        r"rounds, of one law}",
+        r"\text{ as printed, }q_i=\mathbb{E}[I_i/|S|],\;0\text{ for }I_i\text{ in "
+        r"empty rounds, where the server moves too, }q=\min_iq_i\text{, all models "
+        r"equal at the start, stored gradients exact there and the tracker their sum, "
+        r"independent samples and rounds, of one law}",
         judge.readings(_theorem3(alone)),
     )
 

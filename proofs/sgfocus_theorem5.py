@@ -102,7 +102,8 @@ FLOORS: dict[str, Callable[[NoisyInstance], Fraction]] = {
     r"\eta^2\sigma^2",
     proposition="The bound holds for every R in every run from equal models with "
     "f_i of L-Lipschitz gradients, F bounded below, under Assumptions 1 and 6 and the "
-    "caps; rounds are independent and of one law, and stored gradients exact at first.",
+    "caps; rounds are independent and of one law, the server moves in empty ones too, "
+    "stored gradients are exact at first and the tracker is their sum.",
     constants={"caps": CAPS, "floor": "printed", "samples": SAMPLES, "q": Q_READINGS},
     twin=MENDED,
 )
@@ -112,9 +113,10 @@ def theorem5(c: SimpleNamespace) -> Finding:
     return judge.readings(_theorem5(c)).corrected(
         r"\frac1R\sum_{r=0}^{R-1}\mathbb{E}\|\nabla F(\bar x_{r\tau+1})\|^2\le"
         r"\frac{8(F(\bar x_1)-F^\star)}{\eta NR}+\frac{8L}q\big(1+8\eta L(\tau-1)^2"
-        r"\big)\eta\sigma^2,\quad q_i=\mathbb{E}[I_i/|S|],\;q=\min_iq_i\text{, all "
-        r"models equal at the start, stored gradients exact there, independent samples "
-        r"and rounds, of one law}",
+        r"\big)\eta\sigma^2,\quad q_i=\mathbb{E}[I_i/|S|],\;q=\min_iq_i\text{ (}I_i/"
+        r"|S|=0\text{ in empty rounds, where the server moves too), all models equal "
+        r"at the start, stored gradients exact there and the tracker their sum, "
+        r"independent samples and rounds, of one law}",
         judge.readings(_theorem5(mended)),
     )
 
@@ -216,7 +218,8 @@ def _first_error(c: SimpleNamespace, one: NoisyInstance, found: Curves) -> Any:
     r"x_1-\boldsymbol{x}_0\|_F^2=0\text{ if the initial models are the same}",
     proposition="The display holds for every R in every run from any rows x_0 with "
     "f_i of L-Lipschitz gradients, F bounded below, under the caps of Theorem 5; "
-    "rounds are independent and of one law, and stored gradients exact at first.",
+    "rounds are independent and of one law, the server moves in empty ones too, "
+    "stored gradients are exact at first and the tracker is their sum.",
     constants={
         "caps": CAPS,
         "floor": "printed",
@@ -233,7 +236,9 @@ def summed(c: SimpleNamespace) -> Finding:
         r"\frac1R\sum_{r=0}^{R-1}\mathbb{E}\|\nabla F(\bar x_{r\tau+1})\|^2\le"
         r"\frac{8(F(\bar x_1)-F^\star)}{\eta NR}+\frac{48L^2}{NqR}\|\mathbb{1}\bar "
         r"x_1-\boldsymbol{x}_0\|_F^2+\frac{8L}q\big(1+8\eta L(\tau-1)^2\big)\eta"
-        r"\sigma^2,\quad q_i=\mathbb{E}[I_i/|S|],\;q=\min_iq_i\text{, stored gradients "
-        r"exact at the start, independent samples and rounds, of one law}",
+        r"\sigma^2,\quad q_i=\mathbb{E}[I_i/|S|],\;q=\min_iq_i\text{ (}I_i/|S|=0"
+        r"\text{ in empty rounds, where the server moves too), stored gradients exact "
+        r"at the start and the tracker their sum, independent samples and rounds, of "
+        r"one law}",
         judge.readings(_theorem5(mended, True)),
     )

@@ -149,6 +149,9 @@ def _away_from_start() -> Finding:
 def path_bounded() -> Finding:
     """M <= FAR n^2 V + LOUD n^2 sigma^2 for independent samples and h2 <= 1/128.
 
+    M, the largest of what follows, is finite: gradients are Lipschitz, and noises and
+    models have second moments.
+
     For every t <= n, with Young's weights 8, 4, 8/5 and E over the samples:
     E|y_1 + ... + y_t|^2 <= 8 h2 M + 4 n^2 V + (8/5) 2 n^2 sigma^2, hence M is.
     """

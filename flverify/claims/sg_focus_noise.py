@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from itertools import product
+from itertools import combinations, product
 from typing import Any
 
 import sympy
@@ -69,9 +69,12 @@ def last_gradients_come_last() -> Finding:
     So w_r, the points x_{(r+1) tau} and the noises of the absent clients are known
     before the last noise of any participant is drawn; and w_{r+1} is w_r less eta
     times the sum of all stored gradients after the round. Rounds are listed for few
-    clients and moves. One move more adds the difference of the last two gradients to
-    the direction of a client, which so remains the last one less the stored one; one
-    client more adds its direction to the tracker, which so remains the sum.
+    clients and moves. The loop of a client reads w_r, its stored gradient and its own
+    gradients, each taken at a point that earlier ones made; so more clients and moves
+    change nothing in what a point depends on. One move more adds the difference of the
+    last two gradients to the direction of a client, which so remains the last one less
+    the stored one; one client more adds its direction to the tracker, which so remains
+    the sum.
     """
     fresh, last, stored, total = sympy.symbols("fresh last stored total", real=True)
     more = [
@@ -103,19 +106,31 @@ def server_moves(collected: Any) -> Iterator[judge.Pair]:
         yield label, moved, sympy.expand(-collected * eta * sum(latest))
 
 
+def subsets(size: int) -> list[set[int]]:
+    """List all cohorts of so many clients.
+
+    Examples
+    --------
+    >>> subsets(2)
+    [set(), {0}, {1}, {0, 1}]
+    """
+    sizes = range(size + 1)
+    return [set(c) for many in sizes for c in combinations(range(size), many)]
+
+
 def _rounds() -> Iterator[tuple[str, Any, dict[int, Any], list[Any]]]:
     """Play rounds from any tracked state, with a new symbol at every call.
 
     Yields the state after, the participants' last points and everybody's last gradient.
     """
     for size, tau in product((1, 2, 3), (1, 2, 3)):
-        for cohort in ({*range(j)} for j in range(size + 1)):
+        for cohort in subsets(size):
             points: dict[int, Any] = {}
             fresh: dict[int, Any] = {}
             stored = [[sympy.Symbol(f"g_{i}(stored)")] for i in range(size)]
             end = _play(stored, cohort, tau, points, fresh)
             latest = [fresh.get(i, g) for i, (g,) in enumerate(stored)]
-            label = f"N = {size}, tau = {tau}, {len(cohort)} take part"
+            label = f"N = {size}, tau = {tau}, S = {sorted(cohort)}"
             yield label, end, points, latest
 
 

@@ -71,6 +71,10 @@ from flverify.claims.sg_focus_virtual import (
 from flverify.claims.verdict import Finding
 
 PUSH, EVEN = sympy.Integer(20), sympy.Integer(1)  # Young's weights of noise
+RUNS = (
+    "every N, tau, law, L-smooth convex f_i with F mu-strongly convex, and eta inside "
+    "the caps"
+)
 FALL = sympy.Rational(5, 3)  # what A weighs in the sum that falls
 NOISE = sympy.Rational(31, 20)
 EARLY = sympy.Rational(2, 5)  # of x R
@@ -108,7 +112,7 @@ def theorem3(c: SimpleNamespace) -> Finding:
             "the server": _server(),
             "the floor": _floor(rational(c.floor)),
         },
-        scope=INSIDE,
+        scope=RUNS,
         argument=__doc__,
     )
 

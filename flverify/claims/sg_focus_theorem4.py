@@ -19,7 +19,8 @@ So fall + (17/7) A + (8/7) Z falls by the factor 1 - 11/10 x, less 26/5 E + 20 M
 does fall + (17/7) A with the Z of one round before. All models equal: A_0 = Z_0 = far_0
 = 0 and d = 0. At last F(w) - F* <= (1 + c) (F(v) - F*) + (1 + 1/c) L/2 |d|^2, with c =
 x R/10 while x R <= 2/5, and c = 1/25 later; then (1 + c) (1 - 11/10 x)^R <= (1 - x)^R,
-and the floor is at most 8 phi + 64 eta L^2 (tau-1)^2 phi/L.
+and the floor is at most 8 phi + 64 eta L^2 (tau-1)^2 phi/L, beside 48 N (N + (tau-1)^2)
+eta^2 sigma^2/q^2 for the rest of the consensus error.
 """
 
 from __future__ import annotations
@@ -77,6 +78,7 @@ from flverify.claims.sg_focus_virtual import (
 )
 from flverify.claims.verdict import Finding
 
+RUNS = "every N, tau, law, L-smooth f_i with F beta-PL, and eta inside the caps"
 HALF = sympy.Rational(1, 2)
 FIFTH = sympy.Rational(1, 5)
 WEIGHT, LAG = sympy.Rational(17, 7), sympy.Rational(8, 7)  # of A and of Z
@@ -112,7 +114,7 @@ def theorem4(c: SimpleNamespace, reading: str) -> Finding:
             "the server": server_value(),
             "consensus": consensus(),
         },
-        scope=INSIDE,
+        scope=RUNS,
         argument=__doc__,
     )
 
