@@ -72,7 +72,8 @@ from flverify.claims.focus_theorem1_searches import (
 from flverify.claims.verdict import Finding
 
 START = (
-    r"y_0=\nabla\boldsymbol{f}(\boldsymbol{x}_0),\text{ independent rounds of one law}"
+    r"I_i/|S|=0\text{ in empty rounds, where the server moves too, }y_0=\nabla"
+    r"\boldsymbol{f}(\boldsymbol{x}_0),\text{ independent rounds of one law}"
 )
 
 # (23) ----------------------------------------------------------------------------
@@ -257,8 +258,8 @@ def polyak_lojasiewicz(c: SimpleNamespace) -> Finding:
         r"\eta\le\min\Big\{\frac{q_{\min}^{3/2}}{8L\sqrt N},\frac1{3L(\tau-1)}\Big\}:"
         r"\quad\mathbb{E}F(\bar x_{R\tau+1})-F^\star\le(1-\eta\beta N)^R\Big(F("
         r"\bar x_1)-F^\star+\frac{\eta L^2}{q_{\min}}\|\mathbb{1}\bar x_1-"
-        r"\boldsymbol{x}_0\|_F^2\Big),\quad 0<\beta\le L,\;q_i=\mathbb{E}[I_i/|S|],\;"
-        + START,
+        r"\boldsymbol{x}_0\|_F^2\Big),\quad\nabla f_i\;L\text{-Lipschitz, }0<"
+        r"\beta\le L,\;q_i=\mathbb{E}[I_i/|S|],\;" + START,
         _outer_pl(c),
     )
 
@@ -358,8 +359,8 @@ def general(c: SimpleNamespace) -> Finding:
     return judge.readings(found).corrected(
         r"\frac1R\sum_{r=0}^{R-1}\mathbb{E}\|\nabla F(\bar x_{r\tau+1})\|^2\le\frac{"
         r"2(F(\bar x_1)-F^\star)}{\eta NR}+\frac{3L^2}{q_{\min}NR}\|\mathbb{1}\bar x_1-"
-        r"\boldsymbol{x}_0\|_F^2\text{ for } \eta \text{ as printed},\quad q_i="
-        rf"\mathbb{{E}}[I_i/|S|],\;{START}",
+        r"\boldsymbol{x}_0\|_F^2\text{ for } \eta \text{ as printed, }\nabla f_i\;L"
+        rf"\text{{-Lipschitz}},\quad q_i=\mathbb{{E}}[I_i/|S|],\;{START}",
         _nc_finding(mended, Q_READINGS[0], "r", equal=False, start="3"),
     )
 

@@ -225,9 +225,11 @@ def initialisation(c: SimpleNamespace) -> Finding:
     found["stored gradients grad f_i(x_0); rows at x_0"] = _bounds(at_start, "x_0")
     return judge.readings(found).corrected(
         r"y_0=\sum_{i=1}^N\nabla f_i(x_0),\quad\nabla f_i(x_{-1,i}^{(0)})=\nabla "
-        r"f_i(x_0),\quad x_{0,i}=x_0,\;q_i=\mathbb{E}[I_i/|S|],\text{ independent "
-        r"rounds of one law, }\eta\text{ as printed, and in (24) }\tau=1\text{ or }\eta"
-        r"\le\frac1{3L(\tau-1)},\text{ in (25) the index }r\tau+1",
+        r"f_i(x_0),\quad x_{0,i}=x_0,\;q_i=\mathbb{E}[I_i/|S|]\text{ with }I_i/|S|=0"
+        r"\text{ in empty rounds, where the server moves too, }\nabla f_i\;L\text{"
+        r"-Lipschitz, }0<\beta\le L\text{ in (24), independent rounds of one law, }"
+        r"\eta\text{ as printed, and in (24) }\tau=1\text{ or }\eta\le\frac1{3L("
+        r"\tau-1)},\text{ in (25) the index }r\tau+1",
         _bounds(SimpleNamespace(**MENDED), "x_0"),
     )
 

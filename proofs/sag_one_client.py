@@ -185,9 +185,7 @@ def convex(c: SimpleNamespace) -> Finding:
     gain = sympy.Rational(c.gain)
     setting = Setting(step, 1 + k, 1 + z, False, zero, "mean", zero, gain)
     search = judge.instances(single_rounds(c), "<=", "quadratics, one round, N <= 3")
-    return judge.proof_or_search(
-        judge.all_of(proof([setting]), argument=__doc__), search
-    )
+    return judge.proof_or_search(judge.all_of(proof([setting])), search)
 
 
 SEARCHED = "quadratics, exact mean-square rates, N <= 3"

@@ -108,10 +108,10 @@ def theorem3(c: SimpleNamespace) -> Finding:
         r"\text{for the server's error alone, }\mathbb{E}\|\bar x_{R\tau+1}-x^\star"
         r"\|^2\le\Big(1-\frac{\eta\mu N}2\Big)^R\|"
         r"\bar x_1-x^\star\|^2+\frac{4(q+N^2)}{\mu Nq}\eta\sigma^2\text{ for }\eta"
-        r"\text{ as printed, }q_i=\mathbb{E}[I_i/|S|],\;0\text{ for }I_i\text{ in "
-        r"empty rounds, where the server moves too, }q=\min_iq_i\text{, all models "
-        r"equal at the start, stored gradients exact there and the tracker their sum, "
-        r"independent samples and rounds, of one law}",
+        r"\text{ as printed, }q_i=\mathbb{E}[I_i/|S|],\;q=\min_iq_i\text{ (}I_i/|S|=0"
+        r"\text{ in empty rounds, where the server moves too), all models equal at the "
+        r"start, stored gradients exact there and the tracker their sum, independent "
+        r"samples and rounds, of one law}",
         judge.readings(_theorem3(alone)),
     )
 

@@ -40,3 +40,14 @@ def _worded(error: Exception) -> str:
             f"not ({error or type(error).__name__}); choose smaller ones."
         )
     return str(error)
+
+
+def number_of(count: int, thing: str) -> str:
+    """Word a number of things.
+
+    Examples
+    --------
+    >>> number_of(1, "client"), number_of(2, "client")
+    ('1 client', '2 clients')
+    """
+    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"

@@ -16,6 +16,7 @@ from flverify._core.errors import InputError
 from flverify.claims.verdict import Finding, Verdict
 
 DIVIDED = ", wherever no denominator vanishes"
+UNCONFIRMED = "unconfirmed violation"  # key of the evidence that stops a proof
 POINTS = 40  # rational points tried before a question is left open
 
 Point = dict[sympy.Symbol, sympy.Rational]
@@ -77,7 +78,7 @@ def may_divide_by_zero(expression: sympy.Expr) -> bool:
 
 def within_denominators(scope: str, divided: bool) -> str:
     """State in the scope that quotients are meant where they exist."""
-    return f"{scope}{DIVIDED}" if divided else scope
+    return f"{scope}{DIVIDED}" if divided and DIVIDED not in scope else scope
 
 
 def points(

@@ -8,7 +8,7 @@ quadratics is supported. What refutes is an exact point, confirmed a second time
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -18,7 +18,7 @@ from flverify._core.errors import Refusal
 from flverify.certify import gram, quadratic_form
 from flverify.certify.implication import Answer, Implication, implies
 from flverify.claims import _cases
-from flverify.claims._points import inconclusive
+from flverify.claims._points import UNCONFIRMED, inconclusive
 from flverify.claims.verdict import Finding, Verdict
 
 
@@ -61,11 +61,18 @@ def implied(hypotheses: Sequence[Any], conclusion: Any, scope: str) -> Finding:
     """
     answer = implies(hypotheses, conclusion)
     if answer.answer == Answer.PROVED:
-        stated = {"given": [*map(str, hypotheses)], "shown": str(conclusion)}
-        return _proved(answer, scope, stated)
+        return _proved(answer, scope, _stated(hypotheses, conclusion))
     if answer.answer == Answer.REFUTED and answer.counterexample is not None:
         return _point(answer.counterexample, hypotheses, conclusion)
     return inconclusive(answer.reason)
+
+
+def _stated(hypotheses: Sequence[Any], conclusion: Any) -> dict[str, Any]:
+    """Write an implication out, unless sympy decided it when it was written."""
+    if not isinstance(conclusion, sympy.core.relational.Relational):
+        return {}
+    given = [*map(str, hypotheses)]
+    return {**({"given": given} if given else {}), "shown": str(conclusion)}
 
 
 def _proved(answer: Implication, scope: str, stated: dict[str, Any]) -> Finding:
@@ -88,7 +95,8 @@ def _point(
     shown = {name: str(value) for name, value in point.items()}
     kept = all(_at(h, point) is True for h in hypotheses)
     if not kept or _at(conclusion, point) is not False:
-        return inconclusive(f"a second substitution does not confirm {shown}")
+        doubt = f"a second substitution does not confirm {shown}"
+        return replace(inconclusive(doubt), evidence={UNCONFIRMED: doubt})
     evidence = {
         "counterexample": shown,
         "relation": str(conclusion),
@@ -130,7 +138,7 @@ def one_step(steps: Iterable[Step], searched: str) -> Finding:
         What family the settings were drawn from.
     """
     shown = list[str]()
-    open_ = ""
+    open_ = doubt = ""
     for step in steps:
         answer = quadratic_form.one_step(
             step.problem, step.algorithm, step.participation, step.lemma, step.zero
@@ -140,12 +148,14 @@ def one_step(steps: Iterable[Step], searched: str) -> Finding:
             if answer.confirmed:
                 return _violating_state(step, answer)
             open_ = f"a violation at {where} was not confirmed by listing cohorts"
+            doubt = open_
         elif isinstance(answer, Refusal):
             open_ = f"undecided at {where}: {answer.reason}"
         else:
             shown.append(where)
     if open_ or not shown:
-        return inconclusive(open_ or "no instance was searched")
+        left_open = inconclusive(open_ or "no instance was searched")
+        return replace(left_open, evidence={UNCONFIRMED: doubt} if doubt else {})
     count = len(set(shown))
     evidence = {"instances": count, "searched": searched, "states": "all of them"}
     reason = f"holds for all states of all {count} settings"

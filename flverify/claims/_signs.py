@@ -53,7 +53,8 @@ def nonnegative(parts: Iterable[tuple[str, Scalar]], scope: str) -> Finding:
         checked.append(label)
     if not checked:
         return inconclusive("nothing was compared")
-    reason = f"{len(checked)} expressions have no negative coefficient"
+    held = "expressions have" if len(checked) > 1 else "expression has"
+    reason = f"{len(checked)} {held} no negative coefficient"
     scope = _points.within_denominators(scope, divided)
     return Finding(Verdict.PROVED, scope, reason, {"inequalities": checked})
 

@@ -155,16 +155,9 @@ def record(audited: Audited) -> dict[str, Any]:
         "statement": claim.statement,
         "proposition": claim.proposition,
         "evidence": dict(finding.evidence),
-        "argument": finding.argument,
-        "parts": _parts(finding),
         "control_verdict": str(control.verdict) if control and shown else None,
         "correction": correction
-        and {
-            "statement": correction.statement,
-            **_outcome(correction.finding),
-            "argument": correction.finding.argument,
-            "parts": _parts(correction.finding),
-        },
+        and {"statement": correction.statement, **_outcome(correction.finding)},
         "seconds": round(audited.seconds, 3),
     }
 
@@ -174,11 +167,4 @@ def _outcome(finding: Finding) -> dict[str, str]:
         "verdict": str(finding.verdict),
         "scope": finding.scope,
         "reason": finding.reason,
-    }
-
-
-def _parts(finding: Finding) -> dict[str, dict[str, Any]]:
-    return {
-        name: {**_outcome(part), "evidence": dict(part.evidence), "parts": _parts(part)}
-        for name, part in finding.parts.items()
     }

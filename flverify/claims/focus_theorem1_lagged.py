@@ -267,7 +267,7 @@ def _phi(
     known += NEEDS_PHI.values()
     parts = _facts(moves, behind) | {
         "F(w')": gradients.squares_split(),
-        "t": judge.implied([], t <= 1, "t"),
+        "t": judge.implied([], t <= 1, NUMBERS),
     }
     if not lagged:
         return parts | _phi_of_squares(t, moves, behind, known)

@@ -8,8 +8,9 @@ B = sum |w - z_i|^2:
     E B' <= g C + j E|S|^2,    E C <= rho B,    g = 1 + b, j = (1 + 1/b) N eta^2
 
 For convex f_i, d D pays for |S|^2 in both lines; otherwise the -eta (1 - eta L N)
-|S|^2/(2N) in the descent of F does. c (k - g rho) pays for C. All that is needed of the
-step size is eta L N <= q/8, a cap on eta L (tau-1), and q <= p_i for all i.
+|S|^2/(2N) in the descent of F does. c (k - g rho) pays for C. What is needed of the
+step size is eta L N <= q/8, a cap on eta L (tau-1), and q <= p_i for all i; and for the
+start of (23) that c <= 1/9 <= 1 - 8 eta L^2 N/mu.
 """
 
 from __future__ import annotations
@@ -161,7 +162,7 @@ def convex_shrinks(t: Any, moves: Moves, sums: Sums, behind: Behind) -> Parts:
         "D pays": judge.implied(small, plain(per_d) <= 0, NUMBERS),
         "C pays": judge.implied(small, plain(per_c) <= 0, NUMBERS),
         "0 <= c": judge.implied([q <= 1], c >= 0, NUMBERS),
-        "0 <= d": judge.implied([], line.d / (eta * N) >= 0, "t"),
+        "0 <= d": judge.implied([], line.d / (eta * N) >= 0, NUMBERS),
         "0 <= k": judge.implied(small, plain(line.k) >= 0, NUMBERS),
         "V' <= k V": _assembled_from_values(),
         "A_R <= V_R <= k^R V_0": one_round.unrolled(),
@@ -301,7 +302,7 @@ def smooth_shrinks(t: Any, moves: Moves, behind: Behind, c: Any) -> Parts:
         "B'": gradients.rows_follow(behind),
         "F(w')": gradients.squares_split(),
         "A'": descent(t),
-        "0 <= d": judge.implied([], line.d / (eta * N) >= 0, "t"),
+        "0 <= d": judge.implied([], line.d / (eta * N) >= 0, NUMBERS),
         "0 <= f": judge.implied(small, plain(line.f / eta * N) >= 0, NUMBERS),
         "|S|^2 pays": judge.implied(small, plain(per_s) <= 0, NUMBERS),
         "C pays": judge.implied(small, plain(per_c) <= 0, NUMBERS),

@@ -65,9 +65,9 @@ def chances(reading: str, case_3a: str = "1/N") -> tuple[Relations, Finding]:
         Q_READINGS[1]: [sympy.Eq(share * q, 1), sympy.Eq(N * p, m), m <= N],
         Q_READINGS[2]: [q <= p, p <= 1],
     }[reading]
-    parts = {"q <= p_i": judge.implied(known, q <= p, "every client and law")}
     if reading == Q_READINGS[0]:
-        parts |= _averaging()
+        return known, judge.all_of(_averaging())
+    parts = {"q <= p_i": judge.implied(known, q <= p, "every client and law")}
     return known, judge.all_of(parts)
 
 
@@ -76,10 +76,11 @@ def _averaging() -> Parts:
 
     At an empty S both are 0.
     """
-    size, total = sympy.symbols("size total", positive=True)
+    size, total, share = sympy.symbols("size total q_i", positive=True)
     law = "every law and outcome"
     return {
         "I_i/|S| <= I_i": judge.implied([size >= 1], 1 / size <= 1, law),
+        "q <= p_i": judge.implied([q <= share, share <= p], q <= p, law),
         "the sum": judge.identity([("|S| terms", size * (1 / size), 1)], law),
         "N q_min <= 1": judge.implied([N * q <= total, total <= 1], N * q <= 1, law),
     }
@@ -159,6 +160,8 @@ def the_round() -> Finding:
             "any tau and N": judge.identity(pairs, EVERY),
         },
         scope=EVERY,
+        argument="Rounds are listed for few clients and moves; a move more, and a "
+        "client more, add what is judged beside the list.",
     )
 
 

@@ -13,13 +13,25 @@ from dataclasses import replace
 from itertools import chain
 
 from flverify._core.errors import InputError
+from flverify._core.sentences import number_of
 from flverify.claims import _cases
 from flverify.claims._cases import Case
 from flverify.claims._identities import Pair, identity
-from flverify.claims._points import DIVIDED, inconclusive, within_denominators
+from flverify.claims._points import (
+    DIVIDED,
+    UNCONFIRMED,
+    inconclusive,
+    within_denominators,
+)
 from flverify.claims._provers import Step, implied, one_step, vectors
 from flverify.claims._signs import nonnegative
-from flverify.claims.verdict import PASSING, Finding, Verdict, weakest
+from flverify.claims.verdict import (
+    PASSING,
+    Finding,
+    Verdict,
+    from_lines,
+    weakest,
+)
 
 __all__ = [
     "Case",
@@ -40,7 +52,6 @@ __all__ = [
 ]
 
 FEWEST_TRIALS = 20  # a trend seen on fewer data sets supports nothing
-UNCONFIRMED = "unconfirmed violation"  # key of the evidence that stops a proof
 
 
 def instances(cases: Iterable[Case], relation: str, searched: str) -> Finding:
@@ -145,25 +156,50 @@ def proof_or_search(proof: Finding, search: Finding) -> Finding:
     claim stays open. A proof beside a counterexample, confirmed or not, means that
     one of them is wrong.
     """
-    refuted = search.verdict == Verdict.REFUTED
-    if proof.passes() and (refuted or _violated(search)):
-        return inconclusive(f"a proof stands against a counterexample: {search.reason}")
-    if refuted:
+    against = _refuted(search) or _violated(search)
+    if proof.passes() and against:
+        return _open(
+            f"a proof stands against a counterexample: {against}", proof, search
+        )
+    if search.verdict == Verdict.REFUTED:
         return search
     if proof.passes():
         evidence = {**proof.evidence, "searched beside the proof": search.reason}
         return replace(proof, evidence=evidence)
-    return inconclusive(
-        f"the proof does not go through ({proof.reason}) and the search shows no "
-        f"violation ({search.reason})"
+    shows = "a violation" if against else "no violation"
+    return _open(
+        f"the proof does not go through ({proof.reason}) and the search shows {shows} "
+        f"({search.reason})",
+        proof,
+        search,
     )
 
 
+def _open(reason: str, proof: Finding, search: Finding) -> Finding:
+    """Leave open, beside what was tried; a violation stops later proofs too."""
+    found = {"the proof": proof, "the search": search}
+    against = next(filter(None, map(_refuted, found.values())), "")
+    against = against or next(filter(None, map(_violated, found.values())), "")
+    evidence = {UNCONFIRMED: against} if against else {}
+    return replace(inconclusive(reason), evidence=evidence, parts=found)
+
+
 def _violated(finding: Finding) -> str:
-    """Return the unconfirmed violation in a finding or in one of its readings."""
+    """Return the unconfirmed violation in a finding or in one that it is made of."""
     if UNCONFIRMED in finding.evidence:
         return str(finding.evidence[UNCONFIRMED])
-    return next(filter(None, map(_violated, finding.readings.values())), "")
+    return next(filter(None, map(_violated, _made_of(finding))), "")
+
+
+def _refuted(finding: Finding) -> str:
+    """Return why a finding is refuted, or one that it is made of."""
+    if finding.verdict == Verdict.REFUTED:
+        return finding.reason
+    return next(filter(None, map(_refuted, _made_of(finding))), "")
+
+
+def _made_of(finding: Finding) -> Iterator[Finding]:
+    return chain(finding.parts.values(), finding.readings.values())
 
 
 def all_of(
@@ -186,50 +222,60 @@ def all_of(
         If there are no parts.
     """
     _require_some(parts, "a claim made of several")
-    kept = dict(parts)
+    if scope and not argument:
+        raise InputError(
+            f"a scope beyond those of the parts must have an argument; got {scope!r} "
+            "without one; say how the parts add up to it."
+        )
+    kept = {str(name): part for name, part in parts.items()}
     for wanted in (Verdict.REFUTED, Verdict.INCONCLUSIVE):
-        for name, part in parts.items():
+        for name, part in kept.items():
             if part.verdict == wanted:
                 evidence = {"part": name, **part.evidence}
-                violated = next(filter(None, map(_violated, parts.values())), "")
+                violated = next(filter(None, map(_violated, kept.values())), "")
                 if violated:
                     evidence[UNCONFIRMED] = violated
                 reason = f"{name}: {part.reason}"
                 return Finding(wanted, part.scope, reason, evidence, parts=kept)
-    verdict = weakest([part.verdict for part in parts.values()])
+    verdict = weakest([part.verdict for part in kept.values()])
     if scope and verdict == Verdict.PROVED:
         scope = _with_conditions(scope, kept)
     else:
         scope = "; ".join(dict.fromkeys(_scopes(kept, verdict)))
-    reason = "; ".join(f"{name}: {_in_short(part)}" for name, part in parts.items())
+    reason = "; ".join(f"{name}: {_in_short(part)}" for name, part in kept.items())
     return Finding(verdict, scope, reason, parts=kept, argument=argument or "")
 
 
 def _with_conditions(scope: str, parts: Mapping[str, Finding]) -> str:
-    """Add to a scope what parts, or theirs, assume of denominators and the like."""
-    steps = [*_steps(parts)]
+    """Add to a scope what parts, or theirs, take as given or assume."""
+    steps = [*_steps(parts.values())]
     scope = within_denominators(scope, any(DIVIDED in one.scope for one in steps))
-    asked = (one.evidence.get("side conditions", ()) for one in steps)
-    listed = dict.fromkeys(chain.from_iterable(asked))
-    return f"{scope}; where {', '.join(listed)}" if listed else scope
+    asked = [one.evidence.get("side conditions", ()) for one in steps]
+    listed = chain.from_iterable(c for c in asked if isinstance(c, list | tuple))
+    told = [c for c in dict.fromkeys(map(str, listed)) if c not in scope]
+    scope = f"{scope}; where {', '.join(told)}" if told else scope
+    return from_lines([*dict.fromkeys(chain(*(one.given for one in steps)))], scope)
 
 
-def _steps(parts: Mapping[str, Finding]) -> Iterator[Finding]:
-    for part in parts.values():
+def _steps(parts: Iterable[Finding]) -> Iterator[Finding]:
+    for part in parts:
         yield part
-        yield from _steps({**part.parts, **part.readings})
+        yield from _steps(_made_of(part))
 
 
-def _scopes(parts: Mapping[str, Finding], weak: Verdict) -> Iterator[str]:
-    """Yield the scopes of the weakest parts, each in its own words."""
+def _scopes(parts: Mapping[str, Finding], weak: Verdict) -> list[str]:
+    """List the scopes of the weakest parts, each in its own words."""
+    out = []
     for part in parts.values():
         if part.verdict == weak:
-            joined = part.scope == "; ".join(dict.fromkeys(_scopes(part.parts, weak)))
-            yield from _scopes(part.parts, weak) if joined else (part.scope,)
+            inner = _scopes(part.parts, weak)
+            joined = part.scope == "; ".join(dict.fromkeys(inner))
+            out += inner if joined else [part.scope]
+    return out
 
 
 def _in_short(part: Finding) -> str:
-    return f"{len(part.parts)} parts" if part.parts else part.reason
+    return number_of(len(part.parts), "part") if part.parts else part.reason
 
 
 def readings(found: Mapping[str, Finding]) -> Finding:

@@ -35,6 +35,7 @@ from flverify.claims.focus_lemma3 import (
     sum_of_vectors,
 )
 from flverify.claims.sg_focus_noise import (
+    INDUCTION,
     S2,
     VARIANCES,
     before,
@@ -73,6 +74,7 @@ def unrolled() -> Finding:
             "one move more": judge.identity(more, EVERY),
         },
         scope=EVERY,
+        argument=INDUCTION,
     )
 
 
@@ -175,6 +177,7 @@ def path_bounded() -> Finding:
             ),
             "t <= n": judge.implied([t <= n, n >= 1], t**2 + t <= 2 * n**2, MOVES),
             "largest": judge.implied([right >= M, 128 * h2 <= 1], best >= M, MOVES),
+            "no move at tau = 1": judge.implied([M <= 0], best >= M, "tau = 1"),
         }
     )
 

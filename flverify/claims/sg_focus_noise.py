@@ -27,6 +27,11 @@ from flverify.claims.focus_lemma3 import EVERY, eta
 from flverify.claims.verdict import Finding
 from flverify.reference import focus
 
+INDUCTION = (
+    "Rounds are listed for few clients and moves. The loop of a client reads w_r, its "
+    "stored gradient and its own gradients, each taken at a point that earlier ones "
+    "made; a move more, and a client more, add what is judged beside the list."
+)
 FORMAL = "N, tau = 1..3, every cohort, every value of every stochastic gradient"
 S2, Q, C = sympy.symbols("sigma2 Q C", nonnegative=True)
 k = sympy.Symbol("k", nonnegative=True)  # noises that are added already
@@ -87,6 +92,7 @@ def last_gradients_come_last() -> Finding:
             "more": judge.identity(more, EVERY),
         },
         scope=EVERY,
+        argument=INDUCTION,
     )
 
 

@@ -23,7 +23,6 @@ from flverify.claims.sg_focus_noise import (
     S2,
     VARIANCES,
     Q,
-    cases,
     known,
     last_gradients_come_last,
     m,
@@ -105,9 +104,10 @@ def _variance_of_nu() -> Finding:
 
 def _two_nu() -> list[judge.Pair]:
     """E nu_i nu_j is a multiple of n_i n_j, whose mean is 0; p, r the two chances."""
-    chances = cases()
-    first = chances[1, 1] + chances[1, 0]
-    second = chances[1, 1] + chances[0, 1]
+    both = sympy.Symbol("P_both", nonnegative=True)
+    first, second = sympy.symbols("p r", positive=True)
+    chances = {(1, 1): both, (1, 0): first - both, (0, 1): second - both}
+    chances[0, 0] = 1 - sum(chances.values())
     total = sum(
         chance
         * mean(
@@ -115,7 +115,6 @@ def _two_nu() -> list[judge.Pair]:
         )
         for (one, other), chance in chances.items()
     )
-    total = total.subs(chances[0, 0], 1 - sum(v for k, v in chances.items() if any(k)))
     apart = chances[1, 1] - first * second
     right = apart * old * old_other / (first * second)
     return [("coordinate", sympy.cancel(total), sympy.cancel(right))]

@@ -13,6 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from flverify.claims.audit import Audited
 from flverify.claims.claim import Claim
 from flverify.claims.verdict import Correction, Finding, Verdict
@@ -76,9 +78,9 @@ def written(audited: Audited) -> dict[str, Any]:
     """Return an audited claim as JSON data, without the claim itself."""
     controls = audited.reading_controls.items()
     return {
-        "finding": _written(audited.finding),
-        "control": audited.control and _written(audited.control),
-        "reading_controls": {name: _written(found) for name, found in controls},
+        "finding": as_data(audited.finding),
+        "control": audited.control and as_data(audited.control),
+        "reading_controls": {name: as_data(found) for name, found in controls},
         "seconds": audited.seconds,
     }
 
@@ -101,17 +103,19 @@ def read(claim: Claim, kept: Mapping[str, Any]) -> Audited:
     )
 
 
-def _written(finding: Finding) -> dict[str, Any]:
+def as_data(finding: Finding) -> dict[str, Any]:
+    """Return a finding, and all that it is made of, as JSON data."""
     fixed = finding.correction
     return {
         "verdict": str(finding.verdict),
         "scope": finding.scope,
         "reason": finding.reason,
         "evidence": _plain(finding.evidence),
-        "readings": {name: _written(r) for name, r in finding.readings.items()},
-        "correction": fixed and [fixed.statement, _written(fixed.finding)],
-        "parts": {name: _written(part) for name, part in finding.parts.items()},
+        "readings": {name: as_data(r) for name, r in finding.readings.items()},
+        "correction": fixed and [fixed.statement, as_data(fixed.finding)],
+        "parts": {name: as_data(part) for name, part in finding.parts.items()},
         "argument": finding.argument,
+        "given": list(finding.given),
     }
 
 
@@ -126,6 +130,7 @@ def _read(kept: Mapping[str, Any]) -> Finding:
         None if fixed is None else Correction(str(fixed[0]), _read(fixed[1])),
         {name: _read(part) for name, part in kept["parts"].items()},
         str(kept["argument"]),
+        tuple(map(str, kept["given"])),
     )
 
 
@@ -133,6 +138,8 @@ def _plain(value: Any) -> Any:
     """Return evidence as JSON holds it: what is no number or text becomes its text."""
     if isinstance(value, Mapping):
         return {str(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
     if isinstance(value, list | tuple):
         return [_plain(part) for part in value]
     if value is None or isinstance(value, bool | int | float | str):

@@ -27,6 +27,11 @@ class Verdict(StrEnum):
 PASSING = (Verdict.PROVED, Verdict.CERTIFIED, Verdict.SUPPORTED)  # strongest first
 
 
+def from_lines(lines: Sequence[str], scope: str) -> str:
+    """Say in a scope which printed lines were taken as given."""
+    return f"given {', '.join(lines)}; {scope}" if lines else scope
+
+
 def weakest(verdicts: list[Verdict]) -> Verdict:
     """Return the weakest of passing verdicts."""
     return max(verdicts, key=PASSING.index)
@@ -53,6 +58,8 @@ class Finding:
         Finding of each part of a claim made of several, such as the links of a proof.
     argument : str
         How the parts add up, for a reader; may be empty.
+    given : tuple of str
+        Printed lines that were taken as given.
     """
 
     verdict: Verdict
@@ -63,6 +70,7 @@ class Finding:
     correction: Correction | None = None
     parts: Mapping[str, Finding] = field(default_factory=dict)
     argument: str = ""
+    given: tuple[str, ...] = ()
 
     def corrected(self, statement: str, finding: Finding) -> Finding:
         """Return the same finding beside a repaired statement and its finding."""
@@ -79,7 +87,8 @@ class Finding:
         fixed = self.correction
         return replace(
             self,
-            scope=f"given {', '.join(lines)}; {self.scope}",
+            scope=from_lines(lines, self.scope),
+            given=(*self.given, *lines),
             readings={name: one.granted(lines) for name, one in self.readings.items()},
             correction=fixed
             and Correction(fixed.statement, fixed.finding.granted(lines)),

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from flverify._core.errors import DomainError, InputError, RefusedError
+from flverify._core.sentences import number_of
 from flverify.commands._algorithms import build, law_notes, read_overrides
 from flverify.commands._certifying import Answer, Beside, Question, answer
 from flverify.commands._function_class import CERTIFIABLE, read_class
@@ -17,7 +18,7 @@ from flverify.commands._numbers import positive_number
 from flverify.commands._places import require_place, require_unread
 from flverify.commands._refusals import Reporting, told
 from flverify.report import console
-from flverify.report.certificates import number, number_of, proved_lines, statement
+from flverify.report.certificates import number, proved_lines, statement
 from flverify.report.envelope import envelope
 from flverify.report.files import write_whole
 

@@ -8,6 +8,7 @@ import click
 
 from flverify.claims import ledger
 from flverify.claims.audit import Audited, record
+from flverify.claims.store import as_data
 from flverify.commands._claims import judge, one_claim
 from flverify.commands._refusals import Reporting
 from flverify.report import console
@@ -51,6 +52,7 @@ def _record(one: Audited, expected: str | None) -> dict[str, Any]:
     control = one.control
     return {
         **record(one),
+        "finding": as_data(one.finding),
         "citation": one.claim.source.citation(),
         "ledger_verdict": expected,
         "constants": dict(one.claim.constants),

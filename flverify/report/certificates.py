@@ -11,6 +11,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
+from flverify._core.sentences import number_of
 from flverify.certify.check import Summary
 
 DIGITS = 10
@@ -106,17 +107,6 @@ def law(described: Mapping[str, Any]) -> str:
             f"all of {everybody} with probability {described['probability']}, or none"
         )
     return f"full participation of {everybody}"
-
-
-def number_of(count: int, thing: str) -> str:
-    """Word a number of things.
-
-    Examples
-    --------
-    >>> number_of(1, "client"), number_of(2, "client")
-    ('1 client', '2 clients')
-    """
-    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
 
 
 def number(value: Fraction, *, up: bool = True) -> str:

@@ -52,7 +52,7 @@ def jsonable(value: Any) -> Any:
     if isinstance(value, Mapping):
         return _object(value)
     if isinstance(value, list | tuple | frozenset | set):
-        ordered = value if isinstance(value, list | tuple) else sorted(value)
+        ordered = value if isinstance(value, list | tuple) else sorted(value, key=str)
         return [jsonable(entry) for entry in ordered]
     if isinstance(value, float):
         return value if math.isfinite(value) else None

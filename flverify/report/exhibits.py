@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
 
+from flverify._core.sentences import number_of
+from flverify.claims.store import as_data
 from flverify.claims.verdict import Finding, Verdict
 from flverify.report.numbers import decimal
 
 Rows: TypeAlias = tuple[tuple[str, str], ...]
+Listed: TypeAlias = Iterator[tuple[str, str]]
 
 _INSTANCES = ("counterexample", "witness")
 _SIDES = ("left", "relation", "right")
+STEP = "  "  # before the label of a part of a part
 LISTED = 12  # entries of a list of what was checked that a page shows
 _RATIONAL = re.compile(r"-?\d{1,4000}/[1-9]\d{0,3999}")
 
@@ -76,37 +81,58 @@ def exhibit(evidence: Mapping[str, Any], *, whole: bool = False) -> Exhibit:
     )
 
 
-def made_of(finding: Finding) -> Mapping[str, Finding]:
-    """Return what a finding is made of: its parts, or else its readings."""
-    return finding.parts or finding.readings
+def made_of(finding: Finding) -> dict[str, Finding]:
+    """Return what a finding is made of: its parts, and its readings."""
+    readings = {f"reading {name}": one for name, one in finding.readings.items()}
+    return {**finding.parts, **readings}
 
 
-def leaves(finding: Finding) -> Iterator[tuple[str, Finding]]:
-    """Yield the parts that have no parts, with the names that lead to them.
+def steps(finding: Finding) -> int:
+    """Count the parts, and theirs, that have no parts.
 
     Examples
     --------
     >>> one, two = (Finding(Verdict.PROVED, scope, "") for scope in "ab")
     >>> inner = Finding(Verdict.PROVED, "", "", parts={"first": one, "more": two})
-    >>> whole = Finding(Verdict.PROVED, "", "", parts={"step": inner, "last": one})
-    >>> [(name, part.scope) for name, part in leaves(whole)]
-    [('step: first', 'a'), ('step: more', 'b'), ('last', 'a')]
+    >>> steps(Finding(Verdict.PROVED, "", "", parts={"step": inner, "last": one}))
+    3
     """
-    for name, part in made_of(finding).items():
-        if made_of(part):
-            yield from ((f"{name}: {inner}", leaf) for inner, leaf in leaves(part))
-        else:
-            yield name, part
+    return sum(steps(part) or 1 for part in made_of(finding).values())
 
 
-def every_step(finding: Finding) -> Rows:
-    """List the steps that have no parts, with all that each rests on.
+def failing(finding: Finding) -> str | None:
+    """Return the name of the part whose evidence is that of the whole, if any."""
+    if finding.passes():
+        return None
+    parts = finding.parts.items()
+    return next((n for n, part in parts if part.verdict == finding.verdict), None)
+
+
+def arguments(finding: Finding) -> list[str]:
+    """List how its parts, or those of its readings, add up; each text once."""
+    found = [finding, *finding.readings.values()]
+    return [*dict.fromkeys(one.argument for one in found if one.argument.strip())]
+
+
+def every_step(finding: Finding, *, told: bool = True, depth: int = 0) -> Listed:
+    """Yield every part, and those of each below it, with all that they rest on.
 
     Parameters
     ----------
     finding : Finding
+    told : bool
+        Whether the evidence of a failing part has been told with the whole.
+    depth : int
+        How far labels are indented.
     """
-    return tuple(_listed(leaves(finding), finding.evidence.get("part"), whole=True))
+    for name, part in made_of(finding).items():
+        lead, fails = STEP * (depth + 1), told and name == failing(finding)
+        yield STEP * depth + name, _told(part)
+        if part.argument.strip():
+            yield f"{lead}argument", part.argument
+        rows = () if fails else _rests_on(part, whole=True)
+        yield from ((lead + key, text) for key, text in rows)
+        yield from every_step(part, told=fails, depth=depth + 1)
 
 
 def first_parts(finding: Finding, most: int) -> Rows:
@@ -118,37 +144,38 @@ def first_parts(finding: Finding, most: int) -> Rows:
     most : int
         Characters of a text that are shown.
     """
-    failing = finding.evidence.get("part")
-    rows = _listed(made_of(finding).items(), failing, whole=False)
-    return tuple((name, shortened(text, most)) for name, text in rows)
+    out = []
+    for name, part in made_of(finding).items():
+        out.append((name, _told(part)))
+        if name != failing(finding):
+            rows = _rests_on(part, whole=False)
+            out += [(f"{name}: {key}", text) for key, text in rows]
+    return tuple((name, shortened(text, most)) for name, text in out)
 
 
-def _listed(
-    parts: Iterable[tuple[str, Finding]], failing: object, *, whole: bool
-) -> Iterator[tuple[str, str]]:
-    """Yield parts and their evidence; of the one that fails it is told above."""
-    for name, part in parts:
-        yield name, _told(part)
-        if name != failing:
-            shown = exhibit(part.evidence, whole=whole)
-            if shown.kind:
-                yield f"{name}: {shown.kind}", shown.where()
-            more = shown.comparison + shown.rest
-            yield from ((f"{name}: {key}", text) for key, text in more)
+def _rests_on(part: Finding, *, whole: bool) -> Listed:
+    shown = exhibit(part.evidence, whole=whole)
+    if shown.kind:
+        yield shown.kind, shown.where()
+    yield from shown.comparison + shown.rest
+    if part.correction:
+        found = part.correction.finding
+        text = f"{part.correction.statement}: {found.verdict} ({found.scope})"
+        yield "correction", text
 
 
 def _told(part: Finding) -> str:
     where = "" if part.verdict == Verdict.REFUTED else f" ({part.scope})"
-    steps = len([*leaves(part)])
-    told = f"{steps} steps, see `flverify show --all`" if steps else part.reason
-    return f"{part.verdict}{where}: {told}"
+    many = steps(part) if part.passes() else 0
+    told = f"{number_of(many, 'step')}, see `flverify show --all`"
+    return f"{part.verdict}{where}: {told if many else part.reason}"
 
 
 def alike(readings: Mapping[str, Finding]) -> list[tuple[list[str], Finding]]:
     """Put readings together that were found the same, with the same evidence."""
     out: dict[str, tuple[list[str], Finding]] = {}
     for name, found in readings.items():
-        same = repr((found.verdict, found.scope, found.reason, found.evidence))
+        same = json.dumps(as_data(found), sort_keys=True)
         out.setdefault(same, ([], found))[0].append(name)
     return list(out.values())
 
@@ -225,5 +252,10 @@ def _text(value: object) -> str:
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{k}: {_text(v)}" for k, v in value.items()) + "}"
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(_text, value)) + "]"
+        texts = [*map(_text, value)]
+        # entries with commas in them are told apart by another sign
+        sign = (
+            "; " if any(", " in one and one[:1] not in "[{" for one in texts) else ", "
+        )
+        return f"[{sign.join(texts)}]"
     return str(value)

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from rich.text import Text
 
 from flverify.claims.audit import Audited
 from flverify.claims.claim import Claim
-from flverify.claims.verdict import Finding
+from flverify.claims.verdict import Finding, Verdict
 from flverify.report import console
 from flverify.report.claims import coloured, reproduce
-from flverify.report.exhibits import alike, every_step, exhibit, first_parts
+from flverify.report.exhibits import (
+    STEP,
+    alike,
+    arguments,
+    every_step,
+    exhibit,
+    first_parts,
+)
 
 Pairs = Iterator[tuple[str, str | Text]]
-STEP = "  "
 PART = 400  # characters that are shown of a part, unless all is asked for
 
 
@@ -47,12 +54,23 @@ def show(audited: Audited, expected: str | None, *, whole: bool = False) -> None
             *(("reproduce", way) for way in reproduce(claim)),
         ]
     )
+    fixed = finding.correction
+    own, of_fixed = arguments(finding), arguments(fixed.finding) if fixed else []
+    _arguments("the argument", own)
+    _arguments("the argument of the correction", [t for t in of_fixed if t not in own])
+
+
+def _arguments(label: str, texts: Sequence[str]) -> None:
+    for text in texts:
+        console.line(f"\n{label}:\n")
+        console.line(text.strip())
 
 
 def _rests_on(finding: Finding, whole: bool) -> Pairs:
     """Yield what a verdict rests on; readings that were found the same together."""
-    if not finding.readings:
-        yield from _evidence(finding, whole)
+    # that of readings which are all refuted is the first one's
+    if not finding.readings or finding.verdict != Verdict.REFUTED:
+        yield from _evidence(replace(finding, readings={}), whole)
     for names, found in alike(finding.readings):
         yield from (("reading", name) for name in names)
         yield "", _outcome(found)
@@ -66,8 +84,6 @@ def _evidence(finding: Finding, whole: bool) -> Pairs:
         yield f"{shown.kind}{about}", shown.where()
     yield from ((STEP + name, text) for name, text in shown.comparison)
     yield from ((f"evidence: {name}", text) for name, text in shown.rest)
-    if finding.argument:
-        yield "argument", finding.argument
     parts = every_step(finding) if whole else first_parts(finding, PART)
     yield from ((f"part: {name}", text) for name, text in parts)
 

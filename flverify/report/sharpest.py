@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from flverify._core.sentences import number_of
 from flverify.certify.brackets import Tried
 from flverify.claims.sharpest import Sharpest
 from flverify.claims.verdict import Finding
 from flverify.report import console
-from flverify.report.certificates import number_of
 from flverify.report.claims import flat
 from flverify.report.numbers import shown
 

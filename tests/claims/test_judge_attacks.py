@@ -582,16 +582,68 @@ def test_a_scope_keeps_the_conditions_of_its_steps():
     quotient = judge.identity([("one", (x**2 - 1) / (x - 1), x + 1)], "N = 1")
     inner = judge.all_of({"first": quotient, "more": given("PROVED", "a step")})
     for step in (quotient, inner, judge.readings({"one": inner})):
-        whole = judge.all_of({"step": step}, scope="every N")
+        whole = judge.all_of({"step": step}, scope="every N", argument="so")
         assert whole.scope == "every N, wherever no denominator vanishes"
     L = sympy.Symbol("L", positive=True)
     y = sympy.Symbol("y", positive=True)
     asked = judge.implied([y <= 1 / (L - 1)], y <= 1 / (L - 1) + 1, "N = 1")
     assert asked.evidence["side conditions"] == ["L - 1 != 0"]
-    whole = judge.all_of({"a": asked, "b": quotient, "c": asked}, scope="every N")
+    parts = {"a": asked, "b": quotient, "c": asked}
+    whole = judge.all_of(parts, scope="every N", argument="so")
     assert whole.scope == (
         "every N, wherever no denominator vanishes; where L - 1 != 0"
     )
+
+
+def test_a_scope_keeps_what_was_taken_as_given():
+    step = given("PROVED", "N = 1").granted(["(1)", "(2)"])
+    parts = {"a": judge.readings({"one": step}), "b": step.granted(["(3)"])}
+    whole = judge.all_of(parts, scope="every N", argument="by induction")
+    assert whole.scope == "given (1), (2), (3); every N"
+
+
+def test_no_scope_beyond_the_parts_without_an_argument():
+    with pytest.raises(InputError, match="must have an argument"):
+        judge.all_of({"a": given("PROVED", "N = 1")}, scope="every N")
+
+
+def test_many_levels_are_no_harder_than_few():
+    found = given("PROVED", "every N")
+    for _ in range(60):
+        found = judge.all_of({"one": found, "two": given("PROVED", "p < 1")})
+    assert found.scope == "every N; p < 1"
+
+
+def unconfirmed():
+    return judge.instances([judge.Case({"n": 1}, 2.0, 1.0)], "<=", "one")
+
+
+def refuted():
+    return judge.instances([Case({"n": 1}, 2, 1, lambda: (2, 1))], "<=", "one")
+
+
+@pytest.mark.parametrize("search", [unconfirmed, refuted])
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda found: found,
+        lambda found: judge.readings({"a": found, "b": given("SUPPORTED")}),
+        lambda found: judge.all_of({"a": found, "b": given("SUPPORTED")}),
+        lambda found: judge.proof_or_search(given("PROVED"), found),
+        lambda found: judge.proof_or_search(judge.inconclusive("no"), found),
+    ],
+    ids=["itself", "reading", "part", "beside a proof", "beside an open proof"],
+)
+def test_no_proof_stands_on_a_search_that_found_something(search, wrap):
+    assert search().verdict in ("INCONCLUSIVE", "REFUTED")
+    found = wrap(search())
+    for outer in (
+        found,
+        judge.readings({"x": found}),
+        judge.all_of({"x": found, "y": given("PROVED")}),
+        judge.proof_or_search(judge.inconclusive("open"), found),
+    ):
+        assert not judge.proof_or_search(given("PROVED"), outer).passes()
 
 
 @pytest.mark.parametrize("left", STRONGEST_FIRST)

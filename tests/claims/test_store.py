@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from flverify.claims import fingerprint as prints
-from flverify.claims.audit import audit, record
+from flverify.claims import judge
+from flverify.claims.audit import Audited, audit, record
 from flverify.claims.registry import claims_in, proofs_folder
-from flverify.claims.store import Store
+from flverify.claims.store import Store, as_data, written
+from flverify.claims.store import read as read_back
 from flverify.claims.workers import judge_all
 
 FILE = """
@@ -66,6 +69,24 @@ def test_what_is_kept_is_what_was_found(path, tmp_path):
     assert plain(first) == plain(
         record(one) for one in audit(claims_in([path]).values())
     )
+
+
+def test_all_that_a_finding_is_made_of_is_kept(path):
+    claim = claims_in([path])["demo.sum"]
+    step = judge.identity([("one", 1, 1)], "N = 1").granted(["(1)"])
+    long = replace(step, evidence={"many": np.arange(5000), "pair": (1, "x")})
+    proof = judge.all_of({"a": step, "b": long}, scope="every N", argument="so on")
+    read = judge.readings({"x": proof, "y": proof.corrected("z", step)})
+    whole = judge.all_of({"inner": read, "open": judge.inconclusive("why")})
+    text = json.dumps(written(Audited(claim, whole, None, 0.0)))
+    again = read_back(claim, json.loads(text))
+    assert as_data(again.finding) == as_data(whole)
+    inner = again.finding.parts["inner"].readings["y"]
+    assert inner.argument == "so on"
+    assert inner.scope == "given (1); every N"
+    assert inner.parts["b"].given == ("(1)",)
+    assert inner.parts["b"].evidence["many"][2500] == 2500
+    assert inner.correction.statement == "z"
 
 
 def test_fresh_judges_anew(path, tmp_path):

@@ -85,6 +85,9 @@ def test_show_as_json(run, shipped):
     assert found.json["constants"] == {"one": "1"}
     assert found.json["control_verdict"] == "SUPPORTED"
     assert found.json["control_fault"] == ""
+    whole = found.json["finding"]
+    assert whole["evidence"]["counterexample"] == {"x": "1"}
+    assert {"parts", "readings", "correction", "argument"} <= whole.keys()
 
 
 def test_show_notices_a_planted_change(run, shipped):

@@ -392,7 +392,11 @@ def proof():
     """A proof of two parts, the first of two steps, and how they add up."""
     step = Finding(Verdict.PROVED, "every N", "by z3", {"certificate": "u1 >= 0"})
     first = Finding(Verdict.PROVED, "N = 1", "listed", {"identities": ["one"]})
-    grown = judge.all_of({"a first case": first, "one more": step}, scope="every N")
+    grown = judge.all_of(
+        {"a first case": first, "one more": step},
+        scope="every N",
+        argument="by induction",
+    )
     return judge.all_of({"sums": grown, "last": step}, argument="PYTHAGORAS <i>")
 
 
@@ -413,25 +417,29 @@ def test_a_proof_is_shown_with_its_steps_and_its_argument(module):
 
 
 def test_every_step_is_listed_with_what_it_rests_on():
-    rows = dict(every_step(proof()))
-    assert rows["sums: a first case"] == "PROVED (N = 1): listed"
-    assert rows["sums: one more: certificate"] == "u1 >= 0"
-    assert rows["last"] == "PROVED (every N): by z3"
+    rows = [*every_step(proof())]
+    assert rows[0] == ("sums", "PROVED (every N): 2 steps, see `flverify show --all`")
+    assert ("  argument", "by induction") in rows
+    assert ("  a first case", "PROVED (N = 1): listed") in rows
+    assert ("    certificate", "u1 >= 0") in rows
+    assert ("last", "PROVED (every N): by z3") in rows
     few = dict(first_parts(proof(), 60))
     assert few["sums"] == "PROVED (every N): 2 steps, see `flverify show --all`"
     assert few["last: certificate"] == "u1 >= 0"
     assert dict(first_parts(proof(), 6))["last"] == "PROVED... (23 characters)"
+
+
+def test_evidence_told_with_the_whole_is_not_told_again():
     fails = Finding(Verdict.REFUTED, "counterexample", "1 <= 0", {"left": "1"})
+    no, too = ("no", "REFUTED: 1 <= 0"), ("too", "REFUTED: 1 <= 0")
     refuted = judge.all_of({"no": fails, "too": fails})
-    assert (
-        every_step(refuted)
-        == first_parts(refuted, 99)
-        == (
-            ("no", "REFUTED: 1 <= 0"),  # its evidence is that of the whole
-            ("too", "REFUTED: 1 <= 0"),
-            ("too: left", "1"),
-        )
-    )
+    assert [*every_step(refuted)] == [no, too, ("  left", "1")]
+    assert first_parts(refuted, 99) == (no, too, ("too: left", "1"))
+    # a part of the same name as what fails inside another keeps its own
+    fine = Finding(Verdict.PROVED, "every N", "by z3", {"certificate": "u1 >= 0"})
+    whole = judge.all_of({"a": judge.all_of({"b": fails}), "b": fine})
+    assert ("  certificate", "u1 >= 0") in [*every_step(whole)]
+    assert "left" not in "".join(key for key, _ in every_step(whole))
 
 
 @pytest.mark.parametrize("module", FORMATS, ids=NAMES)

@@ -7,10 +7,18 @@ from dataclasses import replace
 from html import escape
 
 from flverify import __version__
+from flverify._core.sentences import number_of
 from flverify.claims.audit import Audited
 from flverify.claims.verdict import Finding, Verdict
 from flverify.report.claims import count_line, counts
-from flverify.report.exhibits import Rows, alike, exhibit, made_of, shortened
+from flverify.report.exhibits import (
+    Rows,
+    alike,
+    exhibit,
+    failing,
+    made_of,
+    shortened,
+)
 from flverify.report.pages._css import CSS
 from flverify.report.pages.mathematics import mathml
 from flverify.report.pages.model import (
@@ -206,7 +214,7 @@ def _step(step: Step) -> str:
 
 def _claim(one: Audited) -> str:
     claim, finding = one.claim, one.finding
-    key = _e(claim.id)
+    key, refuted = _e(claim.id), finding.verdict == Verdict.REFUTED
     return "\n".join(
         [
             f'<article class="claim is-{finding.verdict}" id="{key}">',
@@ -218,7 +226,9 @@ def _claim(one: Audited) -> str:
             f"<dt>scope</dt><dd>{_e(finding.scope)}</dd>",
             f"<dt>reason</dt><dd>{_e(finding.reason)}</dd></dl>",
             _correction(finding, "sharpened" if finding.passes() else "corrected"),
-            _readings(finding) or _evidence(finding, True),
+            _readings(finding),
+            # that of readings which are all refuted is the first one's
+            "" if refuted and finding.readings else _evidence(finding, True),
             _control(one),
             _how(one),
             "</article>",
@@ -230,7 +240,7 @@ def _correction(finding: Finding, label: str, *, parts: bool = True) -> str:
     fixed = finding.correction
     if fixed is None:
         return ""
-    below_it = _readings(fixed.finding) + _parts(fixed.finding)
+    below_it = _readings(fixed.finding) + _evidence(fixed.finding, False)
     return (
         f'<div class="fix"><b>{label}</b> {_badge(fixed.finding.verdict)}'
         f"{_mathematics(fixed.statement)}"
@@ -250,6 +260,7 @@ def _readings(finding: Finding) -> str:
         rows.append(
             f"<tr><td>{listed}</td><td>{_badge(found.verdict)}</td>"
             f"<td>{_e(found.reason)}{_scope(found)}"
+            f"{_correction(found, 'corrected')}"
             f"{_evidence(found, refuted and first)}</td></tr>"
         )
         first = first and not refuted
@@ -287,7 +298,7 @@ def _evidence(finding: Finding, opened: bool) -> str:
 def _parts(finding: Finding) -> str:
     """Show what a claim is made of as a tree to unfold, below how that adds up."""
     out = ""
-    if finding.argument:
+    if finding.argument.strip():
         out = (
             "<details><summary>the argument</summary>"
             f'<pre class="argument">{_e(finding.argument)}</pre></details>'
@@ -301,8 +312,8 @@ def _parts(finding: Finding) -> str:
 
 
 def _tree(finding: Finding) -> str:
-    failing = finding.evidence.get("part")
-    items = (_part(n, part, n == failing) for n, part in made_of(finding).items())
+    fails = failing(finding)
+    items = (_part(n, part, n == fails) for n, part in made_of(finding).items())
     return f'<ul class="parts">{"".join(items)}</ul>'
 
 
@@ -311,11 +322,13 @@ def _part(name: str, part: Finding, told: bool) -> str:
     head = f"{_badge(part.verdict)} <b>{_e(name)}</b>"
     if made_of(part):
         more = "" if told else _evidence(replace(part, parts={}), False)
+        more = _correction(part, "corrected") + more
+        many = number_of(len(made_of(part)), "part")
         return (
-            f"<li><details><summary>{head} ({len(made_of(part))} parts)</summary>"
+            f"<li><details><summary>{head} ({many})</summary>"
             f"{_scope(part)}{more}{_tree(part)}</details></li>"
         )
-    more = "" if told else _evidence(part, False)
+    more = _correction(part, "corrected") + ("" if told else _evidence(part, False))
     return f"<li>{head} {_e(part.reason)}{_scope(part)}{more}</li>"
 
 

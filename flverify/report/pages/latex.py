@@ -12,7 +12,14 @@ from flverify import __version__
 from flverify.claims.audit import Audited
 from flverify.claims.verdict import Finding, Verdict
 from flverify.report.claims import count_line, counts
-from flverify.report.exhibits import Rows, alike, exhibit, first_parts, shortened
+from flverify.report.exhibits import (
+    Rows,
+    alike,
+    arguments,
+    exhibit,
+    first_parts,
+    shortened,
+)
 from flverify.report.pages.latex_text import escaped as _e
 from flverify.report.pages.latex_text import formula
 from flverify.report.pages.mathematics import understood
@@ -200,7 +207,7 @@ def _correction(finding: Finding, label: str, *, parts: bool = True) -> Iterator
         found = finding.correction.finding
         yield rf"\emph{{{label}:}} {_verdict(found.verdict)} {_e(found.scope)}"
         yield _mathematics(finding.correction.statement)
-        yield from _parts(found) if parts else ()
+        yield from _evidence(found) if parts else ()
 
 
 def _evidence(finding: Finding) -> Iterator[str]:
@@ -218,14 +225,13 @@ def _evidence(finding: Finding) -> Iterator[str]:
             for name, text in shown.rest
         )
         yield from _rows(label, rest)
-    if not finding.readings:
-        yield from _parts(finding)
+    yield from _parts(finding)
 
 
 def _parts(finding: Finding) -> Iterator[str]:
     """Show how a claim made of several adds up, and its parts in one list."""
-    if finding.argument:
-        paragraphs = "\n\n".join(map(_e, finding.argument.split("\n\n")))
+    for text in arguments(finding):
+        paragraphs = "\n\n".join(map(_e, text.split("\n\n")))
         yield rf"{{\small\emph{{the argument:}} {paragraphs}\par}}"
     rows = first_parts(finding, LONG)
     if rows:

@@ -12,6 +12,7 @@ from flverify.report.claims import count_line, counts
 from flverify.report.exhibits import (
     Rows,
     alike,
+    arguments,
     exhibit,
     first_parts,
     made_of,
@@ -213,7 +214,7 @@ def _correction(finding: Finding, label: str, *, parts: bool = True) -> Iterator
         found = finding.correction.finding
         yield f"{label}, {_verdict(found.verdict)} ({_e(found.scope)}):"
         yield _mathematics(finding.correction.statement)
-        yield from _parts(found) if parts else ()
+        yield from _evidence(found) if parts else ()
 
 
 def _evidence(finding: Finding) -> Iterator[str]:
@@ -229,14 +230,13 @@ def _evidence(finding: Finding) -> Iterator[str]:
             for name, text in shown.rest
         )
         yield _details(label, rest)
-    if not finding.readings:
-        yield from _parts(finding)
+    yield from _parts(finding)
 
 
 def _parts(finding: Finding) -> Iterator[str]:
     """Show how a claim made of several adds up, and its parts in one table."""
-    if finding.argument:
-        yield f"<details><summary>the argument</summary>\n\n{_block(finding.argument)}"
+    for text in arguments(finding):
+        yield f"<details><summary>the argument</summary>\n\n{_block(text)}"
         yield "</details>"
     rows = first_parts(finding, LONG)
     if rows:
