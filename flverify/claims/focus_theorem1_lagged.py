@@ -102,13 +102,8 @@ def psi_shrinks(
 
     t is the contraction.
     """
-    known, named = one_round.chances(reading, case_3a)
-    given = [mu <= L, *known, *conditions(caps)]
-    caps_kept = {
-        "q_min": named,
-        **inside(given, CONVEX, mu),
-        **_each(given, NEEDS_PSI, mu),
-    }
+    chosen = one_round.chances(reading, case_3a)
+    caps_kept = _granted(caps, chosen, CONVEX, NEEDS_PSI, mu)
     return _inside_caps(
         caps_kept, lambda: _psi(number(contraction)) | _assembled(LAGS[lag])
     )
@@ -121,13 +116,8 @@ def phi_shrinks(
 
     t is the contraction.
     """
-    known, named = one_round.chances(reading, case_3a)
-    given = [beta <= L, *known, *conditions(caps)]
-    caps_kept = {
-        "q_min": named,
-        **inside(given, SHORT, beta),
-        **_each(given, NEEDS_PHI, beta, scaled=False),
-    }
+    chosen = one_round.chances(reading, case_3a)
+    caps_kept = _granted(caps, chosen, SHORT, NEEDS_PHI, beta, scaled=False)
     lagged = lag in LAGS
     rest = _assembled(LAGS[lag]) if lagged else _same_round()
     return _inside_caps(caps_kept, lambda: _phi(number(contraction), lagged) | rest)
@@ -143,13 +133,26 @@ def _inside_caps(caps_kept: Parts, rest: Callable[[], Parts]) -> Finding:
     )
 
 
-def _each(
-    given: Relations, needs: dict[str, Any], modulus: Any, *, scaled: bool = True
+def _granted(
+    caps: Caps,
+    chosen: tuple[Relations, Finding],
+    moves: Moves,
+    needs: dict[str, Any],
+    modulus: Any,
+    *,
+    scaled: bool = True,
 ) -> Parts:
+    """Judge that the caps and a reading of q grant what the rest needs."""
+    known, named = chosen
+    given = [modulus <= L, *known, *conditions(caps)]
     meant = {**MEANT, x: eta * modulus * N}
     return {
-        name: implied(given, need.subs(meant), NUMBERS, scaled=scaled)
-        for name, need in needs.items()
+        "q_min": named,
+        **inside(given, moves, modulus),
+        **{
+            name: implied(given, need.subs(meant), NUMBERS, scaled=scaled)
+            for name, need in needs.items()
+        },
     }
 
 

@@ -239,18 +239,23 @@ WEIGHT_PL, WEIGHT_NC = eta * L**2 / q, sympy.Rational(3, 2) * eta * L**2 / q
 
 
 def polyak_lojasiewicz(
-    caps: Caps, contraction: str, reading: str, *, case_3a: str = "1/N"
+    caps: Caps,
+    contraction: str,
+    reading: str,
+    *,
+    start: str = "1",
+    case_3a: str = "1/N",
 ) -> Finding:
     """Judge the two ends of (24) from any start, with a weight of B_0 of its own.
 
-    E F(w_R) - F* <= (1 - t eta beta N)^R (F(w_0) - F* + (eta L^2/q) B_0), where t is
-    the contraction; the f_i are L-smooth and F is beta-PL, so that beta <= L.
+    E F(w_R) - F* <= (1 - t eta beta N)^R (F(w_0) - F* + start (eta L^2/q) B_0), where
+    t is the contraction; the f_i are L-smooth and F is beta-PL, so that beta <= L.
     """
     known, named = one_round.chances(reading, case_3a)
     given = [beta <= L, *known, *conditions(caps)]
     line = value_line(number(contraction))
     small = list(SMALL.values())
-    begin = judge.implied([], eta * L**2 / q >= WEIGHT_PL, NUMBERS)
+    begin = judge.implied([], number(start) * eta * L**2 / q >= WEIGHT_PL, NUMBERS)
     return judge.all_of(
         {
             "q_min": named,

@@ -156,7 +156,7 @@ def proof_or_search(proof: Finding, search: Finding) -> Finding:
     claim stays open. A proof beside a counterexample, confirmed or not, means that
     one of them is wrong.
     """
-    against = _refuted(search) or _violated(search)
+    against = _against(search)
     if proof.passes() and against:
         return _open(
             f"a proof stands against a counterexample: {against}", proof, search
@@ -177,11 +177,15 @@ def proof_or_search(proof: Finding, search: Finding) -> Finding:
 
 def _open(reason: str, proof: Finding, search: Finding) -> Finding:
     """Leave open, beside what was tried; a violation stops later proofs too."""
-    found = {"the proof": proof, "the search": search}
-    against = next(filter(None, map(_refuted, found.values())), "")
-    against = against or next(filter(None, map(_violated, found.values())), "")
+    against = _against(search) or _violated(proof)
     evidence = {UNCONFIRMED: against} if against else {}
-    return replace(inconclusive(reason), evidence=evidence, parts=found)
+    tried = {"the proof": proof, "the search": search}
+    return replace(inconclusive(reason), evidence=evidence, parts=tried)
+
+
+def _against(search: Finding) -> str:
+    """Return what a search found against a claim, confirmed or not."""
+    return _refuted(search) or _violated(search)
 
 
 def _violated(finding: Finding) -> str:
@@ -219,7 +223,7 @@ def all_of(
     Raises
     ------
     InputError
-        If there are no parts.
+        If there are no parts or two of one name, or a scope without an argument.
     """
     _require_some(parts, "a claim made of several")
     if scope and not argument:
@@ -228,6 +232,11 @@ def all_of(
             "without one; say how the parts add up to it."
         )
     kept = {str(name): part for name, part in parts.items()}
+    if len(kept) < len(parts):
+        raise InputError(
+            f"parts must have names of their own; got {', '.join(map(repr, parts))}; "
+            "rename those that read the same."
+        )
     for wanted in (Verdict.REFUTED, Verdict.INCONCLUSIVE):
         for name, part in kept.items():
             if part.verdict == wanted:
@@ -251,9 +260,8 @@ def _with_conditions(scope: str, parts: Mapping[str, Finding]) -> str:
     steps = [*_steps(parts.values())]
     scope = within_denominators(scope, any(DIVIDED in one.scope for one in steps))
     asked = [one.evidence.get("side conditions", ()) for one in steps]
-    listed = chain.from_iterable(c for c in asked if isinstance(c, list | tuple))
-    told = [c for c in dict.fromkeys(map(str, listed)) if c not in scope]
-    scope = f"{scope}; where {', '.join(told)}" if told else scope
+    listed = [*dict.fromkeys(chain.from_iterable(asked))]
+    scope = f"{scope}; where {', '.join(listed)}" if listed else scope
     return from_lines([*dict.fromkeys(chain(*(one.given for one in steps)))], scope)
 
 

@@ -55,12 +55,14 @@ def rounds_added() -> Finding:
     """
     T, T_0, T_next, f = sympy.symbols("T T_0 T_next f", nonnegative=True)
     z = sympy.Symbol("z", nonnegative=True)
-    held = [power * T_0 + sums * f >= T, T_next <= (1 - z) * T + f, z <= 1]
-    more = (1 - z) * power * T_0 + (1 + (1 - z) * sums) * f
-    longer = 1 + (1 - z) * sums
+    bound, longer = power * T_0 + sums * f, 1 + (1 - z) * sums
+    held = [bound >= T, T_next <= (1 - z) * T + f, z <= 1]
+    more = bound.subs({power: (1 - z) * power, sums: longer}, simultaneous=True)
     return judge.all_of(
         {
-            "no round": judge.implied([], sympy.Le(T_0, T_0, evaluate=False), EVERY),
+            "no round": judge.implied(
+                [], bound.subs({power: 1, sums: 0}) >= T_0, EVERY
+            ),
             "one more": judge.implied(held, more >= T_next, EVERY),
             "sums <= R": judge.implied([sums <= R, z <= 1], longer <= R + 1, EVERY),
             "z sums <= 1": judge.implied(
@@ -77,14 +79,13 @@ def spare_rate(kept: Any, spare: Any) -> Finding:
     """
     fast = 1 - (kept + spare) * x
     held = [(1 + spare * reached) * power <= goal, (kept + spare) * x <= 1]
+    at_first = {reached: 0, power: 1, goal: 1}
     factor = (1 + spare * (reached + x)) * fast <= (1 + spare * reached) * (
         1 - kept * x
     )
     return judge.all_of(
         {
-            "no round": judge.implied(
-                [], sympy.Le(power, power, evaluate=False), EVERY
-            ),
+            "no round": judge.implied([], held[0].subs(at_first), EVERY),
             "factors": judge.implied(held[1:], factor, EVERY),
             "one more": judge.implied(
                 [*held, *_times_power(factor)],

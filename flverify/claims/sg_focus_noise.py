@@ -232,13 +232,14 @@ def stored_variance() -> Finding:
     """
     p = sympy.Symbol("p", nonnegative=True)
     new = VARIANCES[m]
-    held = [p <= 1, new <= S2, Q <= S2]
+    bound = Q <= S2
+    held = [p <= 1, new <= S2, bound]
     one = (p * mean(m**2, m) + (1 - p) * old**2, p * new + (1 - p) * old**2)
     return judge.all_of(
         {
-            "start": judge.implied([], sympy.Ge(S2, 0, evaluate=False), EVERY),
+            "start": judge.implied([], bound.subs(Q, 0), EVERY),
             "a round": judge.identity([("coordinate", *one)], EVERY),
-            "kept": judge.implied(held, p * new + (1 - p) * Q <= S2, EVERY),
+            "kept": judge.implied(held, bound.subs(Q, p * new + (1 - p) * Q), EVERY),
         }
     )
 

@@ -15,14 +15,14 @@ from flverify.claims import judge
 from flverify.claims import sg_focus_contraction as shared
 from flverify.claims.focus_lemma3 import EVERY, L, N, eta
 from flverify.claims.sg_focus_contraction import reached, stale, x
-from flverify.claims.sg_focus_links import g_v, q
+from flverify.claims.sg_focus_links import LOST, g_v, q
 from flverify.claims.sg_focus_moves import LOUD
 from flverify.claims.sg_focus_noise import S2
 from flverify.claims.verdict import Finding
 
 RATE = sympy.Rational(11, 10)
 NOISE, MOVES = sympy.Rational(26, 5), sympy.Integer(20)  # of a round
-KEPT = 1 - sympy.Rational(13, 30) * q  # of the consensus error, in a round
+KEPT = 1 - LOST * q  # of the consensus error, in a round
 EARLY = sympy.Rational(2, 5)  # of x R
 Z, rest = sympy.symbols("Z rest", nonnegative=True)
 beta = sympy.Symbol("beta", positive=True)
@@ -108,6 +108,7 @@ def consensus() -> Finding:
     moves, noise = (eta * L * n) ** 2 * S2, 12 * (eta * L * N / q) ** 2 * q * S2 / N
     in_rows = 2 * LOUD * N * eta**2 * n**2 * S2 + 12 * eta**2 * N**2 * S2 / q
     lost = 1 - KEPT
+    kept = lost * rest <= f
     unit = eta**2 * S2
     bound = 48 * N * (N + n**2) * unit / q**2
     least = 2 * LOUD * N * n**2 * unit + 12 * N**2 * unit / q
@@ -122,9 +123,9 @@ def consensus() -> Finding:
     ]
     return judge.all_of(
         {
-            "start": judge.implied([], sympy.Ge(f, 0, evaluate=False), EVERY),
+            "start": judge.implied([], kept.subs(rest, 0), EVERY),
             "kept": judge.implied(
-                [lost * rest <= f, q <= 1], lost * (KEPT * rest + f) <= f, EVERY
+                [kept, q <= 1], kept.subs(rest, KEPT * rest + f), EVERY
             ),
             "units": judge.identity(
                 [("f", N / L**2 * (2 * LOUD * moves + noise), in_rows)], EVERY

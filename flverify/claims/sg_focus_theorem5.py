@@ -153,11 +153,13 @@ def _one_round() -> Finding:
 def _added() -> Finding:
     """Show W_R + PAID (g_0 + ... + g_{R-1}) <= W_0 + R x: no round, and one more."""
     W, W_0, more, total, x, R = sympy.symbols("W W_0 more total x R", nonnegative=True)
-    held = [W + PAID * total <= W_0 + R * x, more <= W - PAID * g + x]
-    one = more + PAID * (total + g) <= W_0 + (R + 1) * x
+    bound = W + PAID * total <= W_0 + R * x
+    held = [bound, more <= W - PAID * g + x]
+    one = bound.subs({W: more, total: total + g, R: R + 1}, simultaneous=True)
+    at_first = {W: W_0, total: 0, R: 0}
     return judge.all_of(
         {
-            "no round": judge.implied([], sympy.Le(W_0, W_0, evaluate=False), EVERY),
+            "no round": judge.implied([], bound.subs(at_first), EVERY),
             "one more": judge.implied(held, one, EVERY),
         }
     )

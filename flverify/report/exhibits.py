@@ -146,7 +146,8 @@ def first_parts(finding: Finding, most: int) -> Rows:
     """
     out = []
     for name, part in made_of(finding).items():
-        out.append((name, _told(part)))
+        more = ", see `flverify show --all`" if part.passes() and steps(part) else ""
+        out.append((name, _told(part) + more))
         if name != failing(finding):
             rows = _rests_on(part, whole=False)
             out += [(f"{name}: {key}", text) for key, text in rows]
@@ -167,8 +168,7 @@ def _rests_on(part: Finding, *, whole: bool) -> Listed:
 def _told(part: Finding) -> str:
     where = "" if part.verdict == Verdict.REFUTED else f" ({part.scope})"
     many = steps(part) if part.passes() else 0
-    told = f"{number_of(many, 'step')}, see `flverify show --all`"
-    return f"{part.verdict}{where}: {told if many else part.reason}"
+    return f"{part.verdict}{where}: {number_of(many, 'step') if many else part.reason}"
 
 
 def alike(readings: Mapping[str, Finding]) -> list[tuple[list[str], Finding]]:
@@ -254,8 +254,6 @@ def _text(value: object) -> str:
     if isinstance(value, list | tuple):
         texts = [*map(_text, value)]
         # entries with commas in them are told apart by another sign
-        sign = (
-            "; " if any(", " in one and one[:1] not in "[{" for one in texts) else ", "
-        )
-        return f"[{sign.join(texts)}]"
+        commas = any(", " in one and one[:1] not in "[{" for one in texts)
+        return f"[{('; ' if commas else ', ').join(texts)}]"
     return str(value)

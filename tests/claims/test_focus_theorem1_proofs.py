@@ -67,6 +67,9 @@ def test_the_weight_of_the_start_needs_the_cap_on_mu():
 def test_stronger_bounds_are_not_proved():
     assert not rates.strongly_convex(SC, "1", DEFINED, rows=True).passes()
     assert not rates.polyak_lojasiewicz(PL, "101/100", DEFINED).passes()
+    less = rates.polyak_lojasiewicz(PL, "1", DEFINED, start="99/100")
+    assert not less.passes()
+    assert less.evidence["part"] == "the weight of B_0"
     assert not rates.general(NC, "199/100", "3", DEFINED).passes()
     assert not rates.general(NC, "2", "299/100", DEFINED).passes()
 

@@ -607,6 +607,19 @@ def test_no_scope_beyond_the_parts_without_an_argument():
         judge.all_of({"a": given("PROVED", "N = 1")}, scope="every N")
 
 
+def test_no_part_is_lost_to_another_of_its_name():
+    with pytest.raises(InputError, match="names of their own"):
+        judge.all_of({1: given("REFUTED"), "1": given("PROVED")})
+
+
+def test_a_proof_that_fails_is_no_violation_of_the_claim():
+    found = judge.proof_or_search(given("REFUTED"), given("SUPPORTED"))
+    assert found.verdict == "INCONCLUSIVE"
+    assert judge.UNCONFIRMED not in found.evidence
+    assert "shows no violation" in found.reason
+    assert found.parts.keys() == {"the proof", "the search"}
+
+
 def test_many_levels_are_no_harder_than_few():
     found = given("PROVED", "every N")
     for _ in range(60):
