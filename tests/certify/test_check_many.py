@@ -109,6 +109,26 @@ def test_kinds_of_clients_end_where_their_clients_do(name, counts):
         assert own.listed(kinds) == each
 
 
+@pytest.mark.parametrize("name", LOOPS)
+def test_clients_that_change_their_names_end_where_they_did(name):
+    loop, settings, begin = LOOPS[name]
+    n, order = 5, [3, 0, 4, 1, 2]  # client i is now called order[i]
+    own = Clients((1,) * n, f"names {name}")
+
+    def ended(gradient, called):
+        state = loop.start(gradient, n, [1, 2], **begin)
+        for cohort in ({0, 3}, {1, 2, 3}, set(), {4}, {0, 1, 2, 3, 4}):
+            named = {called[i] for i in cohort}
+            state = loop.play(state, gradient, n, named, **settings)
+        return state
+
+    there = ended(lambda i, x: own.of_client(order.index(i), x), order)
+    here = ended(own.of_client, range(n))
+    for slot, value in there.items():
+        several = isinstance(value[0], list)
+        assert here[slot] == ([value[i] for i in order] if several else value)
+
+
 @pytest.mark.parametrize("marked", [True, False])
 @pytest.mark.parametrize("name", LOOPS)
 def test_an_unknown_number_of_participants_is_any_number(name, marked):

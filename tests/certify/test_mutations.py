@@ -316,12 +316,11 @@ CHANGES = [
 ]
 
 
-def mutants(number, seed):
+def mutants(number, seed, names=tuple(ORIGINALS), found=original):
     """As many changed certificates as asked for, each with its story."""
-    names = list(ORIGINALS)
     for k in range(number):
         draw = Random(f"{seed}/{k}")
-        before = original(names[k % len(names)])
+        before = found(names[k % len(names)])
         after = before
         while after == before:
             change = draw.choice(CHANGES)

@@ -8,7 +8,7 @@ import sys
 from collections import Counter
 from fractions import Fraction
 from functools import cache
-from itertools import combinations
+from itertools import product
 from pathlib import Path
 from random import Random
 
@@ -19,7 +19,13 @@ from flint import fmpq
 from flverify.algorithms import FedAvg, Focus, GradientDescent, ProxSkip, Scaffold
 from flverify.certify.check import Rejected, blocks, check, load, plain
 from flverify.certify.check._reading import read
-from flverify.certify.check.plain import TooManyError, check_plainly
+from flverify.certify.check.plain import (
+    TooManyError,
+    _groups,
+    _proof,
+    _sums,
+    check_plainly,
+)
 from flverify.certify.neighbourhood import contraction, distance
 from flverify.certify.rates import certify
 from flverify.participation import AllOrNothing, Bernoulli, Full, UniformCohort
@@ -29,7 +35,6 @@ from tests.certify import test_mutations as mutations
 STORED = {
     path.stem: load(path)
     for path in sorted((Path(__file__).parent / "data").glob("*.json"))
-    if path.stem != "focus_sag"  # of a hundred clients
 }
 FOUND = {
     "full": (certify, Focus("1/10", 2), Full(3)),
@@ -37,6 +42,13 @@ FOUND = {
     "two classes": (certify, Scaffold("1/10"), Bernoulli(["1/2", "1/3", "1/3"])),
     "one of each": (certify, Focus("1/5"), Bernoulli(["1", "1/2", "1/3"])),
     "uniform": (certify, Scaffold("1/10", 2), UniformCohort(3, 2)),
+    "eight": (certify, Focus("1/20"), Bernoulli(["1/2"] * 8)),
+    "eight of two classes": (
+        certify,
+        Focus("1/20"),
+        Bernoulli(["1/2"] * 3 + ["1/3"] * 5),
+    ),
+    "thousand": (certify, Scaffold("1/10", 2), UniformCohort(1000, 10)),
     "all or nothing": (certify, Scaffold("1/10"), AllOrNothing(2, "1/3")),
     "coin of two": (
         certify,
@@ -93,6 +105,13 @@ def reworded(certificate):
 # ----------------------------------------------------------------- what it accepts
 
 
+@pytest.fixture(params=[_groups.FEW, 0], ids=["each client", "two apart"], autouse=True)
+def few(request, monkeypatch):
+    """Everything is tried with each client written out, and with two of a class."""
+    monkeypatch.setattr(_groups, "FEW", request.param)
+    return request.param
+
+
 @pytest.mark.parametrize("name", [*mutations.ORIGINALS, *STORED, *FOUND])
 def test_what_was_found_is_accepted(name):
     assert check_plainly(certificate(name)) == check(certificate(name)).rho
@@ -120,6 +139,23 @@ def test_hundreds_of_changes_get_the_verdict_of_the_other_checker():
 @pytest.mark.slow
 def test_thousands_of_changes_get_the_verdict_of_the_other_checker():
     assert not disputes(WHOLE, "plain, all")
+
+
+MANY = "eight", "eight of two classes", "thousand"
+
+
+@pytest.mark.parametrize("few", [_groups.FEW], indirect=True)
+def test_changes_of_many_clients_get_the_verdict_of_the_other_checker(few):
+    changed = mutations.mutants(90, "plain, many", MANY, certificate)
+    both = Counter()
+    for story, mutant in changed:
+        new = reworded(mutant)
+        verdicts = [says(judge, new) == "accepted" for judge in (check, check_plainly)]
+        both[tuple(verdicts)] += 1
+        assert verdicts[0] == verdicts[1], story
+    assert few < 8
+    assert both[False, False] > 50
+    assert both[True, True] > 2
 
 
 def attacks():
@@ -153,7 +189,7 @@ def test_attacks_on_the_other_checker_get_its_verdict():
 
 
 @pytest.mark.parametrize("name", test_dense.LOOPS)
-def test_any_tables_have_the_forms_of_the_other_checker_or_no_proof(name):
+def test_any_tables_have_the_forms_of_the_other_checker_or_no_proof(name, few):
     draw, seen = Random(f"plain tables {name}"), Counter()
     for k in range(100):
         c = test_dense.randomised(test_dense.tables(name, draw), f"tables {k}")
@@ -163,7 +199,8 @@ def test_any_tables_have_the_forms_of_the_other_checker_or_no_proof(name):
         if theirs and mine:
             for stage, form in mine.items():
                 own = np.array(test_dense._signs(theirs[f"{stage}/class 0"]))
-                signs = test_dense._signs(theirs[f"{stage}/mean"]) + 2 * own
+                both = (2 if few else 1) * own  # three clients have two deviations
+                signs = test_dense._signs(theirs[f"{stage}/mean"]) + both
                 found = dense.sign_counts(matrix(form))
                 assert (found[0], found[2]) == (signs[0], signs[2])
         elif mine:
@@ -174,7 +211,9 @@ def test_any_tables_have_the_forms_of_the_other_checker_or_no_proof(name):
 
 
 def forms(certificate):
-    return dict(plain.Proof(plain._exact(certificate)).conditions())
+    """The forms of the last clients to be looked at; there is one class here."""
+    c = _sums.exact(certificate)
+    return dict(_proof.Proof(c, _groups.casts(c.law)[-1]).conditions())
 
 
 def told(reader, certificate):
@@ -185,8 +224,10 @@ def told(reader, certificate):
         return None
 
 
+@pytest.mark.parametrize("few", [_groups.FEW], indirect=True)
 @pytest.mark.parametrize("name", [*test_dense.STORED, "classes", "option I"])
-def test_the_forms_have_the_signs_of_those_of_the_dense_judge(name):
+def test_the_forms_have_the_signs_of_those_of_the_dense_judge(name, few):
+    assert few  # the other judge writes out everybody
     # it runs the algorithm's own round, and judges by characteristic polynomials
     c = test_dense.randomised({**certificate(name), "values": []}, f"plain {name}")
     for part in ("decrease", "positivity", "start"):
@@ -219,31 +260,32 @@ def test_the_judge_of_forms_knows_semidefinite_matrices():
             for a in rows
         ]
         whole = [[fmpq(x) for x in row] for row in table]
-        form = plain.Vector(
+        form = _sums.Vector(
             {(u, v): Fraction(table[u][v]) for u in range(size) for v in range(size)}
         )
-        fits = says(lambda f: plain._judge("it", f), form) == "accepted"
+        fits = says(lambda f: _sums.judge("it", f), form) == "accepted"
         assert fits == (dense.sign_counts(whole)[0] == 0)
         told.append(fits)
     assert min(told.count(True), told.count(False)) > 50
 
 
 def test_a_value_that_is_left_is_no_form():
-    left = plain.Vector({("f", "call:0", 0): Fraction(1)})
-    assert "cancel" in says(lambda form: plain._judge("it", form), left)
+    left = _sums.Vector({("f", "call:0", 0): Fraction(1)})
+    assert "cancel" in says(lambda form: _sums.judge("it", form), left)
 
 
 # ---------------------------------------------------------------- what it refuses
 
 
-def test_seven_clients_are_too_many():
-    found = certify(Focus("1/10"), Bernoulli(["1/2"] * 7), "1/10", 1)
-    with pytest.raises(TooManyError, match=r"at most 6 clients are written out .* 7"):
-        check_plainly(found.certificate)
-    for n in (10**9, 10**30):
+def test_many_clients_or_cohorts_are_too_many():
+    found = certificate("equal")
+    for n in (10**5 + 1, 10**30):
         law = {"kind": "full", "n_clients": n}
-        with pytest.raises(TooManyError):
-            check_plainly({**found.certificate, "law": law})
+        with pytest.raises(TooManyError, match=f"at most 100000 clients .* {n}"):
+            check_plainly({**found, "law": law})
+    classes = [{"clients": n, "inclusion": "1/2"} for n in (99, 49)]
+    with pytest.raises(TooManyError, match="at most 4000 sorts of cohorts"):
+        check_plainly({**found, "law": {"kind": "bernoulli", "classes": classes}})
 
 
 def test_many_gradients_are_too_many():
@@ -320,50 +362,69 @@ def test_deep_nesting_is_rejected():
 # ------------------------------------------------------------------ planted faults
 
 
-def forgetful(law):
+def forgetful(law, cast):
     """All cohorts but one; its chance goes to another."""
-    groups, chances = plain_drawn(law)
-    if len(chances) > 1:
-        (first, p), *rest = chances.items()
-        chances = {**dict(rest), rest[0][0]: rest[0][1] + p}
-        assert first not in chances
-    return groups, chances
+    (first, p), *rest = plain_cohorts(law, cast)
+    if rest:
+        return [(rest[0][0], rest[0][1] + p), *rest[1:]]
+    return [(first, p)]
 
 
 def nothing(*_given):
-    return plain.Vector()
+    return _sums.Vector()
 
 
 def shallow(rows, vectors):
     """Of a V, the form in the means of a few slots alone."""
-    return plain_quadratic(rows, vectors) if len(vectors) < 3 else plain.Vector()
+    return plain_quadratic(rows, vectors) if len(vectors) < 3 else _sums.Vector()
 
 
-plain_drawn, plain_quadratic = plain._drawn, plain._quadratic
-above, tangent = plain.Point.above, plain.Point.tangent
+plain_cohorts, plain_quadratic = _groups.cohorts, _sums.quadratic
+plain_casts = _groups.casts
+above, tangent = _groups.Point.above, _groups.Point.tangent
 FAULTS = {
-    "a cohort is forgotten": (plain, "_drawn", forgetful),
+    "a cohort is forgotten": (_proof, "cohorts", forgetful),
     "multipliers have the other sign": (
-        plain.Point,
+        _groups.Point,
         "above",
         lambda *given: above(*given) * -1,
     ),
     "bounds are too flat": (
-        plain.Point,
+        _groups.Point,
         "tangent",
         lambda b, x, bend: tangent(b, x, bend / 2),
     ),
-    "nothing is judged": (plain, "_judge", nothing),
-    "nothing is required": (plain, "_require", nothing),
-    "nothing is remembered": (plain.Proof, "rebuilt", lambda _proof, at: dict(at)),
-    "no inequality is used": (plain.Proof, "used", nothing),
-    "V is a part of V": (plain, "_quadratic", shallow),
+    "nothing is judged": (plain, "judge", nothing),
+    "nothing is required of a proof": (_proof, "demand", nothing),
+    "any matrix will do": (_sums, "demand", nothing),
+    "nothing is remembered": (_proof.Proof, "rebuilt", lambda _proof, state: state),
+    "no inequality is used": (_proof.Proof, "used", nothing),
+    "V is a part of V": (_proof, "quadratic", shallow),
+}
+OF_TWO_APART = {
+    "clients are never told apart": (
+        plain,
+        "casts",
+        lambda law: plain_casts(law)[:1],
+    ),
+    "who stands for many is one": (_proof, "_crowd", len),
 }
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_planted_fault_is_noticed(monkeypatch, fault):
-    monkeypatch.setattr(*FAULTS[fault])
+    notice(monkeypatch, FAULTS[fault])
+
+
+@pytest.mark.parametrize("fault", OF_TWO_APART)
+@pytest.mark.parametrize("few", [0], indirect=True)
+def test_a_planted_fault_of_two_apart_is_noticed(monkeypatch, fault, few):
+    assert few == 0
+    notice(monkeypatch, OF_TWO_APART[fault])
+
+
+def notice(monkeypatch, fault):
+    monkeypatch.setattr(*fault)
     suspects = map(certificate, ["focus", "skip", "warm", "contraction", "proxskip"])
     mutants = (reworded(c) for _, c in mutations.mutants(40, "faults"))
     assert not all(agree(c) for c in [*suspects, *mutants])
@@ -374,24 +435,55 @@ def test_a_planted_fault_is_noticed(monkeypatch, fault):
 
 def test_it_imports_the_standard_library_the_loops_and_one_exception():
     imported = set()
-    for node in ast.walk(ast.parse(Path(plain.__file__).read_text(encoding="utf-8"))):
-        assert not isinstance(node, ast.Import) or node.names[0].name == "re"
-        if isinstance(node, ast.ImportFrom):
-            imported.add((node.level, node.module))
-    ours = {("flverify.reference", 0), ("_json", 1)}
-    others = {(module, level) for level, module in imported} - ours
-    assert all(level == 0 for _, level in others)
-    assert {module.partition(".")[0] for module, _ in others} <= sys.stdlib_module_names
+    for path in Path(plain.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            assert not isinstance(node, ast.Import) or node.names[0].name == "re"
+            if isinstance(node, ast.ImportFrom):
+                imported.add((node.level, node.module))
+    own = {(1, "_sums"), (1, "_groups"), (1, "_proof")}
+    others = {module for level, module in imported - own if level == 0}
+    assert {level for level, _ in imported - own} == {0}
+    others -= {"flverify.reference", "flverify.certify.check._json"}
+    assert {module.partition(".")[0] for module in others} <= sys.stdlib_module_names
 
 
-def test_cohorts_of_a_law_are_those_of_the_law():
-    law = plain._exact({"kind": "uniform_cohort", "n_clients": 4, "cohort_size": 2})
-    groups, chances = plain._drawn(law)
-    assert [*map(list, groups)] == [[0, 1, 2, 3]]
-    assert chances == dict.fromkeys(combinations(range(4), 2), Fraction(1, 6))
+def drawn(few, **law):
+    """Every list of groups, with the chances of the numbers that take part."""
+    law = _sums.exact(law)
+    return [(cast, dict(_groups.cohorts(law, cast))) for cast in _groups.casts(law)]
+
+
+def test_cohorts_of_a_law_are_those_of_the_law(few):
+    ((cast, chances), *more) = drawn(
+        few, kind="uniform_cohort", n_clients=4, cohort_size=2
+    )
+    if few:
+        assert [g.parts for g in cast] == [((i, 1),) for i in range(4)]
+        cohorts = [s for s in product((0, 1), repeat=4) if sum(s) == 2]
+        assert (chances, more) == (dict.fromkeys(cohorts, Fraction(1, 6)), [])
+    else:
+        assert chances == {(2,): 1}
+        [(cast, chances)] = more
+        assert [g.many for g in cast] == [2, 1, 1]
+        assert chances == {
+            (2, 0, 0): Fraction(1, 6),
+            (1, 1, 0): Fraction(1, 3),
+            (1, 0, 1): Fraction(1, 3),
+            (0, 1, 1): Fraction(1, 6),
+        }
     entry = [{"clients": 1, "inclusion": "1/2"}, {"clients": 2, "inclusion": "1/3"}]
-    law = plain._exact({"kind": "bernoulli", "classes": entry})
-    groups, chances = plain._drawn(law)
-    assert [*map(list, groups)] == [[0], [1, 2]]
-    assert chances[0, 2] == Fraction(1, 2) * Fraction(2, 3) * Fraction(1, 3)
+    *_, (cast, chances) = drawn(few, kind="bernoulli", classes=entry)
+    assert [g.q for g in cast] == [0, 1, 1]
+    assert chances[1, 0, 1] == Fraction(1, 2) * Fraction(2, 3) * Fraction(1, 3)
     assert len(chances) == 8
+
+
+@pytest.mark.parametrize("sizes", [(7,), (1, 1, 1, 1, 1, 1, 1), (2, 5), (3, 1, 4)])
+def test_every_class_of_several_has_two_apart(sizes):
+    classes = [{"clients": n, "inclusion": "1/2"} for n in sizes]
+    for cast, chances in (found := drawn(6, kind="bernoulli", classes=classes)):
+        assert sum(chances.values()) == 1
+        for q, n in enumerate(sizes):
+            assert sum(g.many for g in cast if g.q == q) == n
+    apart = [[g.q for g in cast if len(g.parts) == 2] for cast, _ in found]
+    assert apart == [[], *([q, q] for q, n in enumerate(sizes) if n > 1)]

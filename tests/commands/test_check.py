@@ -237,7 +237,7 @@ def test_other_changes_are_rejected(run, write, rate, drift):
 
 @pytest.mark.parametrize("as_json", [[], ["--json"]])
 def test_both_checkers_have_to_accept(run, write, monkeypatch, rate, as_json):
-    def plain(_certificate):
+    def plain(_certificate, _watched):
         raise Rejected("start: every f_i must cancel")
 
     better = write("b.json", signed(rate, rho="9/10"))
@@ -252,12 +252,13 @@ def test_both_checkers_have_to_accept(run, write, monkeypatch, rate, as_json):
     assert not as_json or ran.json["accepted"] is False
 
 
-def test_the_plain_checker_refuses_many_clients(run, write, fails):
-    many = certify(Focus("1/10"), Bernoulli(["1/2"] * 7), "1/10", 1).certificate
+def test_the_plain_checker_refuses_many_cohorts(run, write, fails):
+    law = Bernoulli(["1/2"] * 70 + ["1/3"] * 70)
+    many = certify(Focus("1/1000"), law, "1/10", 1).certificate
     path = write("c.json", many)
     assert run("check", path).code == 0
-    assert "got 7; check it without --plain" in fails("check", path, "--plain")
-    assert "got 7" in fails("check", path, "--plain", "--json")
+    assert "there are more; check it without --plain" in fails("check", path, "--plain")
+    assert "at most 4000 sorts" in fails("check", path, "--plain", "--json")
     assert run("check", path, "--plain", "--json").json["accepted"] is False
 
 

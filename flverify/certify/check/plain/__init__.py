@@ -1,0 +1,69 @@
+"""A second checker, short enough to be read before it is trusted.
+
+It goes through all cohorts, or all numbers of participants, one by one.  It shares one
+exception with `check`, which alone judges words and digest.
+
+Gradients of f_i are measured from g*_i, that at the minimiser x* of mean f_i, and f_i
+from its tangent at x*.  A loop is linear, so it can be played on sums of unknown
+vectors, with a new one for every new gradient.  Three sums of inner products and of f_i
+must then not be negative.  Inequalities that all f_i obey are taken away, times
+weights: what is left must hold no f_i, and be a positive semidefinite form in all
+unknown vectors, x* and g*_i among them.
+
+At most six clients are written out, each with vectors of its own.  Of more, all clients
+of a class have the same ones, but for two of one class: one has a further vector added,
+the other subtracted.  This is enough.  Nothing below changes if clients of a class are
+renamed, so a form is one in the class means, and for each class one of the deviation of
+a client from its mean, summed over the clients.  The first is seen, and twice the
+second; a positive semidefinite sum of both has both so.  Clients that do the same are
+played as one, and counted.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from flverify.certify.check._json import Rejected
+
+from ._groups import casts
+from ._proof import Proof, Watched
+from ._sums import TooManyError, exact, judge
+
+__all__ = ["TooManyError", "check_plainly"]
+
+
+def check_plainly(certificate: Any, watched: Watched = iter) -> Fraction:
+    """Return the rho that a certificate proves.
+
+    Definition: the three conditions are E V+ <= rho V - s |x - x*|^2 + c mean|g*_i|^2,
+    V >= |x - x*|^2 (or 0, if s is not 0) and V_0 <= C1 |x_0 - x*|^2 + C2 mean|g*_i|^2.
+    Here s and c are those of a neighbourhood, and 0 for a rate.
+
+    Raises
+    ------
+    TooManyError
+        If there are more than 100,000 clients, more than 4,000 sorts of cohorts, or
+        more than 20 gradients of a client in a round.
+    Rejected
+        If a condition does not hold, or the certificate is malformed.
+
+    Examples
+    --------
+    >>> from flverify.algorithms import Focus
+    >>> from flverify.certify.rates import certify
+    >>> from flverify.participation import Bernoulli
+    >>> found = certify(Focus("1/5"), Bernoulli(["1/2", "1/2"]), "1/10", 1)
+    >>> float(check_plainly(found.certificate))
+    0.918115
+    """
+    # what is read is what is used, so whatever is malformed ends in one of these
+    malformed = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+    try:
+        c = exact(certificate)
+        for cast in casts(c.law):
+            for name, form in Proof(c, cast).conditions(watched):
+                judge(name, form)
+    except (*malformed, RecursionError) as error:
+        raise Rejected(f"the certificate holds what cannot be read: {error}") from error
+    return Fraction(c.rho)

@@ -1,0 +1,265 @@
+"""What a certificate's loop does to unknown vectors, and the three sums to judge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from fractions import Fraction
+from functools import partial
+from itertools import product
+from typing import Any, TypeAlias
+
+from flverify.reference import (
+    Population,
+    fedavg,
+    focus,
+    gradient_descent,
+    proxskip,
+    scaffold,
+)
+
+from ._groups import X_0, X_STAR, Group, Parts, Point, State, cohorts
+from ._sums import NOTHING, TooManyError, Vector, demand, quadratic, total, unknown
+
+LOOPS = {"fedavg": fedavg, "focus": focus, "gradient_descent": gradient_descent}
+LOOPS |= {"proxskip": proxskip, "scaffold": scaffold}
+MOST_CALLS = 20
+Points: TypeAlias = dict[tuple[str, Parts], Point]  # by name and sort of client
+Watched: TypeAlias = Callable[[list[Any]], Iterable[Any]]
+
+
+def _crowd(groups: list[Group]) -> int:
+    """Return the number of clients, as a loop is told it."""
+    counts = [g.many for g in groups]
+    return len(counts) if max(counts) == 1 else Population(sum(counts), counts)
+
+
+class Proof:
+    """A certificate, and what its loop does to the unknown vectors of some groups."""
+
+    def __init__(self, c: Any, cast: list[Group]) -> None:
+        self.c, self.cast, self.relations = c, cast, vars(c.eliminated)
+        self.mu, self.L = c.function_class.strong_convexity, c.function_class.smoothness
+        self.n = sum(g.many for g in cast)
+        classes = sorted({g.q for g in cast})
+        self.sizes = {q: sum(g.many for g in cast if g.q == q) for q in classes}
+        free = State(cast, {"g*": [g.unknown("g*") for g in cast]})
+        middle = free.mean("g*")  # the g*_i are any vectors that add to zero
+        self.stars = {g.parts: x - middle for g, x in free.each("g*")}
+        few = f"at most {MOST_CALLS} gradients a client are written out; got {c.calls}"
+        demand(c.calls <= MOST_CALLS, few, TooManyError)
+        loop, play = LOOPS[c.algorithm.name], dict(vars(c.algorithm.settings))
+        start = {key: play.pop(key) for key in [*play] if key.startswith("initial")}
+        self.start, self.play = partial(loop.start, **start), partial(loop.play, **play)
+        begun = self.start(lambda *_: [NOTHING], _crowd(cast), [NOTHING])
+        demand(begun.keys() == vars(c.equilibrium).keys(), "other slots are meant")
+        self.stacks = [slot for slot in begun if isinstance(begun[slot][0], list)]
+        self.lifted = [m.slot for m in c.memories]
+        self.ghosts: list[Any] = []  # name, slot, call and weight of each
+        for m in c.memories:
+            for k, weight in zip(m.calls, m.weights, strict=True):
+                demand(weight == 0 or m.slot is not None, "no slot, no weight")
+                self.ghosts.append((f"ghost:{len(self.ghosts)}", m.slot, k, weight))
+        self.slots = [slot for slot in self.stacks if slot not in self.lifted]
+        parts = product([j for j, *_ in self.ghosts], (".point", ".gradient"))
+        self.own = [*self.slots, *map("".join, parts)]
+        self.kept = [s for s in begun if s not in {*self.stacks, *self.relations}]
+        self.rest = self.resting()
+
+    def resting(self) -> State:
+        """Return where all slots rest, alpha x* + beta g*_i, and the ghosts, at x*."""
+        at: Any = {j: [Point() for _ in self.cast] for j, *_ in self.ghosts}
+        for slot, (alpha, beta) in vars(self.c.equilibrium).items():
+            demand(slot in self.stacks or beta == 0, "the server does not know g*_i")
+            at[slot] = [X_STAR * alpha + self.stars[g.parts] * beta for g in self.cast]
+        return self.completed(State(self.cast, at), {}, "at rest")
+
+    def combination(self, state: State, row: Any) -> Vector:
+        """Return a combination of server slots and of means over all clients."""
+        return total(state.mean(name) * x for name, x in vars(row).items())
+
+    def rebuilt(self, state: State) -> State:
+        """Return a state with its memories and relations made from all else."""
+        new = State(state.groups, dict(state.at))
+        for slot in {*self.lifted} - {None}:
+            held = [(new.at[j], w) for j, other, _, w in self.ghosts if other == slot]
+            new.at[slot] = [
+                total((points[i].g + self.stars[g.parts]) * w for points, w in held)
+                for i, g in enumerate(new.groups)
+            ]
+        for slot, row in self.relations.items():
+            due = self.combination(new, row)
+            old = new.at.setdefault(slot, [NOTHING] * len(new.groups))
+            new.at[slot] = [x - new.mean(slot) + due for x in old]
+        return new
+
+    def completed(self, state: State, points: Points, when: Any) -> State:
+        """Add the parts of ghosts and the value terms; reject what is not as stated."""
+        right = self.rebuilt(state) == state
+        demand(right, f"memories and relations must hold {when}")
+        for j, *_ in self.ghosts:
+            state.at[f"{j}.point"] = [point.x for point in state.at[j]]
+            state.at[f"{j}.gradient"] = [point.g for point in state.at[j]]
+        for v, value in enumerate(self.c.values):
+            w, ends = self.combination(state, value.point), []
+            demand(when != "at rest" or w == X_STAR, "a value must rest at x*")
+            for g in state.groups:  # at a point that is known, the value is too
+                own = [p for (_, parts), p in points.items() if parts == g.parts]
+                known = [p.f for p in own if p.x == w]
+                f = [*known, unknown("f", (v, when), g.parts)][0]
+                ends.append(Point(w, NOTHING, f))
+            state.at[f"value:{v}"] = ends
+        return state
+
+    def played(
+        self, call: str, loop: Any, groups: list[Group], last: Any
+    ) -> tuple[State, list[Points]]:
+        """Play a loop; return its slots, and by group the points of its gradients."""
+        taken: list[Points] = [{} for _ in groups]
+
+        def gradient(i: int, at: list[Any]) -> list[Vector]:
+            g, x, asked = groups[i], NOTHING + at[0], [p.x for p in taken[i].values()]
+            demand(len(asked) <= self.c.calls, "more gradients are taken than stated")
+            name = f"{call}:{[*asked, x].index(x)}"
+            p = taken[i][name, g.parts] = g.point(name)._replace(x=x)
+            return [p.g + self.stars[g.parts]]
+
+        state = State(groups, {})
+        for slot, rows in loop(gradient, _crowd(groups), last).items():
+            each = [x for [x] in rows] if slot in self.stacks else rows * len(groups)
+            state.at[slot] = [NOTHING + x for x in each]
+        return state, taken
+
+    def started(self) -> tuple[State, Points]:
+        """Return the start and its points; memories hold zero or the first gradient."""
+        x_0 = [X_STAR + X_0]
+        state, taken = self.played("start_call", self.start, self.cast, x_0)
+        points = {("star", g.parts): Point() for g in self.cast}
+        points |= {key: p for own in taken for key, p in own.items()}
+        for j, slot, *_ in self.ghosts:
+            name = f"start_ghost:{self.lifted.index(slot)}"  # the gradient is zero
+            if slot is None or any(state.at[slot]):
+                name = "star" if slot is None else "start_call:0"
+            zero = {
+                g.parts: g.point(name)._replace(g=self.stars[g.parts] * -1)
+                for g in self.cast
+            }
+            state.at[j] = [points.setdefault((name, i), p) for i, p in zero.items()]
+        return self.completed(state, {}, "at the start"), points
+
+    def outcomes(self) -> list[tuple[Fraction, list[Group]]]:
+        """Return the possible rounds: their chances, and the groups, in and out."""
+        found = []
+        for inside, p in cohorts(self.c.law, self.cast):
+            split = [
+                g._replace(many=m, takes=takes)
+                for g, k in zip(self.cast, inside, strict=True)
+                for m, takes in ((k, True), (g.many - k, False))
+            ]
+            if p:
+                found.append((p, [g for g in split if g.many]))
+        takes = {g.parts for _, groups in found for g in groups if g.takes}
+        fits = min(p for p, _ in found) > 0 and sum(p for p, _ in found) == 1
+        demand(fits and takes == self.stars.keys(), "the law must be possible")
+        return found
+
+    def round(self) -> tuple[State, list[tuple[Fraction, State]], Points]:
+        """Return any state, those a round later with their chances, and all points."""
+        cast, n = self.cast, len(self.cast)
+        at: Any = {slot: [unknown(slot)] * n for slot in self.kept}
+        at |= {slot: [g.unknown(slot) for g in cast] for slot in self.slots}
+        at |= {j: [g.point(j) for g in cast] for j, *_ in self.ghosts}
+        points = {("star", g.parts): Point() for g in cast}
+        points |= {
+            (j, g.parts): p
+            for j, *_ in self.ghosts
+            for g, p in zip(cast, at[j], strict=True)
+        }
+        before, after = self.rebuilt(State(cast, at)), []
+        for p, groups in self.outcomes():
+            raw = {slot: x[:1] for slot, x in before.at.items()}
+            for slot in self.stacks:
+                own = {g.parts: x for g, x in before.each(slot)}
+                raw[slot] = [[own[g.parts]] for g in groups]
+            cohort = [i for i, g in enumerate(groups) if g.takes]
+            state, taken = self.played("call", partial(self.play, raw), groups, cohort)
+            for g, new in zip(groups, taken, strict=True):
+                fits = not g.takes or len(new) == self.c.calls
+                fits &= all(points.setdefault(key, x) == x for key, x in new.items())
+                demand(fits, "a participant must take its gradients as stated")
+            after.append((p, state))
+        for s, (_, state) in enumerate(after):
+            for j, slot, k, _ in self.ghosts:
+                state.at[j] = [
+                    points[f"call:{k}" if slot is None or g.takes else j, g.parts]
+                    for g in state.groups
+                ]
+            self.completed(state, {}, f"after {s}")
+        return self.completed(before, points, "before"), after, points
+
+    def lyapunov(self, state: State) -> Vector:
+        """Return V = u'T u + (1/N) sum_i d_i'S d_i + values of f_i, from rest."""
+        away = State(state.groups, {})
+        for name in (*self.kept, *self.own):
+            rest = {g.parts: x for g, x in self.rest.each(name)}
+            away.at[name] = [x - rest[g.parts] for g, x in state.each(name)]
+        u, terms = [away.at[slot][0] for slot in self.kept], []
+        blocks = zip(self.sizes, self.c.V.classes, self.c.ghost_values, strict=True)
+        for q, S, values in blocks:
+            middle = {name: away.mean(name, q) for name in self.own}
+            u += [middle[name] for name in self.own if name not in self.relations]
+            for i, g in enumerate(state.groups):
+                if g.q == q:
+                    d = [
+                        away.at[name][i] - middle[name]
+                        for name in self.own
+                        if self.sizes[q] > 1
+                    ]
+                    pairs = zip(self.ghosts, values, strict=True)
+                    f = (state.at[j][i].f * x for (j, *_), x in pairs)
+                    terms.append(total([quadratic(S, d), *f]) * g.many)
+        for v, value in enumerate(self.c.values):
+            ends = state.each(f"value:{v}")
+            terms += [end.f * (value.delta * g.many) for g, end in ends]
+        return quadratic(self.c.V.mean, u) + total(terms) / self.n
+
+    def used(self, part: Any, points: Points, before: State, after: Any) -> Vector:
+        """Return the mean of inequalities of the f_i, times weights not negative."""
+        lower, upper = vars(part).get("lower", []), vars(part).get("upper", [])
+        for *index, x in [*part.multipliers, *lower, *upper]:
+            fits = type(x) is Fraction and x >= 0 and {*map(type, index)} <= {int, str}
+            demand(fits, "a weight must be a number that is not negative")
+        mu, L, terms = self.mu, self.L, []
+        for q, a, b, x in part.multipliers:
+            for g, _ in before.each("model", q):
+                gap = points[a, g.parts].above(points[b, g.parts], mu, L)
+                terms.append(gap * (x * g.many))
+        for v, q, b, x in lower:
+            for g, end in before.each(f"value:{v}", q):
+                gap = end.f - points[b, g.parts].tangent(end.x, mu)
+                terms.append(gap * (x * g.many))
+        for (v, q, b, x), (p, state) in product(upper, after):
+            for g, end in state.each(f"value:{v}", q):
+                gap = points[b, g.parts].tangent(end.x, L) - end.f
+                terms.append(gap * (x * p * g.many))
+        return total(terms) / self.n
+
+    def conditions(self, watched: Watched = iter) -> Iterator[tuple[str, Vector]]:
+        """Yield the three sums that must not be negative."""
+        c, near, zero = self.c, self.c.neighbourhood, Fraction(0)
+        kind = "rate" if near is None else "neighbourhood"
+        s, k = (zero, zero) if near is None else (near.weight, near.constant)
+        known = (c.format, c.version, c.kind) == ("flverify/certificate", 1, kind)
+        demand(known, "the format, version and kind must be known")
+        ordered = 0 < self.mu < self.L and 0 < c.rho <= 1 and s >= 0 and k >= 0
+        demand(ordered and (c.rho < 1 or s > 0), "the constants are out of range")
+        before, after, points = self.round()
+        V, x = self.lyapunov(before), before.at["model"][0] - X_STAR
+        spread = State(self.cast, {"": [g @ g for g in self.stars.values()]}).mean("")
+        expected = total(self.lyapunov(at) * p for p, at in watched(after))
+        decrease = V * c.rho - x @ x * s + spread * k - expected
+        yield "decrease", decrease - self.used(c.decrease, points, before, after)
+        positivity = V if s else V - x @ x
+        yield "positivity", positivity - self.used(c.positivity, points, before, [])
+        begun, points = self.started()
+        start = X_0 @ X_0 * c.start.C1 + spread * c.start.C2 - self.lyapunov(begun)
+        yield "start", start - self.used(c.start, points, begun, [(1, begun)])
