@@ -29,7 +29,7 @@ from flverify.certify.check.plain import (
 from flverify.certify.neighbourhood import contraction, distance
 from flverify.certify.rates import certify
 from flverify.participation import AllOrNothing, Bernoulli, Full, UniformCohort
-from tests.certify import dense, test_attacks, test_check, test_dense
+from tests.certify import dense, test_attacks, test_check, test_dense, test_soundness
 from tests.certify import test_mutations as mutations
 
 STORED = {
@@ -115,6 +115,19 @@ def few(request, monkeypatch):
 @pytest.mark.parametrize("name", [*mutations.ORIGINALS, *STORED, *FOUND])
 def test_what_was_found_is_accepted(name):
     assert check_plainly(certificate(name)) == check(certificate(name)).rho
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("few", [_groups.FEW], indirect=True)
+def test_what_is_found_in_random_settings_is_accepted(few):
+    accepted = []
+    for k in range(30):
+        setting = test_soundness.some_setting(k)
+        found = certify(test_soundness.algorithm(setting), setting.law, setting.mu, 1)
+        if found.status == "certified":
+            assert check_plainly(found.certificate) == found.rate
+            accepted.append(setting)
+    assert sum(setting.law.n_clients > few for setting in accepted) > 10
 
 
 def test_words_and_the_digest_are_left_to_the_other_checker():

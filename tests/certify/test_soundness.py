@@ -94,15 +94,19 @@ def some_setting(number, most=50, kappas=ALL):
     )
 
 
-def outcome(setting):
+def algorithm(setting):
     unit = setting.kind(1, setting.local_steps)
     boundary = stability_boundary(unit, setting.law, setting.mu, 1)
     step = Fraction(setting.reach * boundary.step_size).limit_denominator(10**6)
-    algorithm = setting.kind(step, setting.local_steps)
-    worst = worst_quadratic(algorithm, setting.law, setting.mu, 1)
+    return setting.kind(step, setting.local_steps)
+
+
+def outcome(setting):
+    played = algorithm(setting)
+    worst = worst_quadratic(played, setting.law, setting.mu, 1)
     # without telling it the bound: it must not get below by itself
-    found = certify(algorithm, setting.law, setting.mu, 1)
-    return Outcome(setting, algorithm, found.rate, worst)
+    found = certify(played, setting.law, setting.mu, 1)
+    return Outcome(setting, played, found.rate, worst)
 
 
 def require_sound(result):
