@@ -484,6 +484,7 @@ def attacked(number):
             test_mutations, "ORIGINALS", {f"{n} small": SMALL[n] for n in names}
         )
         for story, mutant in test_mutations.mutants(number, seed="attack"):
+            assert " small " in story
             said = dense.accepts(mutant), test_mutations.accepted(mutant)
             counts[said] += 1
             if said[0] != said[1]:

@@ -316,8 +316,12 @@ CHANGES = [
 ]
 
 
-def mutants(number, seed, names=tuple(ORIGINALS), found=original):
-    """As many changed certificates as asked for, each with its story."""
+def mutants(number, seed, names=(), found=None):
+    """As many changed certificates as asked for, each with its story.
+
+    Of the originals, unless others are named, and where to find them.
+    """
+    names, found = list(names or ORIGINALS), found or original
     for k in range(number):
         draw = Random(f"{seed}/{k}")
         before = found(names[k % len(names)])
