@@ -50,19 +50,22 @@ class Bracket:
         All values tried, the weakest first.
     precision : Fraction
         How close `best` and `beyond` are, unless values between are open.
+    start : Fraction, optional
+        One of the values, from which to look for stronger ones if it holds.
     """
 
     tried: tuple[Tried, ...]
     precision: Fraction
+    start: Fraction | None = None
 
     @property
     def beyond(self) -> Tried | None:
-        """The weakest value that fails."""
-        return next((t for t in self.tried if t.side is Side.FAILS), None)
+        """The weakest value that fails, of those stronger than a start that holds."""
+        return next((t for t in self._after() if t.side is Side.FAILS), None)
 
     @property
     def best(self) -> Tried | None:
-        """The strongest value that holds, weaker than any that fails."""
+        """The strongest value that holds, weaker than `beyond`."""
         return next((t for t in reversed(self._before()) if t.side is Side.HOLDS), None)
 
     @property
@@ -75,9 +78,15 @@ class Bracket:
 
     @property
     def strays(self) -> tuple[Tried, ...]:
-        """Values that hold although a weaker one fails."""
-        rest = self.tried[len(self._before()) :]
+        """Values that hold although `beyond`, a weaker one, fails."""
+        rest = self._after()[len(self._before()) :]
         return tuple(t for t in rest if t.side is Side.HOLDS)
+
+    @property
+    def dents(self) -> tuple[Tried, ...]:
+        """Values that fail although the start, a stronger one, holds."""
+        weaker = self.tried[: len(self.tried) - len(self._after())]
+        return tuple(t for t in weaker if t.side is Side.FAILS)
 
     @property
     def closed(self) -> bool:
@@ -86,9 +95,14 @@ class Bracket:
             return False
         return abs(self.best.value - self.beyond.value) <= self.precision
 
+    def _after(self) -> tuple[Tried, ...]:
+        """Return all values, or those from the start on if that holds."""
+        held = (t.value == self.start and t.side is Side.HOLDS for t in self.tried)
+        return self.tried[next((k for k, holds in enumerate(held) if holds), 0) :]
+
     def _before(self) -> tuple[Tried, ...]:
-        beyond = self.beyond
-        return self.tried if beyond is None else self.tried[: self.tried.index(beyond)]
+        beyond, after = self.beyond, self._after()
+        return after if beyond is None else after[: after.index(beyond)]
 
 
 def sharpest_step_size(
@@ -153,12 +167,13 @@ def bracket(
     *,
     weaker: Literal["smaller", "larger"],
     whole: bool = False,
+    start: Fraction | None = None,
 ) -> Bracket:
     """Narrow down between which values something ceases to hold.
 
-    Both ends and some values between are tried first. Then the gap between the best
-    value that holds and the weakest that fails is narrowed to the precision; if values
-    between stay open, so are the gaps on either side of these.
+    The start, both ends and some values between are tried first. Then the gap between
+    the best value that holds and the weakest that fails is narrowed to the precision;
+    if values between stay open, so are the gaps on either side of these.
 
     Parameters
     ----------
@@ -170,6 +185,9 @@ def bracket(
         The values that are expected to hold.
     whole : bool
         Whether to try integers only, to the precision 1.
+    start : rational, optional
+        A value to try too, and from which to look for stronger ones if it holds; left
+        out where it is not between the ends.
 
     Raises
     ------
@@ -193,9 +211,10 @@ def bracket(
 
     def judged() -> Bracket:
         ordered = sorted(known.values(), key=lambda tried: sign * tried.value)
-        return Bracket(tuple(ordered), fine)
+        return Bracket(tuple(ordered), fine, start)
 
-    for value in _spread(*ends, whole):
+    inside = [] if start is None or not ends[0] <= start <= ends[1] else [start]
+    for value in dict.fromkeys([*inside, *_spread(*ends, whole)]):
         known[value] = Tried(value, *ask(value))
     while (gap := _widest_gap(judged())) is not None:
         value = _inside(*gap, whole)

@@ -37,6 +37,8 @@ __all__ = [
     "sharpest_step_size",
 ]
 
+TWO_SIDED = "the constant binds from both sides, or one of the two is wrong"
+
 
 @dataclass(frozen=True)
 class Sharpest:
@@ -81,8 +83,7 @@ class Sharpest:
             )
         if found.best and found.beyond is None and not found.between:
             notes.append(f"passes to the end of the range, {found.best.value}")
-        if self._printed_fails():
-            notes.append(f"the printed value {self.printed} is refuted, or stronger")
+        notes += self._of_print()
         if found.between:
             values = [t.value for t in found.between]
             notes.append(
@@ -91,20 +92,32 @@ class Sharpest:
             )
         for stray in found.strays:
             proved = stray.shown.verdict in (Verdict.PROVED, Verdict.CERTIFIED)
-            why = "one of the two is wrong" if proved else "its instances miss that"
+            why = TWO_SIDED if proved else "its instances miss that"
             notes.append(
                 f"not monotone: {stray.value} is {stray.shown.verdict} although the "
                 f"weaker {found.beyond and found.beyond.value} is refuted; {why}"
             )
+        if found.dents:
+            refuted = ", ".join(str(dent.value) for dent in found.dents)
+            notes.append(
+                f"not monotone: refuted at {refuted} although the stronger "
+                f"{found.start} passes; {TWO_SIDED}"
+            )
         return notes
 
-    def _printed_fails(self) -> bool:
-        beyond = self.bracket.beyond
-        if self.printed is None or beyond is None:
-            return False
-        if self.free.weaker == "smaller":
-            return self.printed >= beyond.value
-        return self.printed <= beyond.value
+    def _of_print(self) -> list[str]:
+        """Say that the printed value fails, or lies beyond one that does."""
+        printed, beyond = self.printed, self.bracket.beyond
+        sides = {t.value: t.side for t in self.bracket.tried}
+        if printed in sides:
+            refuted = sides[printed] is Side.FAILS
+            return [f"the printed value {printed} is refuted"] if refuted else []
+        if printed is None or beyond is None:
+            return []
+        sign = 1 if self.free.weaker == "smaller" else -1
+        stronger = sign * printed > sign * beyond.value
+        note = f"the printed value {printed} is stronger than {beyond.value}, refuted"
+        return [note] if stronger else []
 
     def statement(self) -> str:
         """Return the claim's proposition with the best value put in."""
@@ -158,7 +171,13 @@ def sharpest(claim: Claim, free: Free, precision: Scalar = PRECISION) -> Sharpes
         return (Side.FAILS if refuted else Side.OPEN), finding
 
     found = bracket(
-        ask, free.low, free.high, precision, weaker=free.weaker, whole=free.whole
+        ask,
+        free.low,
+        free.high,
+        precision,
+        weaker=free.weaker,
+        whole=free.whole,
+        start=free.value(claim.constants),
     )
     return Sharpest(claim, free, found)
 

@@ -80,6 +80,34 @@ def test_a_value_that_holds_beyond_one_that_fails_is_reported():
     assert {Fraction(3), Fraction(4)} <= {tried.value for tried in found.strays}
 
 
+@pytest.mark.parametrize("weaker", ["smaller", "larger"])
+def test_an_island_that_no_probe_meets_is_found_from_its_start(weaker):
+    island = split(lambda v: abs(v - Fraction(16, 100)) < Fraction(1, 100))
+    start = Fraction(4, 25)
+    assert bracket(island, 0, 1, FINE, weaker=weaker).best is None
+    found = bracket(island, 0, 1, FINE, weaker=weaker, start=start)
+    sign = 1 if weaker == "smaller" else -1
+    edge = start + sign * Fraction(1, 100)
+    assert sign * start <= sign * found.best.value < sign * edge
+    assert sign * edge <= sign * found.beyond.value
+    assert found.closed
+    # what is weaker fails all the same, and is told
+    assert found.dents
+    assert all(sign * dent.value < sign * start for dent in found.dents)
+    assert found.strays == ()
+
+
+def test_a_start_that_fails_or_lies_outside_changes_no_bracket():
+    ask = split(lambda v: v < Fraction(1, 3))
+    plain = bracket(ask, 0, 1, FINE, weaker="smaller")
+    outside = bracket(ask, 0, 1, FINE, weaker="smaller", start=Fraction(2))
+    assert outside.tried == plain.tried
+    failing = bracket(ask, 0, 1, FINE, weaker="smaller", start=Fraction(3, 4))
+    assert Fraction(3, 4) in {tried.value for tried in failing.tried}
+    assert (failing.dents, failing.strays) == ((), ())
+    assert failing.best.value < Fraction(1, 3) <= failing.beyond.value
+
+
 def test_a_range_where_all_or_nothing_holds():
     found = bracket(split(lambda _: True), 0, 1, FINE, weaker="larger")
     assert (found.best.value, found.beyond, found.strays) == (0, None, ())
@@ -209,7 +237,7 @@ def test_a_printed_value_that_is_too_strong_is_said_to_be():
     assert one.check().verdict == Verdict.REFUTED
     found = sharpest(one, one.free[0], COARSE)
     assert found.bracket.best.value == 2
-    assert found.remarks() == ["the printed value 3/2 is refuted, or stronger"]
+    assert found.remarks() == ["the printed value 3/2 is refuted"]
 
 
 def instances(case, **more):
@@ -385,7 +413,39 @@ def test_one_step_size_for_all_participation_probabilities(shipped):
     sharp = 2 * p / (2 - p)
     assert found.bracket.best.value < sharp <= found.bracket.beyond.value
     assert found.bracket.closed
-    assert "the printed value 1/2 is refuted, or stronger" in found.remarks()
+    assert "the printed value 1/2 is refuted" in found.remarks()
+
+
+@pytest.mark.parametrize(
+    ("claim_id", "name", "printed"),
+    [
+        ("focus.thm1.nc.step113", "gradient", Fraction(1, 2)),
+        ("focus.thm1.nc.step115", "function", Fraction(4)),
+    ],
+)
+def test_a_printed_value_that_is_proved_is_never_called_refuted(
+    shipped, claim_id, name, printed
+):
+    one = shipped[claim_id]
+    assert one.check().verdict == Verdict.PROVED
+    [free] = [free for free in one.free if free.name == name]
+    found = sharpest(one, free, Fraction(1, 100))
+    assert found.bracket.best.value == printed == found.printed
+    assert found.finding.verdict == Verdict.PROVED
+    # these constants stand on both sides of the proposition
+    [note] = found.remarks()
+    assert note.startswith("not monotone: refuted at ")
+    assert note.endswith(
+        "the constant binds from both sides, or one of the two is wrong"
+    )
+
+
+def test_what_is_proved_at_the_printed_value_alone_is_found(shipped):
+    one = shipped["flverify.sag.rate"]
+    [free] = [free for free in one.free if free.name == "step"]
+    found = sharpest(one, free, Fraction(1, 4))
+    assert found.finding.verdict == Verdict.PROVED
+    assert found.bracket.best.value >= found.printed == Fraction(1, 4)
 
 
 def test_only_one_local_step_leads_the_mean_to_the_weighted_optimum(shipped):
