@@ -29,6 +29,7 @@ from flverify.certify.check.plain import (
 from flverify.certify.neighbourhood import contraction, distance
 from flverify.certify.rates import certify
 from flverify.participation import AllOrNothing, Bernoulli, Full, UniformCohort
+from flverify.reference import _vectors
 from tests.certify import dense, test_attacks, test_check, test_dense, test_soundness
 from tests.certify import test_mutations as mutations
 
@@ -307,9 +308,17 @@ def test_many_gradients_are_too_many():
         check_plainly(c)
 
 
-def test_more_gradients_than_stated_end_at_once():
+@pytest.mark.parametrize("step", ["1/5", "0"])
+def test_more_local_steps_than_can_be_played_end_at_once(step):
     c = copy.deepcopy(certificate("focus"))
-    c["algorithm"]["settings"]["local_steps"] = 10**12
+    c["algorithm"]["settings"] |= {"local_steps": 10**12, "step_size": step}
+    said = says(check_plainly, c)
+    assert ("at most 20 local steps" if step != "0" else "must be positive") in said
+
+
+def test_more_gradients_than_stated_are_refused():
+    c = copy.deepcopy(certificate("focus"))
+    c["algorithm"]["settings"]["local_steps"] = 7
     assert "more gradients" in says(check_plainly, c)
 
 
@@ -392,6 +401,15 @@ def shallow(rows, vectors):
     return plain_quadratic(rows, vectors) if len(vectors) < 3 else _sums.Vector()
 
 
+def together(law):
+    """Groups in which no two clients of a class are told apart."""
+    found = plain_casts(law)[0]
+    sizes = {
+        q: sum(g.many for g in found if g.q == q) for q in sorted({g.q for g in found})
+    }
+    return [[_groups.Group(q, n, ((q, 1),)) for q, n in sizes.items()]]
+
+
 plain_cohorts, plain_quadratic = _groups.cohorts, _sums.quadratic
 plain_casts = _groups.casts
 above, tangent = _groups.Point.above, _groups.Point.tangent
@@ -415,11 +433,7 @@ FAULTS = {
     "V is a part of V": (_proof, "quadratic", shallow),
 }
 OF_TWO_APART = {
-    "clients are never told apart": (
-        plain,
-        "casts",
-        lambda law: plain_casts(law)[:1],
-    ),
+    "clients are never told apart": (plain, "casts", together),
     "who stands for many is one": (_proof, "_crowd", len),
 }
 
@@ -438,7 +452,7 @@ def test_a_planted_fault_of_two_apart_is_noticed(monkeypatch, fault, few):
 
 def notice(monkeypatch, fault):
     monkeypatch.setattr(*fault)
-    suspects = map(certificate, ["focus", "skip", "warm", "contraction", "proxskip"])
+    suspects = map(certificate, ["focus", "skip", "warm", "contraction", "eight"])
     mutants = (reworded(c) for _, c in mutations.mutants(40, "faults"))
     assert not all(agree(c) for c in [*suspects, *mutants])
 
@@ -475,8 +489,7 @@ def test_cohorts_of_a_law_are_those_of_the_law(few):
         cohorts = [s for s in product((0, 1), repeat=4) if sum(s) == 2]
         assert (chances, more) == (dict.fromkeys(cohorts, Fraction(1, 6)), [])
     else:
-        assert chances == {(2,): 1}
-        [(cast, chances)] = more
+        assert more == []
         assert [g.many for g in cast] == [2, 1, 1]
         assert chances == {
             (2, 0, 0): Fraction(1, 6),
@@ -499,4 +512,33 @@ def test_every_class_of_several_has_two_apart(sizes):
         for q, n in enumerate(sizes):
             assert sum(g.many for g in cast if g.q == q) == n
     apart = [[g.q for g in cast if len(g.parts) == 2] for cast, _ in found]
-    assert apart == [[], *([q, q] for q, n in enumerate(sizes) if n > 1)]
+    assert apart == ([[q, q] for q, n in enumerate(sizes) if n > 1] or [[]])
+
+
+def test_who_takes_part_for_sure_is_one_sort_of_cohort():
+    classes = [{"clients": 2000, "inclusion": "1"}, {"clients": 1, "inclusion": "1/2"}]
+    [(cast, chances)] = drawn(6, kind="bernoulli", classes=classes)
+    assert [g.many for g in cast] == [1998, 1, 1, 1]
+    assert chances == dict.fromkeys([(1998, 0, 1, 1), (1998, 1, 1, 1)], Fraction(1, 2))
+
+
+@pytest.mark.parametrize("name", ["thousand", "eight"])
+def test_a_loop_that_counts_wrongly_is_noticed(monkeypatch, name):
+    whole = certificate(name)
+    assert says(check_plainly, whole) == "accepted"
+    monkeypatch.setattr(
+        _vectors.Clients, "total", lambda _self, each, size: _vectors.total(each, size)
+    )
+    assert "clients alike must end alike" in says(check_plainly, whole)
+    monkeypatch.setattr(_proof, "_alike", lambda *_states: True)
+    assert "alike" not in says(check_plainly, whole)
+
+
+def test_nothing_is_judged_if_one_of_two_classes_is_too_large(monkeypatch):
+    seen = []
+    monkeypatch.setattr(plain, "judge", lambda name, _form: seen.append(name))
+    classes = [{"clients": n, "inclusion": "1/2"} for n in (3, 900)]
+    law = {"kind": "bernoulli", "classes": classes}
+    with pytest.raises(TooManyError):
+        check_plainly({**certificate("two classes"), "law": law})
+    assert seen == []

@@ -1,7 +1,8 @@
 """A second checker, short enough to be read before it is trusted.
 
-It goes through all cohorts, or all numbers of participants, one by one.  It shares one
-exception with `check`, which alone judges words and digest.
+It goes through all cohorts, or all numbers of participants, one by one.  It shares the
+plain loops with `check`, and one exception; `check` alone judges words and digest.
+Keys of a certificate that it does not need are not read.
 
 Gradients of f_i are measured from g*_i, that at the minimiser x* of mean f_i, and f_i
 from its tangent at x*.  A loop is linear, so it can be played on sums of unknown
@@ -15,8 +16,10 @@ of a class have the same ones, but for two of one class: one has a further vecto
 the other subtracted.  This is enough.  Nothing below changes if clients of a class are
 renamed, so a form is one in the class means, and for each class one of the deviation of
 a client from its mean, summed over the clients.  The first is seen, and twice the
-second; a positive semidefinite sum of both has both so.  Clients that do the same are
-played as one, and counted.
+second; a positive semidefinite sum of both has both so.  What must be equal, or must
+not occur, is looked at for the two as well: a vector of theirs occurs nowhere else, so
+no more is equal for them than for any client.  Clients that do the same are played as
+one, and counted; the start and the likeliest round are played client by client, too.
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ from typing import Any
 
 from flverify.certify.check._json import Rejected
 
-from ._groups import casts
+from ._groups import casts, countable
 from ._proof import Proof, Watched
 from ._sums import TooManyError, exact, judge
 
@@ -40,11 +43,18 @@ def check_plainly(certificate: Any, watched: Watched = iter) -> Fraction:
     V >= |x - x*|^2 (or 0, if s is not 0) and V_0 <= C1 |x_0 - x*|^2 + C2 mean|g*_i|^2.
     Here s and c are those of a neighbourhood, and 0 for a rate.
 
+    Parameters
+    ----------
+    certificate : mapping
+        The object of the format "flverify/certificate", version 1.
+    watched : callable
+        Is given the list of rounds of every class, and iterates over it.
+
     Raises
     ------
     TooManyError
         If there are more than 100,000 clients, more than 4,000 sorts of cohorts, or
-        more than 20 gradients of a client in a round.
+        more than 20 gradients of a client in a round; nothing was judged then.
     Rejected
         If a condition does not hold, or the certificate is malformed.
 
@@ -61,7 +71,10 @@ def check_plainly(certificate: Any, watched: Watched = iter) -> Fraction:
     malformed = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
     try:
         c = exact(certificate)
-        for cast in casts(c.law):
+        lists = casts(c.law)
+        for cast in lists:
+            countable(c.law, cast)
+        for cast in lists:
             for name, form in Proof(c, cast).conditions(watched):
                 judge(name, form)
     except (*malformed, RecursionError) as error:

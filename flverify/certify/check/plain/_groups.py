@@ -85,22 +85,33 @@ def casts(law: Any) -> list[list[Group]]:
     if sum(sizes) <= FEW:
         everyone = [q for q, n in enumerate(sizes) for _ in range(n)]
         return [[Group(q, 1, ((i, 1),)) for i, q in enumerate(everyone)]]
-    found = [[Group(q, n, ((q, 1),)) for q, n in enumerate(sizes)]]
+    found = []
     for apart in (q for q, n in enumerate(sizes) if n > 1):
         left = [n - 2 * (q == apart) for q, n in enumerate(sizes)]
         alike = [Group(q, n, ((q, 1),)) for q, n in enumerate(left) if n]
         two = [((apart, 1), ("apart", sign)) for sign in (1, -1)]
         found.append([*alike, *(Group(apart, 1, parts) for parts in two)])
-    return found
+    return found or [[Group(q, 1, ((q, 1),)) for q in range(len(sizes))]]
+
+
+def _numbers(law: Any, cast: list[Group]) -> list[range]:
+    """Return how many can take part of each group; the first one is what is left."""
+    if law.kind != "bernoulli":
+        return [range(g.many + 1) for g in cast[1:]]
+    least = [g.many if law.classes[g.q].inclusion == 1 else 0 for g in cast]
+    return [range(k, g.many + 1) for g, k in zip(cast, least, strict=True)]
+
+
+def countable(law: Any, cast: list[Group]) -> None:
+    """Refuse more numbers of participants than can be gone through."""
+    few = prod(map(len, _numbers(law, cast))) <= MOST_COHORTS
+    long = f"at most {MOST_COHORTS} sorts of cohorts are gone through; there are more"
+    demand(few, long, TooManyError)
 
 
 def cohorts(law: Any, cast: list[Group]) -> Iterator[tuple[Any, Fraction]]:
     """Yield how many of each group can take part, and the chance of it."""
-    n, (first, *others) = sum(g.many for g in cast), cast
-    counted = cast if law.kind == "bernoulli" else others
-    numbers = [range(g.many + 1) for g in counted]
-    long = f"at most {MOST_COHORTS} sorts of cohorts are gone through; there are more"
-    demand(prod(map(len, numbers)) <= MOST_COHORTS, long, TooManyError)
+    n, numbers = sum(g.many for g in cast), _numbers(law, cast)
     if law.kind == "bernoulli":
         for inside in product(*numbers):
             p = Fraction(1)
@@ -118,6 +129,6 @@ def cohorts(law: Any, cast: list[Group]) -> Iterator[tuple[Any, Fraction]]:
         demand(law.kind == "full", "the law must be known")
     for (size, p), more in product(sizes.items(), product(*numbers)):
         inside = (size - sum(more), *more)
-        if 0 <= inside[0] <= first.many:
+        if 0 <= inside[0] <= cast[0].many:
             ways = prod(comb(g.many, k) for g, k in zip(cast, inside, strict=True))
             yield inside, p * Fraction(ways, comb(n, size))

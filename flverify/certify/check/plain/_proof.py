@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from functools import partial
 from itertools import product
+from math import lcm
+from operator import itemgetter
 from typing import Any, TypeAlias
 
 from flverify.reference import (
@@ -33,6 +35,29 @@ def _crowd(groups: list[Group]) -> int:
     return len(counts) if max(counts) == 1 else Population(sum(counts), counts)
 
 
+def _listed(groups: list[Group]) -> list[Group]:
+    """Return the same clients, every one a group of its own."""
+    return [g._replace(many=1) for g in groups for _ in range(g.many)]
+
+
+def _alike(state: State, listed: State) -> bool:
+    """Whether every client did what its group did."""
+    counts = [g.many for g in state.groups]
+    each = {
+        slot: [x for x, many in zip(rows, counts, strict=True) for _ in range(many)]
+        for slot, rows in state.at.items()
+    }
+    return each == listed.at
+
+
+def _weighted(rows: list[Any]) -> list[Any]:
+    """Return inequalities, each with a weight that is not negative."""
+    for *index, x in rows:
+        fits = type(x) is Fraction and x >= 0 and {*map(type, index)} <= {int, str}
+        demand(fits, "a weight must be a number that is not negative")
+    return rows
+
+
 class Proof:
     """A certificate, and what its loop does to the unknown vectors of some groups."""
 
@@ -48,6 +73,11 @@ class Proof:
         few = f"at most {MOST_CALLS} gradients a client are written out; got {c.calls}"
         demand(c.calls <= MOST_CALLS, few, TooManyError)
         loop, play = LOOPS[c.algorithm.name], dict(vars(c.algorithm.settings))
+        positive = [x > 0 for x in play.values() if not isinstance(x, str)]
+        demand(all(positive), "settings that are numbers must be positive")
+        few = f"at most {MOST_CALLS} local steps are played; got {{}}"
+        steps = play.get("local_steps", 1)
+        demand(steps <= MOST_CALLS, few.format(steps), TooManyError)
         start = {key: play.pop(key) for key in [*play] if key.startswith("initial")}
         self.start, self.play = partial(loop.start, **start), partial(loop.play, **play)
         begun = self.start(lambda *_: [NOTHING], _crowd(cast), [NOTHING])
@@ -56,6 +86,8 @@ class Proof:
         self.lifted = [m.slot for m in c.memories]
         self.ghosts: list[Any] = []  # name, slot, call and weight of each
         for m in c.memories:
+            kept = m.slot is None or m.slot in {*self.stacks} - {*self.relations}
+            demand(kept, "a memory must be a slot of the clients")
             for k, weight in zip(m.calls, m.weights, strict=True):
                 demand(weight == 0 or m.slot is not None, "no slot, no weight")
                 self.ghosts.append((f"ghost:{len(self.ghosts)}", m.slot, k, weight))
@@ -133,6 +165,9 @@ class Proof:
         """Return the start and its points; memories hold zero or the first gradient."""
         x_0 = [X_STAR + X_0]
         state, taken = self.played("start_call", self.start, self.cast, x_0)
+        each = _listed(self.cast)
+        listed, _ = self.played("start_call", self.start, each, x_0)
+        demand(_alike(state, listed), "clients alike must start alike")
         points = {("star", g.parts): Point() for g in self.cast}
         points |= {key: p for own in taken for key, p in own.items()}
         for j, slot, *_ in self.ghosts:
@@ -147,7 +182,10 @@ class Proof:
         return self.completed(state, {}, "at the start"), points
 
     def outcomes(self) -> list[tuple[Fraction, list[Group]]]:
-        """Return the possible rounds: their chances, and the groups, in and out."""
+        """Return the possible rounds: whole numbers as the chances, groups in and out.
+
+        The numbers add up to the lcm of what the chances are divided by.
+        """
         found = []
         for inside, p in cohorts(self.c.law, self.cast):
             split = [
@@ -160,10 +198,20 @@ class Proof:
         takes = {g.parts for _, groups in found for g in groups if g.takes}
         fits = min(p for p, _ in found) > 0 and sum(p for p, _ in found) == 1
         demand(fits and takes == self.stars.keys(), "the law must be possible")
-        return found
+        scale = lcm(*(p.denominator for p, _ in found))  # sums are faster so
+        return [(p * scale, groups) for p, groups in found]
+
+    def after(self, before: State, groups: list[Group]) -> tuple[State, list[Points]]:
+        """Play a round from a state; return its slots and the points of gradients."""
+        raw = {slot: x[:1] for slot, x in before.at.items()}
+        for slot in self.stacks:
+            own = {g.parts: x for g, x in before.each(slot)}
+            raw[slot] = [[own[g.parts]] for g in groups]
+        cohort = [i for i, g in enumerate(groups) if g.takes]
+        return self.played("call", partial(self.play, raw), groups, cohort)
 
     def round(self) -> tuple[State, list[tuple[Fraction, State]], Points]:
-        """Return any state, those a round later with their chances, and all points."""
+        """Return any state, those a round later and how likely, and all points."""
         cast, n = self.cast, len(self.cast)
         at: Any = {slot: [unknown(slot)] * n for slot in self.kept}
         at |= {slot: [g.unknown(slot) for g in cast] for slot in self.slots}
@@ -176,17 +224,15 @@ class Proof:
         }
         before, after = self.rebuilt(State(cast, at)), []
         for p, groups in self.outcomes():
-            raw = {slot: x[:1] for slot, x in before.at.items()}
-            for slot in self.stacks:
-                own = {g.parts: x for g, x in before.each(slot)}
-                raw[slot] = [[own[g.parts]] for g in groups]
-            cohort = [i for i, g in enumerate(groups) if g.takes]
-            state, taken = self.played("call", partial(self.play, raw), groups, cohort)
+            state, taken = self.after(before, groups)
             for g, new in zip(groups, taken, strict=True):
                 fits = not g.takes or len(new) == self.c.calls
                 fits &= all(points.setdefault(key, x) == x for key, x in new.items())
                 demand(fits, "a participant must take its gradients as stated")
             after.append((p, state))
+        likely = max(after, key=itemgetter(0))[1]
+        listed, _ = self.after(before, _listed(likely.groups))
+        demand(_alike(likely, listed), "clients alike must end alike")
         for s, (_, state) in enumerate(after):
             for j, slot, k, _ in self.ghosts:
                 state.at[j] = [
@@ -222,26 +268,30 @@ class Proof:
             terms += [end.f * (value.delta * g.many) for g, end in ends]
         return quadratic(self.c.V.mean, u) + total(terms) / self.n
 
-    def used(self, part: Any, points: Points, before: State, after: Any) -> Vector:
-        """Return the mean of inequalities of the f_i, times weights not negative."""
-        lower, upper = vars(part).get("lower", []), vars(part).get("upper", [])
-        for *index, x in [*part.multipliers, *lower, *upper]:
-            fits = type(x) is Fraction and x >= 0 and {*map(type, index)} <= {int, str}
-            demand(fits, "a weight must be a number that is not negative")
+    def used(self, part: Any, points: Points, state: State) -> Vector:
+        """Return the mean of inequalities of the f_i, times weights not negative.
+
+        These are interpolation, and bounds from below on the values of a state.
+        """
         mu, L, terms = self.mu, self.L, []
-        for q, a, b, x in part.multipliers:
-            for g, _ in before.each("model", q):
+        for q, a, b, x in _weighted(part.multipliers):
+            for g, _ in state.each("model", q):
                 gap = points[a, g.parts].above(points[b, g.parts], mu, L)
                 terms.append(gap * (x * g.many))
-        for v, q, b, x in lower:
-            for g, end in before.each(f"value:{v}", q):
+        for v, q, b, x in _weighted(vars(part).get("lower", [])):
+            for g, end in state.each(f"value:{v}", q):
                 gap = end.f - points[b, g.parts].tangent(end.x, mu)
                 terms.append(gap * (x * g.many))
-        for (v, q, b, x), (p, state) in product(upper, after):
-            for g, end in state.each(f"value:{v}", q):
-                gap = points[b, g.parts].tangent(end.x, L) - end.f
-                terms.append(gap * (x * p * g.many))
         return total(terms) / self.n
+
+    def highest(self, part: Any, points: Points, state: State) -> Vector:
+        """Return V, with bounds from above added to the values of a state."""
+        terms = []
+        for v, q, b, x in _weighted(part.upper):
+            for g, end in state.each(f"value:{v}", q):
+                gap = points[b, g.parts].tangent(end.x, self.L) - end.f
+                terms.append(gap * (x * g.many))
+        return self.lyapunov(state) + total(terms) / self.n
 
     def conditions(self, watched: Watched = iter) -> Iterator[tuple[str, Vector]]:
         """Yield the three sums that must not be negative."""
@@ -255,11 +305,13 @@ class Proof:
         before, after, points = self.round()
         V, x = self.lyapunov(before), before.at["model"][0] - X_STAR
         spread = State(self.cast, {"": [g @ g for g in self.stars.values()]}).mean("")
-        expected = total(self.lyapunov(at) * p for p, at in watched(after))
+        ends = (self.highest(c.decrease, points, at) * p for p, at in watched(after))
+        expected = total(ends) / sum(p for p, _ in after)
         decrease = V * c.rho - x @ x * s + spread * k - expected
-        yield "decrease", decrease - self.used(c.decrease, points, before, after)
+        yield "decrease", decrease - self.used(c.decrease, points, before)
         positivity = V if s else V - x @ x
-        yield "positivity", positivity - self.used(c.positivity, points, before, [])
+        yield "positivity", positivity - self.used(c.positivity, points, before)
         begun, points = self.started()
-        start = X_0 @ X_0 * c.start.C1 + spread * c.start.C2 - self.lyapunov(begun)
-        yield "start", start - self.used(c.start, points, begun, [(1, begun)])
+        start = X_0 @ X_0 * c.start.C1 + spread * c.start.C2
+        start -= self.highest(c.start, points, begun)
+        yield "start", start - self.used(c.start, points, begun)

@@ -72,7 +72,9 @@ def total(vectors: Iterable[Vector]) -> Vector:
 def quadratic(rows: list[list[Fraction]], v: list[Vector]) -> Vector:
     """Return sum_ab rows_ab <v_a, v_b>."""
     demand(rows == [*map(list, zip(*rows, strict=True))], "V must be symmetric")
-    images = [total(map(Vector.__mul__, v, row)) for row in rows]
+    images = [
+        total(x * weight for x, weight in zip(v, row, strict=True)) for row in rows
+    ]
     return total(a @ b for a, b in zip(v, images, strict=True))
 
 
