@@ -21,6 +21,7 @@ from flverify.certify.equilibrium import equilibrium
 from flverify.certify.expect import (
     Vectors,
     class_mean,
+    inner,
     next_state,
     second_moments,
     server_vectors,
@@ -81,11 +82,8 @@ def _kernel(table: Array) -> list[list[Fraction]]:
 
 def _gram(space: Coordinates, vectors: Vectors) -> Array:
     """E X_a . X_b added up over all coordinates: zero only if X is almost surely 0."""
-    forms = second_moments(space, vectors)
-    total = np.trace(forms.mean, axis1=2, axis2=3)
-    for part in forms.classes:
-        total = total + np.trace(part, axis1=2, axis2=3)
-    return np.asarray(total)
+    forms = second_moments(space, vectors, inner)
+    return np.asarray(sum(forms.classes, forms.mean))
 
 
 def _changes(space: Coordinates, branch: Branch) -> Vectors:

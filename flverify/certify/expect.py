@@ -7,7 +7,7 @@ class, and needs the second moments of the features alone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -61,6 +61,12 @@ def _outer(weight: object, left: Array, right: Array) -> Array:
     return out
 
 
+def inner(weight: object, left: Array, right: Array) -> Array:
+    """Return weight * left[a, :] . right[b, :] for all a, b: the trace of `_outer`."""
+    out: Array = weight * (left @ right.T)
+    return out
+
+
 def expectation(space: Coordinates, vectors: Vectors) -> Array:
     """E X as a matrix on z."""
     total = vectors.sure
@@ -70,16 +76,22 @@ def expectation(space: Coordinates, vectors: Vectors) -> Array:
     return total
 
 
-def second_moments(space: Coordinates, vectors: Vectors) -> Forms:
-    """E X X' as forms in z and in the deviations, the latter per (1/N) sum_i."""
+def second_moments(
+    space: Coordinates, vectors: Vectors, times: Callable[..., Array] = _outer
+) -> Forms:
+    """E X X' as forms in z and in the deviations, the latter per (1/N) sum_i.
+
+    With `inner` for `times` there are their traces alone, at less cost.
+    """
     law, sizes, number = space.reading.classes, space.sizes, space.number
     n_own, k = len(space.own), len(vectors.sure)
-    total = _outer(number(1), vectors.sure, vectors.sure)
-    parts = [space.zeros(k, k, n_own, n_own) for _ in sizes]
+    total = times(number(1), vectors.sure, vectors.sure)
+    nothing = space.zeros(k, n_own)
+    parts = [times(number(0), nothing, nothing) for _ in sizes]
     drawn = list(vectors.drawn.items())
     for (r, phi), (z, own) in drawn:
         first = number(sizes[r] * law.first(phi, r))
-        total = total + _outer(first, vectors.sure, z) + _outer(first, z, vectors.sure)
+        total = total + times(first, vectors.sure, z) + times(first, z, vectors.sure)
         for (other, psi), (z2, own2) in drawn:
             apart = law.different(phi, psi, r, other)
             weight = sizes[r] * sizes[other] * apart
@@ -87,8 +99,8 @@ def second_moments(space: Coordinates, vectors: Vectors) -> Forms:
                 alone = law.same(phi, psi, r) - apart
                 weight += sizes[r] * alone
                 share = number(space.n_clients * alone)
-                parts[r] = parts[r] + _outer(share, own, own2)
-            total = total + _outer(number(weight), z, z2)
+                parts[r] = parts[r] + times(share, own, own2)
+            total = total + times(number(weight), z, z2)
     return Forms(total, tuple(parts))
 
 

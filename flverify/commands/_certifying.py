@@ -16,7 +16,7 @@ from flverify.certify.check._law_outcomes import read_law
 from flverify.certify.classes import classes
 from flverify.certify.discover import discover
 from flverify.certify.neighbourhood import Neighbourhood, contraction, distance
-from flverify.certify.printed import printed
+from flverify.certify.printed import printed, printed_sag
 from flverify.certify.quadratics import Instance
 from flverify.certify.rates import BLURRED, TOO_SLOW, Certified, certify
 from flverify.certify.sandwich import worst_quadratic
@@ -152,6 +152,8 @@ def _beside(question: Question) -> Beside:
     worst = worst_quadratic(*question.setting)
     found = Beside(worst.lower_bound, _worded(question, worst.instance))
     theorem = printed(*question.setting)
+    if theorem is not None and not theorem.inside:
+        theorem = printed_sag(*question.setting) or theorem
     if theorem is None:
         return found
     rate = theorem.rate

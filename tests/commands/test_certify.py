@@ -63,6 +63,17 @@ def test_focus_is_certified_close_to_what_the_moments_engine_finds(run):
     assert found["printed_cap"] == "1/180"  # 3 mu/(27 N L^2)
 
 
+def test_one_client_a_round_has_the_printed_rate_of_sag(run):
+    # 1 - min{mu/(16 L), 1/(8 N)}, at N eta = 1/(16 L) alone
+    setting = ["--n-clients", "5", "--law", "uniform:1", *CLASS]
+    found = run("certify", "focus", *setting, "--step-size", "1/80", "--json").json
+    assert (found["printed_rate"], found["printed_inside"]) == ("159/160", True)
+    assert found["printed_by"].startswith("schmidt2017")
+    assert Fraction(found["lower_bound"]) <= Fraction(found["printed_rate"])
+    other = run("certify", "focus", *setting, "--step-size", "1/81", "--json").json
+    assert other["printed_by"].startswith("focus")
+
+
 @pytest.mark.parametrize("step", ["1/180", "1/179", "1000"])
 def test_a_printed_rate_is_not_promised_beyond_its_step_sizes(run, step):
     asked = ("certify", "focus", *TWO, *CLASS, "--step-size", step)
