@@ -11,20 +11,21 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from benchmarks._rows import Row, seconds
-from flverify.algorithms import Focus
+from flverify.algorithms import Focus, Scaffold
 from flverify.certify.check import check
 from flverify.certify.ladder import Ladder
 from flverify.certify.rates import Certified, certify
 from flverify.certify.region import Row as RegionRow
 from flverify.certify.region import region, spaced
 from flverify.certify.search import smallest
-from flverify.participation import Bernoulli
+from flverify.participation import Bernoulli, Full, UniformCohort
 
 MU, L = Fraction(1, 10), Fraction(1)
 SIDE = 100  # step sizes and values of the region
 WORKERS = 2
 FEW, MANY = 2, 1000  # clients
 TARGETS = {1: 0.3, 5: 1.0}  # seconds for one certified rate, by local steps
+ALIKE = 1.2  # times as long as for few clients
 
 
 def rows(quick: bool) -> list[Row]:
@@ -32,6 +33,7 @@ def rows(quick: bool) -> list[Row]:
     out = [*_inequalities(quick)]
     for steps, target in TARGETS.items():
         out += _rates(steps, target, quick)
+        out += _others(steps, target, quick)
     return [*out, _region(quick)]
 
 
@@ -100,7 +102,27 @@ def _rates(steps: int, target: float, quick: bool) -> list[Row]:
         note = "in floats, every ansatz"
         out.append(Row(f"its bisections, {place}", searched[-1], note=note))
     name = f"bisections, tau = {steps}, many clients against few"
-    return [*out, Row(name, ratio=searched[1] / searched[0], target=2.0)]
+    return [*out, Row(name, ratio=searched[1] / searched[0], target=ALIKE)]
+
+
+def _others(steps: int, target: float, quick: bool) -> list[Row]:
+    """Time one certified rate of SCAFFOLD and FOCUS for other laws and many clients."""
+    out = []
+    for clients in (FEW, 100 if quick else MANY):
+        laws = {"full": Full(clients), "uniform:1": UniformCohort(clients, 1)}
+        for law_name, law in laws.items():
+            for algorithm in (
+                Scaffold("2/25", steps),
+                Focus(Fraction(2, 25) / clients, steps),
+            ):
+                found: list[Certified] = []
+                taken = _seconds(partial(_certify, found, algorithm, law, MU, L), 2)
+                kind = type(algorithm).__name__.lower()
+                place = f"{kind}, {law_name}, tau = {steps}, N = {clients}"
+                note = f"{found[0].level}, rho = {float(found[0].rate or 1)}"
+                row = Row(f"certified rate, {place}", taken, target=target, note=note)
+                out.append(row)
+    return out
 
 
 def _certify(found: list[Certified], *setting: Any) -> None:
