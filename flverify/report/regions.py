@@ -138,6 +138,7 @@ def record(region: Region) -> list[dict[str, Any]]:
             "printed_cap": found.printed_cap,
             "certified_boundary": found.certified_boundary,
             "stability_boundary": found.stability_boundary,
+            "certified_share": found.share,
             **({"remark": found.remark} if found.remark else {}),
             "cells": [
                 {
@@ -161,6 +162,7 @@ def show(region: Region) -> None:
         "printed cap",
         "certified below",
         "unstable from",
+        "share",
         "best rate",
         "at step size",
         "certified",
@@ -185,6 +187,7 @@ def _line(found: RowFound) -> list[str]:
         short(found.printed_cap),
         short(found.certified_boundary),
         short(found.stability_boundary),
+        "" if found.share is None else f"{float(found.share):.1%}",
         "none" if best is None else exact(best.rate),
         "" if best is None else short(best.step_size),
         f"{len(proved)} of {len(found.cells)}",

@@ -92,6 +92,17 @@ def test_kappa_moves_mu_with_smoothness_fixed(run, tmp_path):
     assert {line["smoothness"] for line in lines} == {"1.0"}
 
 
+def test_the_share_of_the_stable_step_sizes_that_is_certified(run):
+    rows, text = run(*HALVES, "--json").json["rows"], run(*HALVES).stdout
+    assert len(rows) == 2
+    for row in rows:
+        certified, stable = row["certified_boundary"], row["stability_boundary"]
+        share = Fraction(certified) / Fraction(stable)
+        assert Fraction(row["certified_share"]) == share
+        assert Fraction(9, 10) < share < 1
+        assert f"{float(share):.1%}" in text
+
+
 def test_the_report_says_what_was_asked_and_found(run):
     text = " ".join(run(*HALVES).stdout.split())
     assert "bernoulli:p" in text

@@ -109,6 +109,13 @@ class RowFound:
     contraction: bool
     remark: str = ""
 
+    @property
+    def share(self) -> Fraction | None:
+        """Share of the stable step sizes that are certified; None if not known."""
+        if self.certified_boundary is None or self.stability_boundary is None:
+            return None
+        return self.certified_boundary / self.stability_boundary
+
 
 def never() -> bool:
     """Never stop."""
