@@ -122,7 +122,8 @@ def levels(reading: Reading, structure: Structure) -> list[tuple[Structure, Leve
     the gradients of all clients, present or not, at the model of the last round.
     """
     plain = replace(structure, memories=())
-    here = {"model": Fraction(1)}
+    # where the model is eliminated, as in a mean of the clients' models, it is that
+    here = dict(structure.eliminated.get("model", {"model": Fraction(1)}))
     out = [(plain, Level(LEVELS[0], (here,)))]
     if not structure.memories:
         return out

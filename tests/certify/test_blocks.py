@@ -43,6 +43,7 @@ SETTINGS: dict[str, tuple[Any, Any]] = {
     "scaffold I": (Scaffold("1/9", 2, option="I"), Bernoulli([HALF] * 3)),
     "scaffold classes": (Scaffold("1/9", 1), Bernoulli(["1/2", "1/5", "1/5"])),
     "proxskip": (ProxSkip("1/3", probability="1/5"), AllOrNothing(4, "1/5")),
+    "notebook": (ProxSkip("1/5", 2, variant="notebook"), AllOrNothing(3, "1/5")),
     "gradient descent": (GradientDescent("1/9"), Bernoulli([HALF] * 3)),
     "fedavg exact": (FedAvg("1/9"), Full(3)),
     "fedavg": (FedAvg("1/9", 2), UniformCohort(4, 2)),
@@ -55,8 +56,8 @@ def _levels(space: Coordinates) -> list[Level]:
     if space.structure.neighbourhood:
         return [Level("slots"), Level("value", ({"model": Fraction(1)},))]
     before = previous_point(space)
-    here = {"model": Fraction(1)}
-    other = {"model": Fraction(1), **({} if before is None else before)}
+    here = space.structure.eliminated.get("model", {"model": Fraction(1)})
+    other = {**here, **({} if before is None else before)}
     return [Level("value", (here,)), Level("two", (here, other), ghost_values=True)]
 
 

@@ -56,6 +56,7 @@ FOUND = {
         ProxSkip("1/3", probability="1/3"),
         AllOrNothing(2, "1/3"),
     ),
+    "notebook": (certify, ProxSkip("1/5", 2, variant="notebook"), Full(3)),
     "descent of two": (certify, GradientDescent("1/2"), Full(2)),
     "one client": (certify, GradientDescent("1/2"), Full(1)),
     "drift": (contraction, FedAvg("1/10", 2), Bernoulli(["1/2"] * 2)),
