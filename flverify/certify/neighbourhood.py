@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,7 @@ from flverify.certify.search import (
 from flverify.certify.solve import Programme, least, widest_margin
 from flverify.participation._law import Participation
 
+NEAREST = 4  # millionths above what floats found, where rounding is tried first
 SLACK = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)  # how far above the least c to round
 
 
@@ -119,7 +121,7 @@ def contraction(
     >>> from flverify.participation import UniformCohort
     >>> found = contraction(FedAvg("1/10", 2), UniformCohort(4, 1), "1/10", 1)
     >>> found.status, float(found.rate)
-    ('certified', 0.960607)
+    ('certified', 0.960601)
     """
     setting = problem(algorithm, participation, strong_convexity, smoothness)
     found = _search(setting)
@@ -130,7 +132,9 @@ def contraction(
         status: Status = "not_certified" if word == NO_CERTIFICATE else "inconclusive"
         return Neighbourhood(status, word)
     result = Neighbourhood("inconclusive", "rounding would take the rate to 1")
-    for trial in trials(rho, first=10):
+    nearest = next(trials(rho, first=NEAREST), None)
+    further = trials(rho, first=10)
+    for trial in further if nearest is None else chain([nearest], further):
         result = _certified(found, setting, trial, Fraction(0))
         if result.status == "certified":
             break

@@ -195,6 +195,13 @@ def test_fedavg_contracts_like_descent_with_two_steps():
 UNEVEN = Bernoulli(["1/2", "1/3"])
 
 
+def test_a_contraction_is_as_near_as_promised():
+    law = Bernoulli(["1/2", "1/3", "1/4"])
+    algorithm = FedAvg("1/10", 2)
+    bound = worst_quadratic(algorithm, law, MU, SMOOTH).lower_bound
+    assert 0 <= contraction(algorithm, law, MU, SMOOTH).rate - bound <= WIDTH
+
+
 @pytest.mark.parametrize(
     ("law", "steps", "step_size"),
     [
