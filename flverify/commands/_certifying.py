@@ -9,8 +9,9 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from flverify._core.errors import ReadingError, RefusedError
+from flverify._core.errors import DomainError, ReadingError, RefusedError
 from flverify._core.sentences import sentence
+from flverify.certify.bias import worst_bias
 from flverify.certify.check import Rejected, Summary
 from flverify.certify.check._law_outcomes import read_law
 from flverify.certify.classes import classes
@@ -27,6 +28,7 @@ from flverify.certify.search import (
 )
 from flverify.commands._algorithms import Chosen
 from flverify.commands._function_class import require_certifiable
+from flverify.participation import Full
 from flverify.participation._law import Participation
 from flverify.report import console
 from flverify.report.certificates import accepted, number
@@ -56,7 +58,8 @@ class Beside(NamedTuple):
     """Rates to compare with: of the worst scalar quadratic, and of the theorem.
 
     Beyond its step sizes the theorem promises nothing; what it prints there is kept to
-    compare with, unless that cannot be a rate.
+    compare with, unless that cannot be a rate. No c of a neighbourhood is smaller than
+    `constant_at_least`.
     """
 
     lower_bound: Fraction | None = None
@@ -67,6 +70,7 @@ class Beside(NamedTuple):
     printed_inside: bool | None = None
     printed_by: str | None = None
     printed_statement: str | None = None
+    constant_at_least: Fraction | None = None
 
 
 ALONE = Beside()
@@ -151,6 +155,8 @@ def _beside(question: Question) -> Beside:
     """Ask for the worst scalar quadratic and for the theorem's rate."""
     worst = worst_quadratic(*question.setting)
     found = Beside(worst.lower_bound, _worded(question, worst.instance))
+    if question.neighbourhood:
+        found = found._replace(constant_at_least=_bias(question))
     theorem = printed(*question.setting)
     if theorem is not None and not theorem.inside:
         theorem = printed_sag(*question.setting) or theorem
@@ -165,6 +171,16 @@ def _beside(question: Question) -> Beside:
         printed_by=str(theorem.source),
         printed_statement=theorem.statement,
     )
+
+
+def _bias(question: Question) -> Fraction | None:
+    """Return how far off rounds of everybody can stand still; None if not known."""
+    if not isinstance(question.law, Full):
+        return None  # the mean round may stand still where no round does
+    try:
+        return worst_bias(*question.setting).ratio
+    except (DomainError, RefusedError):
+        return None
 
 
 def _worded(question: Question, instance: Instance) -> str:

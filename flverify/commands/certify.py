@@ -240,7 +240,12 @@ def _compared(found: Answer) -> list[tuple[str, str]]:
     beside, lines = found.beside, []
     if beside.lower_bound is not None:
         bound = number(beside.lower_bound, up=False)
-        lines.append(("lower bound", f"{bound}, on {beside.quadratic}"))
+        what = " of the contraction" if found.kind == "distance" else ""
+        lines.append(("lower bound", f"{bound}{what}, on {beside.quadratic}"))
+    if beside.constant_at_least is not None:
+        least = number(beside.constant_at_least, up=False)
+        where = "rounds stand still so far off for some functions of the class"
+        lines.append(("c at least", f"{least}: {where}"))
     if found.gap is not None:
         lines.append(("gap", number(found.gap)))
     if beside.printed_cap is not None:

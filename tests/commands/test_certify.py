@@ -205,6 +205,20 @@ def test_the_distance_of_a_biased_method(run):
     )
     spread = sum((a * c) ** 2 for a, c in zip(h, centres, strict=True)) / 2
     assert point**2 / spread <= Fraction(found["constant"])
+    # which other functions come up to
+    least = Fraction(found["constant_at_least"])
+    assert point**2 / spread <= least <= Fraction(found["constant"])
+    assert Fraction(found["constant"]) <= least * Fraction(10001, 10000)
+    text = words(run(*DRIFT, "--neighbourhood"))
+    assert "c at least > 0.0093" in text
+    assert "of the contraction, on f_i" in text
+
+
+def test_rounds_of_some_clients_stand_still_nowhere(run):
+    some = ("--n-clients", "4", "--law", "uniform:2", *CLASS, "--local-steps", "2")
+    asked = ("certify", "fedavg", *some, "--step-size", "1/10", "--neighbourhood")
+    assert run(*asked, "--json").json["constant_at_least"] is None
+    assert "c at least" not in run(*asked).stdout
 
 
 def test_one_local_step_of_everybody_has_no_neighbourhood(run, fails):
