@@ -143,13 +143,15 @@ class Sweep:
         self._normal = self._sizes_of_unknowns()
 
     def _sizes_of_unknowns(self) -> Array:
-        """Traces of the matrices and the signed unknowns, which a margin normalises."""
-        unknowns = self.inequality.unknowns
-        diagonal = [
-            (u[0] == "T" and u[1] == u[2]) or (u[0] == "S" and u[2] == u[3])
-            for u in unknowns
-        ]
-        out: Array = (np.array(diagonal) | self._signed).astype(float)
+        """Traces of V's blocks plus the signed unknowns, which a margin normalises.
+
+        Both are positive where the margin is. The trace of V's matrices alone is not:
+        values of f may outweigh a negative quadratic, and then no margin is widest.
+        """
+        out: Array = self._signed.astype(float)
+        for name, (base, _) in self._blocks.items():
+            if name.startswith("positivity"):
+                out = out + np.trace(base, axis1=1, axis2=2)
         return out
 
     def at(self, rho: float) -> Programme:

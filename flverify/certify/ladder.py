@@ -21,7 +21,6 @@ from flverify.certify.neighbourhood import contraction
 from flverify.certify.rates import Certified
 from flverify.certify.search import (
     NO_CERTIFICATE,
-    WIDE_ENOUGH,
     Problem,
     Search,
     just_above,
@@ -31,11 +30,13 @@ from flverify.certify.search import (
     read_round,
     rounded_up,
     search,
+    smallest,
 )
+from flverify.certify.threshold import WIDE_ENOUGH
 from flverify.participation._law import Participation
 
 NEARLY_ONE = 1 - Fraction(1, 10**6)  # the rate that asks whether there is any
-WIDTH = 4e-6  # how close the search for a rate comes
+GAP = Fraction(4, 10**6)  # from what floats found to the first attempt to round
 AGAIN = Fraction(5, 2)  # how much further up the next attempt to round is
 
 # the power of the step size that grows so when it is doubled
@@ -237,48 +238,12 @@ def _proved(found: Search, setting: Problem, rho: Fraction) -> Certified:
 
 def _best(found: Search, setting: Problem, floor_: Fraction) -> Certified:
     """Certify the smallest rate of one ansatz above the floor."""
-    rho = _least(found, float(floor_))
+    rho, _ = smallest(found, float(floor_), float(NEARLY_ONE))
     if rho is None:
         return Certified("not_certified", NO_CERTIFICATE)
-    gap = Fraction(WIDTH)
+    gap = GAP
     result = Certified("inconclusive", "the solver's points did not survive rounding")
     while rounded_up(Fraction(rho) + gap) < 1 and result.status != "certified":
         result = _proved(found, setting, rounded_up(Fraction(rho) + gap))
         gap *= AGAIN
     return result
-
-
-def _least(found: Search, low: float) -> float | None:
-    """Find the smallest rho with a margin, above one without.
-
-    Near it the margin grows in proportion to the distance, so the line through two
-    points says where it begins; a step that does not halve the bracket is followed by
-    one to the middle.
-    """
-    high = float(NEARLY_ONE)
-    points = [(high, found.margin(high).margin)]
-    if not points[0][1] > WIDE_ENOUGH:
-        return None
-    halve = True
-    while high - low > WIDTH:
-        width, middle = high - low, (low + high) / 2
-        guess = middle if halve else _zero(*points)
-        if not low < guess < high:
-            guess = middle
-        trial = min(guess, high - 0.9 * WIDTH)
-        margin = found.margin(trial).margin
-        if margin > WIDE_ENOUGH:
-            high, points = trial, [points[-1], (trial, margin)]
-        else:
-            low = trial
-        slow = high - low > width / 2 and guess != middle
-        halve = slow or len(points) == 1
-    return high
-
-
-def _zero(right: tuple[float, float], left: tuple[float, float]) -> float:
-    """Where the line through two points of the margin meets zero."""
-    rise = right[1] - left[1]
-    if not rise > 0:
-        return 0.0
-    return left[0] - left[1] * (right[0] - left[0]) / rise

@@ -107,7 +107,7 @@ def certify(
     >>> from flverify.participation import Bernoulli
     >>> found = certify(Focus("1/5"), Bernoulli(["1/2", "1/2"]), "1/10", 1)
     >>> found.status, float(found.rate)
-    ('certified', 0.918115)
+    ('certified', 0.918114)
     """
     setting = problem(algorithm, participation, strong_convexity, smoothness)
     reading = read_round(setting)

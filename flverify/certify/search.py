@@ -29,14 +29,14 @@ from flverify.certify.inequality import Sweep
 from flverify.certify.rationalise import Values, rationalise, worst_pivot
 from flverify.certify.solve import Solution, given, least, widest_margin
 from flverify.certify.start import Start
+from flverify.certify.threshold import WIDE_ENOUGH, threshold
 from flverify.participation._law import Participation
 
 LEVELS = ("slots", "lifted", "previous point", "last step", "previous gradients")
 ALONG = tuple(Fraction(k, 4) for k in (0, 4, 2, 1, 3))  # parts of the last step
 MOST_STEPS = 40  # local steps; the inequality grows with their square
-BISECTION = 2e-6  # width at which the float search stops
+ACCURACY = 2e-6  # width at which the float search stops
 NO_CERTIFICATE = "floats see none of this ansatz"
-WIDE_ENOUGH = 1e-11  # margin that lets rounding try
 UNIT = Fraction(1, 10**6)  # in which rates are written, slow ones finer
 SLACK = Fraction(5, 10**6)  # how far above a lower bound a rate has reached it
 SHARE = Fraction(1, 200)  # the same as a share of 1 less the bound, for slow rates
@@ -156,7 +156,7 @@ def search(
 def smallest(
     found: Search, low: float = 0.0, high: float = 1.0 - 1e-9
 ) -> tuple[float | None, str]:
-    """Bisect for the smallest rho with a margin; None (and a word) if there is none.
+    """Find the smallest rho with a margin; None (and a word) if there is none.
 
     Parameters
     ----------
@@ -166,14 +166,13 @@ def smallest(
     top = found.margin(high)
     if not top.margin > WIDE_ENOUGH:
         return None, top.detail if top.status == "failed" else NO_CERTIFICATE
-    # slow rates are told apart by their distance from 1
-    while high - low > min(BISECTION, (1 - high) * float(SHARE)):
-        middle = (low + high) / 2
-        if found.margin(middle).margin > WIDE_ENOUGH:
-            high = middle
-        else:
-            low = middle
-    return high, ""
+    known = high, top.margin
+    return threshold(lambda rho: found.margin(rho).margin, low, known, _width), ""
+
+
+def _width(high: float) -> float:
+    """Return how far to narrow a rate; slow ones differ by their distance from 1."""
+    return min(ACCURACY, (1 - high) * float(SHARE))
 
 
 def prove(

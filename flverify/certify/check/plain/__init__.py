@@ -65,7 +65,7 @@ def check_plainly(certificate: Any, watched: Watched = iter) -> Fraction:
     >>> from flverify.participation import Bernoulli
     >>> found = certify(Focus("1/5"), Bernoulli(["1/2", "1/2"]), "1/10", 1)
     >>> float(check_plainly(found.certificate))
-    0.918115
+    0.918114
     """
     # what is read is what is used, so whatever is malformed ends in one of these
     malformed = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
