@@ -170,6 +170,16 @@ def test_steps_as_long_as_one_over_smoothness(n, reach):
     assert check(found.certificate).rho == slow < 1
 
 
+@pytest.mark.parametrize("n", [5, 10, 100, 1000])
+def test_all_that_is_known_reaches_further(n):
+    # with the value at the previous point alone it ends near 1.07/N
+    slow = 1 - Fraction(1, 1000 * n)
+    setting = Focus(Fraction(119, 100) / n), UniformCohort(n, 1), MU, SMOOTH
+    found = certify(*setting, rate=slow)
+    assert (found.status, found.level) == ("certified", "previous gradients")
+    assert check(found.certificate).rho == slow
+
+
 @pytest.mark.parametrize("n", [5, 100])
 def test_steps_that_no_ansatz_reaches(n):
     found = certify(Focus(Fraction(3) / n), UniformCohort(n, 1), MU, SMOOTH)

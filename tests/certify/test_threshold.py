@@ -1,0 +1,77 @@
+"""Where a margin begins: found between a point with and one without, in few solves."""
+
+from __future__ import annotations
+
+from math import exp
+from random import Random
+
+import pytest
+
+from flverify.algorithms import Focus, Scaffold
+from flverify.certify.ladder import Ladder
+from flverify.certify.threshold import threshold
+from flverify.participation import Bernoulli, UniformCohort
+
+# how margins may rise from their threshold: straight, bent either way, in steps, and
+# as a yes or no alone
+SHAPES = {
+    "straight": lambda d: d / 5,
+    "concave": lambda d: 1 - exp(-30 * d),
+    "convex": lambda d: d + 20 * d * d,
+    "flat at first": lambda d: d**3,
+    "a yes": lambda _: 1.0,
+    "falling": lambda d: 2 - d,
+    "in steps": lambda d: 1e-9 + round(d, 3),
+}
+
+
+def asked(shape, where, noise=None):
+    points = []
+
+    def margin(rho):
+        points.append(rho)
+        error = noise.uniform(0.9, 1.1) if noise else 1
+        return shape(rho - where) * error if rho > where else 0.0
+
+    return margin, points
+
+
+@pytest.mark.parametrize("where", [1e-7, 0.3, 0.96, 0.99995])
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("noisy", [False, True])
+def test_it_lies_between_a_point_without_and_one_with(shape, where, noisy):
+    noise = Random(f"{shape} {where}") if noisy else None
+    margin, points = asked(SHAPES[shape], where, noise)
+    known = 1 - 1e-9, margin(1 - 1e-9)
+    found = threshold(margin, 0.0, known, lambda high: min(2e-6, (1 - high) / 200))
+    assert found in points
+    # above WIDE_ENOUGH: a cube begins to show 2e-4 above its zero
+    seen = where + (2.2e-4 if shape == "flat at first" else 0)
+    below = max([0.0, *(p for p in points if p < found)])
+    assert found - below <= min(2e-6, (1 - found) / 200)
+    assert below - 2.2e-4 <= where < found <= seen + 2e-6
+    assert len(points) <= 60
+
+
+@pytest.mark.parametrize("where", [0.3, 0.96, 0.99995])
+def test_a_straight_line_costs_few_solves(where):
+    margin, points = asked(SHAPES["straight"], where)
+    threshold(margin, 0.0, (1 - 1e-9, margin(1 - 1e-9)), lambda _: 1e-7)
+    assert len(points) <= 6  # bisection takes 24
+
+
+def test_nothing_is_asked_where_the_bracket_is_narrow():
+    margin, points = asked(SHAPES["straight"], 0.5)
+    assert threshold(margin, 0.4999999, (0.5000001, 1e-8), lambda _: 1e-6) == 0.5000001
+    assert points == []
+
+
+@pytest.mark.parametrize("law", [UniformCohort(8, 1), Bernoulli(["1/2"] * 3)])
+@pytest.mark.parametrize("algorithm", [Focus("1/20", 1), Scaffold("1/10", 3)])
+def test_the_widest_margin_exists_and_grows_with_the_rate(algorithm, law):
+    # also where values of f outweigh a negative quadratic in V
+    for found in Ladder.of(algorithm, law, "1/10", 1).searches(algorithm.step_size):
+        margins = [found.margin(rho) for rho in (0.999, 0.9995, 1 - 1e-9)]
+        assert [m.status for m in margins] == ["solved"] * 3
+        widths = [m.margin for m in margins]
+        assert 0 < widths[0] < widths[1] < widths[2] < 1
