@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -10,7 +11,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from flverify._core.errors import DomainError, ReadingError, RefusedError
-from flverify._core.sentences import sentence
+from flverify._core.sentences import number_of, sentence
 from flverify.certify.bias import worst_bias
 from flverify.certify.check import Rejected, Summary
 from flverify.certify.check._law_outcomes import read_law
@@ -26,6 +27,7 @@ from flverify.certify.search import (
     problem,
     read_round,
 )
+from flverify.certify.stationary import worst_stationary
 from flverify.commands._algorithms import Chosen
 from flverify.commands._function_class import require_certifiable
 from flverify.participation import Full
@@ -59,7 +61,7 @@ class Beside(NamedTuple):
 
     Beyond its step sizes the theorem promises nothing; what it prints there is kept to
     compare with, unless that cannot be a rate. No c of a neighbourhood is smaller than
-    `constant_at_least`.
+    `constant_at_least`, because of functions that are like `constant_on`.
     """
 
     lower_bound: Fraction | None = None
@@ -71,6 +73,7 @@ class Beside(NamedTuple):
     printed_by: str | None = None
     printed_statement: str | None = None
     constant_at_least: Fraction | None = None
+    constant_on: str | None = None
 
 
 ALONE = Beside()
@@ -156,7 +159,7 @@ def _beside(question: Question) -> Beside:
     worst = worst_quadratic(*question.setting)
     found = Beside(worst.lower_bound, _worded(question, worst.instance))
     if question.neighbourhood:
-        found = found._replace(constant_at_least=_bias(question))
+        found = found._replace(**_farthest(question))
     theorem = printed(*question.setting)
     if theorem is not None and not theorem.inside:
         theorem = printed_sag(*question.setting) or theorem
@@ -173,26 +176,57 @@ def _beside(question: Question) -> Beside:
     )
 
 
-def _bias(question: Question) -> Fraction | None:
-    """Return how far off rounds of everybody can stand still; None if not known."""
+def _farthest(question: Question) -> dict[str, Any]:
+    """Say how far off some functions stay, where such are known."""
+    sides = [side for side in (_bias(question), _stationary(question)) if side]
+    if not sides:
+        return {}
+    ratio, where = max(sides)
+    return {"constant_at_least": ratio, "constant_on": where}
+
+
+def _bias(question: Question) -> tuple[Fraction, str] | None:
+    """How far off rounds of everybody can stand still."""
     if not isinstance(question.law, Full):
         return None  # the mean round may stand still where no round does
     try:
-        return worst_bias(*question.setting).ratio
+        ratio = worst_bias(*question.setting).ratio
     except (DomainError, RefusedError):
         return None
+    return ratio, "functions of the class on which rounds stand still so far off"
+
+
+def _stationary(question: Question) -> tuple[Fraction, str] | None:
+    """How far off quadratics stay on average."""
+    try:
+        found = worst_stationary(*question.setting)
+    except (DomainError, RefusedError):
+        return None
+    who = _chances(question)
+    which = [r for r, n in enumerate(classes(question.law).sizes) for _ in range(n)]
+    kinds = Counter(zip(found.curvatures, found.gradients, which, strict=True))
+    parts = [
+        f"h_i = {h}, g_i = {g} at {number_of(n, 'client')}{who[r]}"
+        for (h, g, r), n in kinds.items()
+    ]
+    return found.ratio, f"f_i = h_i x^2/2 + g_i x with {'; '.join(parts)}"
 
 
 def _worded(question: Question, instance: Instance) -> str:
     """Say which functions an instance is made of."""
-    kinds = classes(question.law).description.get("classes", ())
-    parts = []
-    for group in instance.groups:
-        clients = "1 client" if group.n_clients == 1 else f"{group.n_clients} clients"
-        chance = kinds[group.law_class]["inclusion"] if len(kinds) > 1 else ""
-        who = f"{clients} of probability {chance}" if chance else clients
-        parts.append(f"h_i = {group.curvature} at {who}")
+    who = _chances(question)
+    parts = [
+        f"h_i = {g.curvature} at {number_of(g.n_clients, 'client')}{who[g.law_class]}"
+        for g in instance.groups
+    ]
     return f"f_i = h_i x^2/2 with {', '.join(parts)}"
+
+
+def _chances(question: Question) -> list[str]:
+    """Say of every class how likely its clients are, if there are several."""
+    kinds = classes(question.law).description.get("classes", ())
+    told = [f" of probability {kind['inclusion']}" for kind in kinds]
+    return told if len(told) > 1 else [""]
 
 
 def _excluded(question: Question, beside: Beside) -> str:

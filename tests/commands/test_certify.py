@@ -214,11 +214,29 @@ def test_the_distance_of_a_biased_method(run):
     assert "of the contraction, on f_i" in text
 
 
-def test_rounds_of_some_clients_stand_still_nowhere(run):
+def test_quadratics_say_how_far_the_drawing_moves_the_model(run):
     some = ("--n-clients", "4", "--law", "uniform:2", *CLASS, "--local-steps", "2")
     asked = ("certify", "fedavg", *some, "--step-size", "1/10", "--neighbourhood")
-    assert run(*asked, "--json").json["constant_at_least"] is None
+    found = run(*asked, "--json").json
+    least = Fraction(found["constant_at_least"])
+    assert least <= Fraction(found["constant"]) <= least * Fraction(103, 100)
+    assert "g_i = -1 at 1 client" in found["constant_on"]
+    assert "c at least 19900/59403 > 0.3349" in words(run(*asked))
+
+
+def test_no_such_quadratics_are_known_of_many_clients(run):
+    many = ("--n-clients", "21", "--law", "uniform:2", *CLASS, "--local-steps", "2")
+    asked = ("certify", "fedavg", *many, "--step-size", "1/10", "--neighbourhood")
+    found = run(*asked, "--json").json
+    assert (found["constant_at_least"], found["constant_on"]) == (None, None)
     assert "c at least" not in run(*asked).stdout
+
+
+def test_clients_that_disagree_are_told_apart_by_their_probability(run):
+    some = ("--n-clients", "3", "--law", "bernoulli:1/2,1/2,1/3", *CLASS)
+    asked = ("certify", "fedavg", *some, "--local-steps", "2", "--step-size", "1/10")
+    on = run(*asked, "--neighbourhood", "--json").json["constant_on"]
+    assert "g_i = -2 at 1 client of probability 1/3" in on
 
 
 def test_one_local_step_of_everybody_has_no_neighbourhood(run, fails):

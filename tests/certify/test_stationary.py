@@ -1,0 +1,151 @@
+"""Quadratics that stay away from x*: exact by plain loops, below what is certified."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import combinations
+from random import Random
+
+import pytest
+
+from flverify._core.errors import DomainError, RefusedError
+from flverify.algorithms import FedAvg, Focus
+from flverify.certify.neighbourhood import distance
+from flverify.certify.stationary import worst_stationary
+from flverify.participation import AllOrNothing, Bernoulli, Full, UniformCohort
+from flverify.reference import fedavg
+
+MU, SMOOTH = Fraction(1, 10), Fraction(1)
+LAWS = [
+    UniformCohort(4, 1),
+    UniformCohort(5, 3),
+    Bernoulli(["1/2"] * 3),
+    Bernoulli(["1/2", "1/3", "1/3"]),
+    AllOrNothing(3, "1/2"),
+    Full(3),
+]
+
+
+def chances(law):
+    """Probability of every cohort, by its definition."""
+    clients, out = range(law.n_clients), {}
+    for size in range(law.n_clients + 1):
+        for cohort in combinations(clients, size):
+            if isinstance(law, UniformCohort):
+                count = len(list(combinations(clients, law.m)))
+                chance = Fraction(size == law.m, count)
+            elif isinstance(law, Bernoulli):
+                chance = Fraction(1)
+                for i, p in enumerate(law.inclusion()):
+                    chance *= p if i in cohort else 1 - p
+            else:
+                p = Fraction(1) if isinstance(law, Full) else law.probability
+                chance = {0: 1 - p, law.n_clients: p}.get(size, Fraction(0))
+            out[cohort] = chance
+    return {cohort: chance for cohort, chance in out.items() if chance}
+
+
+def second_moment(algorithm, law, curvatures, gradients):
+    """E x^2 where the laws of x and x+ agree: x+ = a x + b for every cohort."""
+
+    def gradient(i, x):
+        return [curvatures[i] * x[0] + gradients[i]]
+
+    settings = {
+        "step_size": algorithm.step_size,
+        "local_steps": algorithm.local_steps,
+    }
+    rows = []
+    for cohort, chance in chances(law).items():
+        b, both = (
+            fedavg.play(
+                {"model": [start]}, gradient, law.n_clients, cohort, **settings
+            )["model"][0]
+            for start in (Fraction(0), Fraction(1))
+        )
+        rows.append((chance, both - b, b))
+    mean = sum(p * b for p, _, b in rows) / (1 - sum(p * a for p, a, _ in rows))
+    pushed = sum(p * (2 * a * b * mean + b * b) for p, a, b in rows)
+    return pushed / (1 - sum(p * a * a for p, a, _ in rows))
+
+
+def by_class(law):
+    """The law with the clients of a class side by side, as the instance has them."""
+    if isinstance(law, Bernoulli):
+        return Bernoulli(sorted(law.inclusion(), reverse=True))
+    return law
+
+
+@pytest.mark.parametrize("law", LAWS, ids=str)
+@pytest.mark.parametrize(("step_size", "local_steps"), [("1/10", 2), ("1/2", 4)])
+def test_it_is_what_plain_loops_give_and_below_what_is_certified(
+    law, step_size, local_steps
+):
+    algorithm = FedAvg(step_size, local_steps)
+    found = worst_stationary(algorithm, law, MU, SMOOTH)
+    assert sum(found.gradients) == 0
+    assert all(MU <= h <= SMOOTH for h in found.curvatures)
+    error = second_moment(algorithm, by_class(law), found.curvatures, found.gradients)
+    spread = sum(g * g for g in found.gradients) / law.n_clients
+    assert found.ratio == error / spread
+    assert 0 < found.ratio <= distance(algorithm, law, MU, SMOOTH).constant
+
+
+def test_it_is_near_what_is_certified_where_the_draw_matters_most():
+    setting = FedAvg("1/10", 2), UniformCohort(4, 2), MU, SMOOTH
+    low, high = worst_stationary(*setting).ratio, distance(*setting).constant
+    assert low <= high <= low * Fraction(103, 100)
+    # the clearance is what a factor forgotten in either would exceed
+    assert high < low * Fraction(11, 10) < low * setting[1].n_clients
+
+
+@pytest.mark.parametrize("number", range(12))
+def test_no_certified_constant_is_below(number):
+    draw = Random(f"stationary {number}")
+    n = draw.randint(2, 8)
+    law = draw.choice(
+        [
+            Bernoulli([Fraction(draw.randint(1, 19), 20)] * n),
+            UniformCohort(n, draw.randint(1, n)),
+            AllOrNothing(n, Fraction(draw.randint(1, 19), 20)),
+        ]
+    )
+    algorithm = FedAvg(Fraction(draw.randint(1, 90), 100), draw.randint(1, 4))
+    mu = Fraction(1, draw.randint(2, 50))
+    try:
+        low = worst_stationary(algorithm, law, mu, 1).ratio
+    except RefusedError:
+        low = 0  # one step of everybody stays at x*
+    try:
+        high = distance(algorithm, law, mu, 1)
+    except RefusedError:
+        assert low == 0
+        return
+    if high.status == "certified":
+        assert low <= high.constant
+
+
+def test_it_scales_with_the_square_of_smoothness():
+    law = UniformCohort(3, 1)
+    one = worst_stationary(FedAvg("1/10", 2), law, MU, SMOOTH)
+    ten = worst_stationary(FedAvg("1/100", 2), law, 10 * MU, 10 * SMOOTH)
+    assert ten.ratio == one.ratio / 100
+
+
+@pytest.mark.parametrize("n", [1, 21])
+def test_too_few_or_too_many_clients_are_refused(n):
+    with pytest.raises(DomainError, match="2 to 20 clients"):
+        worst_stationary(FedAvg("1/10", 2), Full(n), MU, SMOOTH)
+
+
+@pytest.mark.parametrize(
+    "algorithm", [FedAvg("1/10", 1), Focus("1/10", 1)], ids=["descent", "focus"]
+)
+def test_methods_that_stay_are_refused(algorithm):
+    with pytest.raises(RefusedError, match="stay away"):
+        worst_stationary(algorithm, Full(3), MU, SMOOTH)
+
+
+def test_quadratics_that_do_not_contract_are_refused():
+    with pytest.raises(RefusedError, match="contract"):
+        worst_stationary(FedAvg(30, 2), UniformCohort(3, 1), MU, SMOOTH)
