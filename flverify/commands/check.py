@@ -14,13 +14,15 @@ import click
 from flverify._core.errors import FormatError, RefusedError
 from flverify._core.sentences import sentence
 from flverify.certify.check import Rejected, Summary, check, load
-from flverify.certify.check.plain import TooManyError, check_plainly
+from flverify.certify.check.plain import TooManyError, check_plainly, effort
 from flverify.commands._refusals import Reporting, refused, told
 from flverify.report.certificates import proved_lines, setting_lines, statement
 
 FORMAT = "flverify/certificate"
 WIDTH = 100
 PLAINLY = "accepted, with all numbers of participants gone through one by one"
+LEFT_OUT = "not asked, for it takes long; --plain asks the short checker, too"
+A_MOMENT = 400  # gradients that the short checker writes out in about a second
 
 _HELP = """Prove a certificate anew, and say what it proves.
 
@@ -32,10 +34,11 @@ flverify check cert.json
 CERT.json was written by `flverify certify --out`. The checker shares nothing with what
 found the certificate: it plays the algorithm's own loop on exact numbers and imports
 nothing but the standard library. It takes the setting and the constants from the file,
-no matrix and no word of the file's statement. With --plain a second checker has to
-accept it too: a short one, that goes through all cohorts of up to six clients, and of
-more through all numbers of participants. That takes a moment where cohorts have one
-size, and minutes for hundreds of clients that are drawn one by one, or tens in classes.
+no matrix and no word of the file's statement. A second checker has to accept it too: a
+short one, that goes through all cohorts of up to six clients, and of more through all
+numbers of participants. Where that takes more than a moment it is left out; --plain
+asks for it. It takes minutes for hundreds of clients that are drawn one by one, or for
+tens in classes.
 
 The exit code is 0 if the certificate is accepted, 1 if it is rejected, and 2 if the
 file is none, or --plain is asked of too many numbers or gradients.
@@ -44,14 +47,16 @@ file is none, or --plain is asked of too many numbers or gradients.
 
 @click.command(name="check", cls=Reporting, help=_HELP)
 @click.argument("path", metavar="CERT.json", type=click.Path(path_type=Path))
-@click.option("--plain", is_flag=True, help="Also by the short checker.")
+@click.option(
+    "--plain", is_flag=True, help="By the short checker, too, if it takes long."
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead.")
 @click.pass_context
 def command(ctx: click.Context, path: Path, plain: bool, as_json: bool) -> None:
     """Read, check, print; exit code 1 if the certificate is rejected."""
     try:
         certificate = _read(path)
-        proved = _proved(certificate, plain)
+        proved, plainly = _proved(certificate, plain)
     except (FormatError, RefusedError) as error:  # what is refused is not accepted
         if as_json:
             click.echo(refused("check", sentence(error), accepted=False))
@@ -63,25 +68,28 @@ def command(ctx: click.Context, path: Path, plain: bool, as_json: bool) -> None:
         click.echo(_json(content) if as_json else _wrapped([("rejected", reason)]))
         ctx.exit(1)
     if as_json:
-        click.echo(_json(_record(certificate, proved, plain)))
+        click.echo(_json(_record(certificate, proved, plainly)))
     else:
         lines = [*setting_lines(certificate), *proved_lines(proved)]
-        lines += [("plain", PLAINLY)] if plain else []
+        lines.append(("plain", PLAINLY if plainly else LEFT_OUT))
         meant = ("statement", statement(proved))
         click.echo(_wrapped([("accepted", str(path)), meant, *lines]))
 
 
-def _proved(certificate: Mapping[str, Any], plain: bool) -> Summary:
-    """Ask the checker, and the plain one too if it is wanted."""
+def _proved(certificate: Mapping[str, Any], plain: bool) -> tuple[Summary, bool]:
+    """Ask both checkers, the plain one only where it is wanted or quick."""
     proved = check(certificate)
-    if plain:
-        try:
-            check_plainly(certificate, _watched)
-        except TooManyError as error:
+    try:
+        if not plain and effort(certificate) > A_MOMENT:
+            return proved, False
+        check_plainly(certificate, _watched)
+    except TooManyError as error:
+        if plain:
             raise RefusedError(f"{error}; check it without --plain.") from error
-        except Rejected as error:
-            raise Rejected(f"by the plain checker: {error}") from error
-    return proved
+        return proved, False
+    except Rejected as error:
+        raise Rejected(f"by the plain checker: {error}") from error
+    return proved, True
 
 
 def _watched(parts: list[Any]) -> Iterator[Any]:
@@ -111,12 +119,12 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _record(
-    certificate: Mapping[str, Any], proved: Summary, plain: bool
+    certificate: Mapping[str, Any], proved: Summary, plainly: bool
 ) -> dict[str, Any]:
     rate = proved.kind == "rate"
     return {
         "accepted": True,
-        "plain": "accepted" if plain else None,
+        "plain": "accepted" if plainly else None,
         "reason": None,
         "kind": proved.kind,
         "statement": statement(proved),

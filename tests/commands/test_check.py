@@ -17,8 +17,10 @@ import pytest
 import flverify
 from flverify.algorithms import FedAvg, Focus
 from flverify.certify.check import Rejected
+from flverify.certify.check.plain import effort
 from flverify.certify.neighbourhood import contraction, distance
 from flverify.certify.rates import certify
+from flverify.commands.check import A_MOMENT
 from flverify.participation import Bernoulli, UniformCohort
 from flverify.reference import fedavg, focus
 
@@ -95,18 +97,27 @@ def test_the_object_has_what_was_proved(run, write, rate):
     assert all(Fraction(p) >= 0 for p in found["smallest_pivots"].values())
 
 
-def test_the_plain_checker_is_asked_if_wanted(run, write, rate, drift, average):
+def test_the_plain_checker_is_asked_where_it_is_quick(run, write, rate, drift, average):
     for k, certificate in enumerate((rate, drift, average)):
         path = write(f"{k}.json", certificate)
         once, twice = run("check", path), run("check", path, "--plain")
-        assert (twice.code, twice.stderr) == (0, "")
-        assert twice.stdout.startswith(once.stdout)
-        last = twice.stdout.removeprefix(once.stdout).split()
+        assert (once.code, once.stderr) == (0, "")
+        assert twice.stdout == once.stdout
+        last = once.stdout.splitlines()[-1].split()
         assert last[:2] == ["plain", "accepted,"]
-        assert run("check", path, "--json").json["plain"] is None
-        found = run("check", path, "--plain", "--json").json
+        found = run("check", path, "--json").json
         assert (found["accepted"], found["plain"]) == (True, "accepted")
-        assert found | {"plain": None} == run("check", path, "--json").json
+        assert run("check", path, "--plain", "--json").json == found
+
+
+def test_the_plain_checker_is_left_out_where_it_takes_long(run, write):
+    # effort 20 x 21 and more sorts of cohorts
+    many = certify(Focus("1/100"), Bernoulli(["1/2"] * 40), "1/10", 1).certificate
+    path = write("c.json", many)
+    assert effort(many) > A_MOMENT
+    assert "not asked, for it takes long; --plain asks" in run("check", path).stdout
+    assert run("check", path, "--json").json["plain"] is None
+    assert run("check", path, "--plain", "--json").json["plain"] == "accepted"
 
 
 def test_a_statement_that_is_not_what_is_proved_is_rejected(run, write, rate):
@@ -248,19 +259,22 @@ def test_both_checkers_have_to_accept(run, write, monkeypatch, rate, as_json):
     assert run("check", better, "--plain", *as_json).code == 1
     monkeypatch.setattr("flverify.commands.check.check_plainly", plain)
     path = write("c.json", rate)
-    assert run("check", path, *as_json).code == 0
-    ran = run("check", path, "--plain", *as_json)
-    assert (ran.code, ran.stderr) == (1, "")
-    assert "by the plain checker: start: every f_i must cancel" in ran.stdout
-    assert "accepted " not in ran.stdout
-    assert not as_json or ran.json["accepted"] is False
+    for asked in ((), ("--plain",)):
+        ran = run("check", path, *asked, *as_json)
+        assert (ran.code, ran.stderr) == (1, "")
+        assert "by the plain checker: start: every f_i must cancel" in ran.stdout
+        assert "accepted " not in ran.stdout
+        assert not as_json or ran.json["accepted"] is False
 
 
 def test_the_plain_checker_refuses_many_cohorts(run, write, fails):
     law = Bernoulli(["1/2"] * 70 + ["1/3"] * 70)
     many = certify(Focus("1/1000"), law, "1/10", 1).certificate
     path = write("c.json", many)
-    assert run("check", path).code == 0
+    assert (run("check", path).code, run("check", path, "--json").json["plain"]) == (
+        0,
+        None,
+    )
     assert "there are more; check it without --plain" in fails("check", path, "--plain")
     assert "at most 4000 sorts" in fails("check", path, "--plain", "--json")
     assert run("check", path, "--plain", "--json").json["accepted"] is False
@@ -345,7 +359,7 @@ def test_it_runs_on_the_standard_library_and_click(write, rate, drift):
         encoding="utf-8",
         env=environment,
     )
-    assert done.stdout.count("accepted") == 6  # one more of --plain
+    assert done.stdout.count("accepted") == 8  # two more of the short checker
     loaded = set(done.stderr.split())
     assert not {name.partition(".")[0] for name in loaded} & HEAVY
     ours = {name for name in loaded if name.partition(".")[0] == "flverify"}

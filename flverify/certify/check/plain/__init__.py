@@ -29,11 +29,11 @@ from typing import Any
 
 from flverify.certify.check._json import Rejected
 
-from ._groups import casts, countable
+from ._groups import casts, sorts
 from ._proof import Proof, Watched
 from ._sums import TooManyError, exact, judge
 
-__all__ = ["TooManyError", "check_plainly"]
+__all__ = ["TooManyError", "check_plainly", "effort"]
 
 
 def check_plainly(certificate: Any, watched: Watched = iter) -> Fraction:
@@ -73,10 +73,33 @@ def check_plainly(certificate: Any, watched: Watched = iter) -> Fraction:
         c = exact(certificate)
         lists = casts(c.law)
         for cast in lists:
-            countable(c.law, cast)
+            sorts(c.law, cast)
         for cast in lists:
             for name, form in Proof(c, cast).conditions(watched):
                 judge(name, form)
     except (*malformed, RecursionError) as error:
         raise Rejected(f"the certificate holds what cannot be read: {error}") from error
     return Fraction(c.rho)
+
+
+def effort(certificate: Any) -> int:
+    """Return how many gradients are written out, about: 1000 take a second or two.
+
+    Parameters
+    ----------
+    certificate : mapping
+        One that `check` accepts.
+
+    Raises
+    ------
+    TooManyError
+        If there are more clients or sorts of cohorts than are gone through.
+
+    Examples
+    --------
+    >>> law = {"kind": "uniform_cohort", "n_clients": 5, "cohort_size": 2}
+    >>> effort({"law": law, "calls": 3})
+    240
+    """
+    c = exact(certificate)
+    return int(c.calls * sum(len(x) * sorts(c.law, x) for x in casts(c.law)))

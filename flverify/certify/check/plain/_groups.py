@@ -102,11 +102,12 @@ def _numbers(law: Any, cast: list[Group]) -> list[range]:
     return [range(k, g.many + 1) for g, k in zip(cast, least, strict=True)]
 
 
-def countable(law: Any, cast: list[Group]) -> None:
-    """Refuse more numbers of participants than can be gone through."""
-    few = prod(map(len, _numbers(law, cast))) <= MOST_COHORTS
+def sorts(law: Any, cast: list[Group]) -> int:
+    """Return how many sorts of cohorts are gone through; refuse more than 4,000."""
+    found = prod(map(len, _numbers(law, cast)))
     long = f"at most {MOST_COHORTS} sorts of cohorts are gone through; there are more"
-    demand(few, long, TooManyError)
+    demand(found <= MOST_COHORTS, long, TooManyError)
+    return found
 
 
 def cohorts(law: Any, cast: list[Group]) -> Iterator[tuple[Any, Fraction]]:
