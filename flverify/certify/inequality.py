@@ -138,9 +138,22 @@ class Sweep:
         base, slope = inequality.equality_rows()
         used = (base != 0).any(axis=1) | (slope != 0).any(axis=1)
         self._equal = (base[used], slope[used])
-        self._signed = np.array(inequality.signed)
         self._constants = constants or {}
+        self._units = self._units_of_signed()
         self._normal = self._sizes_of_unknowns()
+
+    def _units_of_signed(self) -> Array:
+        """Largest entries of the matrices of signed unknowns, at least 1; else 0.
+
+        Near kappa = 1 the matrices of multipliers are huge, and the multipliers small.
+        """
+        largest = np.ones(len(self.inequality.place))
+        for base, slope in self._blocks.values():
+            for matrices in (base, slope):
+                sizes = np.abs(matrices).max(axis=(1, 2), initial=0.0)
+                largest = np.maximum(largest, sizes)
+        out: Array = largest * np.array(self.inequality.signed)
+        return out
 
     def _sizes_of_unknowns(self) -> Array:
         """Traces of V's blocks plus the signed unknowns, which a margin normalises.
@@ -148,7 +161,7 @@ class Sweep:
         Both are positive where the margin is. The trace of V's matrices alone is not:
         values of f may outweigh a negative quadratic, and then no margin is widest.
         """
-        out: Array = self._signed.astype(float)
+        out = self._units
         for name, (base, _) in self._blocks.items():
             if name.startswith("positivity"):
                 out = out + np.trace(base, axis1=1, axis2=2)
@@ -164,7 +177,7 @@ class Sweep:
         base, slope = self._equal
         return Programme(
             tuple(blocks),
-            self._signed,
+            self._units,
             base + rho * slope,
             np.zeros(len(base)),
             self._normal,

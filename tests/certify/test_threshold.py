@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from math import exp
 from random import Random
 
 import pytest
 
-from flverify.algorithms import Focus, Scaffold
+from flverify.algorithms import FedAvg, Focus, Scaffold
 from flverify.certify.ladder import Ladder
+from flverify.certify.neighbourhood import contraction
+from flverify.certify.rates import certify
+from flverify.certify.sandwich import worst_quadratic
 from flverify.certify.threshold import threshold
-from flverify.participation import Bernoulli, UniformCohort
+from flverify.participation import Bernoulli, Full, UniformCohort
 
 # how margins may rise from their threshold: straight, bent either way, in steps, and
 # as a yes or no alone
@@ -75,3 +79,13 @@ def test_the_widest_margin_exists_and_grows_with_the_rate(algorithm, law):
         assert [m.status for m in margins] == ["solved"] * 3
         widths = [m.margin for m in margins]
         assert 0 < widths[0] < widths[1] < widths[2] < 1
+
+
+def test_multipliers_are_measured_in_units_of_their_own_near_kappa_one():
+    # their matrices grow like L/(L - mu), here a million
+    mu = 1 - Fraction(1, 10**6)
+    nothing = contraction(FedAvg(1, 2), UniformCohort(3, 2), mu, 1)
+    assert 0 < nothing.rate < Fraction(1, 10**5)
+    setting = Focus("1/2", 4), Full(5), mu, 1
+    gap = certify(*setting).rate - worst_quadratic(*setting).lower_bound
+    assert 0 < gap < Fraction(1, 10**4)
