@@ -48,8 +48,9 @@ class Programme:
         Units of the y_j that must not be negative, 0 (or false) for all others.
     equalities, values : (k, n) array, (k,) array
         equalities @ y = values.
-    normal : (n,) array, none negative
-        `widest_margin` keeps normal @ y at most 1.
+    normal : (n,) array
+        `widest_margin` keeps normal @ y at most 1; it should be positive where all
+        blocks and signs are, as traces of blocks and sums of signed y_j are.
     """
 
     blocks: tuple[Block, ...]
@@ -82,9 +83,9 @@ class Solution:
 def widest_margin(programme: Programme) -> Solution:
     """Maximise t with every block >= t I, signed y_j >= t / unit, and normal @ y <= 1.
 
-    This form is feasible and bounded whatever the blocks are (when they and the
-    equalities are homogeneous, y = 0 will do), and its solution is the centred point
-    that rounding wants.
+    This form is feasible (when blocks and equalities are homogeneous, y = 0 will do)
+    and, with a normal as described, bounded; its solution is the centred point that
+    rounding wants.
 
     Returns
     -------
