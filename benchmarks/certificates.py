@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks._rows import Row, seconds
 from flverify.algorithms import Focus, Scaffold
 from flverify.certify.check import check
+from flverify.certify.check.plain import check_plainly
 from flverify.certify.ladder import Ladder
 from flverify.certify.rates import Certified, certify
 from flverify.certify.region import Row as RegionRow
@@ -97,6 +98,10 @@ def _rates(steps: int, target: float, quick: bool) -> list[Row]:
         proof = _seconds(partial(check, found[0].certificate or {}))
         wanted = 0.3 if steps == 1 else None
         out.append(Row(f"its check, {place}", proof, target=wanted))
+        if clients == FEW:
+            both = proof + _seconds(partial(check_plainly, found[0].certificate))
+            name = f"its check by both checkers, {place}"
+            out.append(Row(name, both, target=wanted))
         bisect = partial(_bisect, Ladder.of(*setting), step)
         searched.append(_seconds(bisect, 3))
         note = "in floats, every ansatz"

@@ -22,7 +22,7 @@ FORMAT = "flverify/certificate"
 WIDTH = 100
 PLAINLY = "accepted, with all numbers of participants gone through one by one"
 LEFT_OUT = "not asked, for it takes long; --plain asks the short checker, too"
-A_MOMENT = 400  # gradients that the short checker writes out in about a second
+A_MOMENT = 120  # gradients that the short checker writes out in a third of a second
 
 _HELP = """Prove a certificate anew, and say what it proves.
 

@@ -111,7 +111,6 @@ def test_the_plain_checker_is_asked_where_it_is_quick(run, write, rate, drift, a
 
 
 def test_the_plain_checker_is_left_out_where_it_takes_long(run, write):
-    # effort 20 x 21 and more sorts of cohorts
     many = certify(Focus("1/100"), Bernoulli(["1/2"] * 40), "1/10", 1).certificate
     path = write("c.json", many)
     assert effort(many) > A_MOMENT

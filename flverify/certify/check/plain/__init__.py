@@ -83,7 +83,7 @@ def check_plainly(certificate: Any, watched: Watched = iter) -> Fraction:
 
 
 def effort(certificate: Any) -> int:
-    """Return how many gradients are written out, about: 1000 take a second or two.
+    """Return how many gradients are written out, about: 1000 take some seconds.
 
     Parameters
     ----------
