@@ -57,12 +57,17 @@ class Asked:
 
     @property
     def constants(self) -> str:
-        """The class in words."""
+        """For which problems the certificates are, or why there are none."""
         found = self.place.constants
         if found is None:
-            return f"the class of the problem ({self.place.no_constants})"
+            why = (self.place.no_constants or "").rstrip(".")
+            return f"there are no certificates and no caps: {why}."
         ends = f"mu = {found.strong_convexity}, L = {found.smoothness}"
-        return f"{ends} (rounded outward)" if found.rounded else ends
+        ends += " (rounded outward)" if found.rounded else ""
+        return (
+            f"certified and cap are for every problem with {ends}; that no certificate "
+            "was found says nothing about the method."
+        )
 
 
 @dataclass(frozen=True)
@@ -199,7 +204,7 @@ def _in_floats(law: Participation | None) -> Participation | None:
 
 def _accuracy(text: str) -> Fraction:
     target = Fraction(one_number("--accuracy", text))
-    if not LEAST <= target < 1:
+    if not Fraction(str(LEAST)) <= target < 1:  # 1e-10 itself, which no float is
         raise DomainError(
             f"--accuracy must lie between {LEAST:g} and 1; got {text}; choose another."
         )

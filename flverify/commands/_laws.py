@@ -262,6 +262,11 @@ def _chain(rest: str, place: _Place) -> Written:
     given = content.get("n_clients")
     sizes = [whole(given, "n_clients")] if given is not None else []
     sizes += [part.clients for part in parts if part.clients is not None]
+    if len(set(sizes)) > 1:
+        raise FormatError(
+            f"the laws of a chain must have the same clients; {path} has "
+            f"{', '.join(map(str, sizes))}; mend it."
+        )
     alone = max((part.alone or 1 for part in parts), default=1)
 
     def build(n: int) -> Participation:

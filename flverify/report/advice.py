@@ -321,8 +321,7 @@ def notes(named: Named, target: float, constants: str) -> list[str]:
         "the best of a ladder, refined to 1e-3; rounds are the first from which "
         f"E|x_r - x*|^2 <= {target:g} |x_0 - x*|^2, x_0 = 0, at that step size; "
         "vectors are those expected down and up, for all participants.",
-        f"certified and cap are for every problem with {constants}; that no "
-        "certificate was found says nothing about the method.",
+        constants,
     ]
     wide = [one.class_wide for _, one in named if one.class_wide is not None]
     if any(one.kind == "contraction" for one in wide):

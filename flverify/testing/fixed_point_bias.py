@@ -192,6 +192,7 @@ def _by_moments(claim: _Claim) -> Outcome | Refusal:
 def _compare(claim: _Claim, answer: Answer, bias: Array) -> Outcome:
     off, kept = _distance(claim, answer, bias)
     status = Status.HOLDS if kept else Status.BROKEN
+    in_floats = answer.floats or claim.centre.dtype != object
     unclear = "an irrational bias cannot be told from the claimed one; pass rationals"
     why = _untold(claim, answer, off) or (unclear if kept is None else "")
     return replace(
@@ -200,7 +201,7 @@ def _compare(claim: _Claim, answer: Answer, bias: Array) -> Outcome:
         reason=why,
         found=_found(bias, answer),
         answered_by=answer.answered_by
-        + (f", to {SLACK:g} of the problem's size" if answer.floats else ""),
+        + (f", to {SLACK:g} of the problem's size" if in_floats else ""),
         reproduce=reproduce.command("bias", claim.asked) or _script(claim.asked),
     )
 
@@ -216,7 +217,7 @@ def _distance(claim: _Claim, answer: Answer, bias: Array) -> tuple[float, bool |
         )
         return math.sqrt(as_float(square)), keeps(square, limit**2)
     gaps = [as_float(b) - as_float(c) for b, c in zip(bias, claim.centre, strict=True)]
-    off, slack = math.hypot(*gaps), 0 if exact else SLACK * claim.asked.problem_size
+    off, slack = math.hypot(*gaps), SLACK * claim.asked.problem_size
     return off, off <= as_float(reach) + slack
 
 

@@ -20,7 +20,6 @@ from flverify.testing.setting import Setting
 
 CATALOGUE = "flverify.algorithms."
 COMMON = {"step_size": "--step-size", "local_steps": "--local-steps"}
-FILLED = ("period", "probability", "weights")  # commands fill these in if left out
 IN_FILES = ("explicit", "chain")  # laws that a command reads from a file
 MOST = 64  # numbers of a problem that are written out
 
@@ -87,7 +86,7 @@ def _algorithm(asked: Setting) -> list[str]:
             return []
         if one.name in COMMON:
             words += _option(COMMON[one.name], value)
-        elif one.name in FILLED or value != one.default:
+        elif value != one.default:  # what commands fill in has no default here
             words += ["--set", f"{one.name}={_setting(value)}"]
     return words
 

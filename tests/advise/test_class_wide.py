@@ -39,6 +39,15 @@ def test_gradient_descent_is_certified_near_the_textbook_rate():
     assert (found.kind, found.reason) == ("rate", "")
 
 
+def test_what_is_certified_scales_with_the_constants():
+    thousand = Constants(Fraction(100), Fraction(1000), False)
+    small = class_wide(GradientDescent(1), Full(2), UNIT)
+    large = class_wide(GradientDescent(1), Full(2), thousand)
+    assert float(large.step_size) == pytest.approx(float(small.step_size) / 1000)
+    assert float(large.rate) == pytest.approx(float(small.rate), abs=2e-5)
+    assert float(large.largest) == pytest.approx(float(small.largest) / 1000, rel=1e-3)
+
+
 def test_printed_caps_by_hand():
     # N = 4, one uniform client: q_min = 1/4
     found = class_wide(Focus(1, 2), UniformCohort(4, 1), UNIT, certify=False)

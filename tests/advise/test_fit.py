@@ -65,6 +65,13 @@ def test_unequal_clients_of_a_fixed_cohort_size_keep_their_frequencies():
     assert together == pytest.approx(law.joint_inclusion().astype(float), abs=0.1)
 
 
+def test_the_chi_square_of_single_clients_is_pearsons():
+    mask = np.eye(3, dtype=bool)[[0, 0, 0, 0]]
+    # (4 - 4/3)^2/(4/3) + 2 (4/3)^2/(4/3) = 8, of two degrees of freedom
+    found = equal_chances(AvailabilityLog(mask, 0), 1)
+    assert found == pytest.approx(np.exp(-4))
+
+
 def test_equal_chances_are_seldom_denied_to_uniform_cohorts():
     masks = UniformCohort(7, 3).sample(seed=2, runs=800, rounds=50)
     values = [equal_chances(AvailabilityLog(mask, 0), 3) for mask in masks]

@@ -12,7 +12,7 @@ import pytest
 from flverify._core.errors import DomainError, RefusedError
 from flverify.advise.budget import budget, require_start, stationary, vectors_per_round
 from flverify.advise.setting import Remembered, Tried, rate, short
-from flverify.advise.step_sizes import step_sizes
+from flverify.advise.step_sizes import _proved, step_sizes
 from flverify.algorithms import FedAU, FedAvg, Focus, GradientDescent, Scaffold
 from flverify.participation import (
     Bernoulli,
@@ -52,6 +52,14 @@ def fedavg_square(step, tau, curvatures, chances):
         factors = [(1 - step * h) ** tau for h in there]
         total += chance * ((sum(factors) / len(there)) ** 2 if there else 1)
     return total
+
+
+def test_floats_that_rationals_contradict_are_refused():
+    one = Tried(scalars([1], [2]), GradientDescent(1), Full(1))
+    for step, stable in ((Fraction(3, 2), True), (Fraction(5, 2), False)):
+        assert _proved(one, step, stable=stable) == step
+        with pytest.raises(RefusedError, match="must agree about stability"):
+            _proved(one, step, stable=not stable)
 
 
 def test_gradient_descent_has_the_textbook_step_sizes():

@@ -130,6 +130,33 @@ def test_the_rarest_client_against_its_raised_law(run):
     assert "rounds if raised" not in alike
 
 
+def test_the_class_of_certificates_and_caps_is_written_out(run):
+    def told(*problem):
+        return " ".join(run(*FAST, "focus", *LAW, *problem).stdout.split())
+
+    assert "for every problem with mu = 1, L = 3; that" in told("--curvatures", "1,3")
+    ridge = told("--synthetic-ridge", "--dim", 2, "--samples", 5)
+    assert "(rounded outward); that" in ridge
+    concave = "--curvatures", "-1,3"
+    none = told(*concave)
+    assert "there are no certificates and no caps: strong convexity needs" in none
+    assert "the Hessian of client 0 has a negative eigenvalue" in none
+    assert "for every problem" not in none
+    found = run(*FAST, "focus", *LAW, *concave, "--json").json
+    for name in ("strong_convexity", "smoothness", "constants_rounded"):
+        assert found[name] is None
+    found = run(*FAST, "focus", *LAW, "--curvatures", "1,3", "--json").json
+    assert (found["strong_convexity"], found["smoothness"]) == ("1", "3")
+
+
+def test_the_rarest_client_is_told_in_the_numbers_asked_for(run):
+    asked = (*FAST, "focus", *LAW, "--json")
+    exact, plain = run(*asked).json["rarest"], run(*asked, "--float").json["rarest"]
+    assert (exact["inclusion"], exact["mean_inclusion"]) == ("1/3", "5/12")
+    assert plain["inclusion"] == pytest.approx(1 / 3)
+    assert plain["mean_inclusion"] == pytest.approx(5 / 12)
+
+
 def test_a_log_becomes_a_law_that_the_other_commands_take(run, log, tmp_path):
     path, mask = log(Bernoulli([0.2, 0.5, 0.9]))
     out = tmp_path / "law.json"
@@ -140,6 +167,8 @@ def test_a_log_becomes_a_law_that_the_other_commands_take(run, log, tmp_path):
     assert told["inclusion"] == p
     assert told["law"] == "bernoulli:" + ",".join(p)
     assert ran.json["files"] == [str(out)]
+    about = json.loads(out.read_text())["about"]
+    assert about.startswith("fitted to log.csv: 200 rounds; supports: bernoulli; ")
     tables = run("law", f"file:{out}", "--json").json
     assert tables["inclusion"] == p
     row = ran.json["algorithms"][0]
@@ -187,6 +216,12 @@ def test_a_log_with_memory_supports_no_law_and_says_so(run, log, tmp_path):
     chances = {tuple(o["clients"]): o["probability"] for o in content["outcomes"]}
     both = int((mask.sum(axis=1) == 2).sum())
     assert chances[0, 1] == str(Fraction(both, 200))
+
+
+def test_the_least_accuracy_is_allowed(run):
+    found = run(*FAST, "focus", *LAW, "--accuracy", "1e-10", "--json").json
+    assert found["setting"]["accuracy"] == "1/10000000000"
+    assert found["algorithms"][0]["rounds"] > 0
 
 
 def test_rounds_add_empty_ones(run, log):

@@ -65,6 +65,7 @@ def test_a_planted_change_differs_from_the_ledger(run, claims, old, new, says):
     ran = run("audit", claims)
     assert ran.code == (1 if says else 0)
     assert says in " ".join(ran.stdout.split())
+    assert ("all verdicts agree" in ran.stdout) is (not says)
     assert ledger_of(claims).read_text() == before
 
 
@@ -171,6 +172,28 @@ def test_a_damaged_ledger_can_be_regenerated(run, fails, claims, content):
     assert run("audit", claims).code == 0
 
 
+def test_what_changed_since_an_earlier_audit_is_told(run, fails, claims, write):
+    old = claims.parent / "old.json"
+    assert run("audit", claims, "--json", old).code == 0
+    assert "changed: " not in run("audit", claims, "--compare", old).stdout
+    content = json.loads(old.read_text())
+    assert content["claims"][0]["id"] == "demo.sum"
+    content["claims"][0]["verdict"] = "REFUTED"
+    content["claims"][1]["id"] = "demo.gone"
+    words = run("audit", claims, "--compare", write("old.json", content)).stdout
+    told = [line for line in words.splitlines() if line.startswith("changed: ")]
+    assert told == [
+        "changed: demo.sum: REFUTED -> PROVED",
+        "changed: demo.less: new, REFUTED",
+        "changed: demo.gone: was REFUTED, not judged now",
+    ]
+    for damaged in ("[", [], {"format": "flverify/law", "claims": []}):
+        path = write("damaged.json", damaged)
+        assert "must be a file of" in fails("audit", claims, "--compare", path)
+    missing = claims.parent / "none.json"
+    assert "must be readable" in fails("audit", claims, "--compare", missing)
+
+
 def test_other_bad_input(fails, claims, tmp_path):
     assert "must match a claim" in fails("audit", "no.such.id")
     assert "must be a Python file" in fails("audit", tmp_path / "missing.py")
@@ -219,4 +242,6 @@ def test_a_claim_that_raises_is_an_error_and_the_others_are_judged(run, claims):
     written = json.loads(report.read_text(encoding="utf-8"))
     assert list(written["errors"]) == ["demo.raises"]
     assert len(written["claims"]) == 3
-    assert run("audit", claims).code == 2
+    again = run("audit", claims)
+    assert again.code == 2
+    assert "all verdicts agree" not in again.stdout

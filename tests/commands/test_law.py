@@ -237,10 +237,15 @@ def test_damaged_files_of_outcomes(fails, write, content, says):
     assert says in fails("law", f"explicit:{write('law.json', content)}")
 
 
+ALONE = {"outcomes": [{"clients": [0], "probability": 1}]}
+
+
 @pytest.mark.parametrize(
     ("content", "says"),
     [
         ({"transition": [[1]], "laws": [3]}, "the text of a law"),
+        ({"transition": [[1]], "laws": [{}]}, "the text of a law"),
+        ({"transition": [[1]], "laws": [{**ALONE, "x": 1}]}, "the text of a law"),
         ({"transition": [[1]], "laws": []}, "nonempty list"),
         ({"transition": [1], "laws": ["full"]}, "a row of transition"),
         ({"transition": [["1/2"]], "laws": ["full"]}, "must sum to 1"),
@@ -249,6 +254,17 @@ def test_damaged_files_of_outcomes(fails, write, content, says):
         ({"transition": [[1]], "laws": ["full"], "initial": None}, "initial"),
         ({"transition": [[1]], "laws": ["chain:chain.json"]}, "nested deeper"),
         ({"transition": [[1, 0], [0, 1]], "laws": ["full", "uniform:1"]}, "unique"),
+        (
+            {"transition": [[1]], "laws": ["bernoulli:1/2,1/3"], "n_clients": 3},
+            "the laws of a chain must have the same clients",
+        ),
+        (
+            {
+                "transition": [["1/2", "1/2"]] * 2,
+                "laws": [{**ALONE, "n_clients": 2}, {**ALONE, "n_clients": 3}],
+            },
+            "the laws of a chain must have the same clients",
+        ),
     ],
 )
 def test_damaged_files_of_chains(fails, write, content, says):

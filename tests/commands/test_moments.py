@@ -66,6 +66,14 @@ def test_several_algorithms_stand_in_one_table(run):
     assert "period is 2, from --local-steps 1" in text
 
 
+def test_the_largest_client_of_a_listed_law_says_how_many_there_are(run, write):
+    outcomes = [{"clients": [0, 2], "probability": "1/2"}]
+    outcomes.append({"clients": [], "probability": "1/2"})
+    path = write("law.json", {"outcomes": outcomes})
+    found = run("rate", "fedavg", "--law", f"explicit:{path}", "--json").json
+    assert found["setting"]["n_clients"] == 3
+
+
 def test_defaults_are_printed(run):
     text = run("rate", "fedavg").stdout
     assert "h = 1, 2, c = 0, 1 (default)" in text

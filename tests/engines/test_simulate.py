@@ -75,6 +75,23 @@ def test_gradient_descent_on_the_line(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
+def test_gradient_descent_around_zero(method):
+    # x+ = x - 4x/8 = x/2, with nothing to add
+    around = Quadratics(line().hessians, [[0], [0]])
+    got = simulate(
+        around,
+        GradientDescent(step_size="1/8"),
+        Full(2),
+        rounds=2,
+        runs=1,
+        seed=0,
+        start=[4],
+        method=method,
+    )
+    assert got.errors.tolist() == [[16, 4, 1]]
+
+
+@pytest.mark.parametrize("method", METHODS)
 def test_fedavg_with_one_certain_participant(method):
     # only client 2: x <- x - (3x - 1)/4 twice a round: 0 -> 1/4 -> 5/16
     law = ExplicitLaw({(1,): 1}, 2)
@@ -513,6 +530,10 @@ RENEWALS = {
     "both from the first": lambda c, x, a, b: (c.select(x, a), c.select(b + x, a)),
     "twice": lambda c, x, a, b: (c.select(x, c.select(b, a)), c.select(a - b, b)),
     "scaled alias": lambda c, x, a, _b: (c.select(x, a), 0.5 * a),
+    "both parts of a sum are scaled": lambda c, _x, a, b: (
+        c.select(0.5 * a + 0.25 * b, a),
+        0.75 * b - 0.125 * a,
+    ),
     "select against a scaled stack": lambda c, x, a, b: (
         c.select(x + a, 0.5 * a),
         c.select(per_client_twice(x), b),
@@ -530,6 +551,67 @@ def per_client_twice(stack):
 @pytest.mark.parametrize("name", RENEWALS)
 def test_slots_are_renewed_from_old_values(name):
     crossed(RENEWALS[name])
+
+
+class Tagged(NamedTuple):
+    model: Server
+    tags: Clients
+
+
+@pytest.mark.parametrize("everywhere", [True, False])
+def test_slots_that_change_at_absent_clients_are_not_compiled(everywhere):
+    @dataclass(frozen=True)
+    class Fading(Listed):
+        State = Tagged
+
+    def play(state, cohort):
+        faded = Fraction(1, 2) * state.tags
+        tags = faded if everywhere else cohort.select(faded, state.tags)
+        return Tagged(Fraction(1, 4) * cohort.sum(state.tags), tags)
+
+    algorithm = Fading(play, lambda x, c: Tagged(x, c.broadcast(x)))
+    law = ExplicitLaw({(0,): "1/2", (1,): "1/2"}, 2)
+    settings = {"rounds": 6, "runs": 9, "seed": 0, "start": [8]}
+    plain, auto, compiled = (
+        simulate(line(), algorithm, law, method=method, **settings)
+        for method in ("literal", "auto", "compiled")
+    )
+    assert auto.final_models.tolist() == plain.final_models.tolist()
+    if everywhere:
+        assert plain.final_models.tolist() == [[8 / 4 / 2**5]] * 9
+        assert "leave the slots of absent clients alone" in compiled.reason
+        assert auto.method == "literal"
+    else:
+        assert compiled.final_models.tolist() == plain.final_models.tolist()
+
+
+class Summed(NamedTuple):
+    model: Server
+    other: Server
+    first: Clients
+    second: Clients
+
+
+def test_a_message_with_one_more_part_is_no_multiple_of_the_one_without():
+    @dataclass(frozen=True)
+    class Sums(Listed):
+        State = Summed
+
+    def play(state, cohort):
+        model = Fraction(1, 4) * cohort.sum(state.first) + state.other
+        other = Fraction(1, 4) * cohort.sum(state.first + 3 * state.second)
+        return Summed(model, other, state.first, state.second)
+
+    def begin(start, cohort):
+        here = cohort.broadcast(start)
+        return Summed(start, start, here, 2 * here)
+
+    settings = {"rounds": 2, "runs": 1, "seed": 0, "start": [8]}
+    for method in ("literal", "compiled"):
+        algorithm = Sums(play, begin)
+        got = simulate(line(), algorithm, Full(2), method=method, **settings)
+        # of two clients: 16/4 + (16 + 6 * 16)/4
+        assert got.final_models.tolist() == [[32]]
 
 
 class Counted(NamedTuple):

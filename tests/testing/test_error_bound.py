@@ -36,7 +36,23 @@ def test_where_the_error_comes_closest_is_told():
     found = assert_error_bound(*parts, bound=lambda r: F(4 + (r != 3), 4**r), rounds=5)
     assert found.found.startswith("largest error over bound: 1 at round 3, ")
     assert found.found.endswith(" = 1/16")
+    plain = parts[0].as_float(), *parts[1:]
+    found = assert_error_bound(*plain, bound=lambda r: 4.0 + (r != 3), rounds=5)
+    assert found.found.startswith("largest error over bound: 0.8 at round 0, ")
     assert caught_by(*parts, bound=0).found == "E|x_r - x*|^2 = 4 at round 0"
+
+
+def test_what_was_claimed_is_written_as_it_was_given():
+    parts = Quadratics([[[1]]], [[2]]), GradientDescent("1/2"), Full(1)
+    symbol = sympy.Symbol("r")
+    said = {
+        "4": 4,
+        "bound(r)": lambda r: F(4 + r),
+        "2*r + 4": 2 * symbol + 4,
+    }
+    for words, bound in said.items():
+        found = assert_error_bound(*parts, bound=bound, rounds=5)
+        assert found.claimed.startswith(f"E|x_r - x*|^2 <= {words} for r = 0, ..., 5,")
 
 
 def test_an_error_of_exactly_its_bound_keeps_it():

@@ -6,12 +6,20 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import sympy
 
 from flverify._core.errors import DomainError, InputError, ShapeError
 from flverify.algorithms import FedAvg, Focus, GradientDescent
 from flverify.participation import Bernoulli, ExplicitLaw, Full
 from flverify.problems import Quadratics
-from flverify.testing import Broken, Inconclusive, Status, assert_fixed_point_bias
+from flverify.testing import (
+    Broken,
+    Inconclusive,
+    Status,
+    assert_fixed_point_bias,
+    fixed_point_bias,
+)
+from flverify.testing.vector_mean import mean_ball
 from tests.testing.own import ForgetsFlag, fedavg_function
 
 F = Fraction
@@ -33,6 +41,13 @@ def test_the_bias_of_two_local_steps_by_hand(problem):
     assert broken(*parts, bound=-bias - F(1, 10**20))
     assert assert_fixed_point_bias(*parts, bias=0, tolerance="1/28")
     assert broken(*parts, bias=0, tolerance="1/29")
+
+
+def test_a_bias_claimed_in_floats_may_be_off_by_their_rounding(problem, law):
+    parts = problem, FedAvg("1/4", 2), law
+    for claimed in (-34 / 213, np.nextafter(-34 / 213, 0)):
+        assert assert_fixed_point_bias(*parts, bias=[claimed])
+    assert broken(*parts, bias=[-34 / 213 * (1 + 1e-7)])
 
 
 def test_a_corrected_method_is_unbiased(problem, law):
@@ -78,6 +93,8 @@ def test_sampling_and_moments_agree(problem, law):
 def test_a_diverging_mean_is_said(problem):
     with pytest.raises(Inconclusive, match="there is no x_inf"):
         assert_fixed_point_bias(problem, FedAvg(2), Full(2), bias=0)
+    swings = Quadratics([[[1]]], [[2]]), GradientDescent(2), Full(1)
+    assert "there is no x_inf" in unanswered(*swings, bias=0).reason
 
 
 def descent(step, clients=(0, 1), noise=0.0):
@@ -149,6 +166,52 @@ def test_a_slow_mean_in_floats_is_no_bias():
     for algorithm in (GradientDescent(0.125), Focus(0.0625)):
         found = unanswered(slow, algorithm, law, bias=0)
         assert "known to" in found.reason
+
+
+def test_a_bias_claimed_in_floats_is_compared_with_its_sign(problem, law):
+    parts = problem.as_float(), FedAvg("1/4", 2), law
+    assert assert_fixed_point_bias(*parts, bias=[-34 / 213])
+    assert broken(*parts, bias=[34 / 213])
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1e6])
+def test_a_bias_in_floats_is_compared_in_the_unit_of_the_problem(law, unit):
+    plain = Quadratics([[[1.0]], [[2.0]]], [[0.0], [2 * unit]])
+    parts = plain, FedAvg("1/4", 2), law
+    assert assert_fixed_point_bias(*parts, bias=[-34 / 213 * unit * (1 + 1e-10)])
+    assert broken(*parts, bias=[-34 / 213 * unit * (1 + 1e-6)])
+
+
+def test_a_bias_that_cannot_be_told_from_the_claimed_one_is_no_answer(problem):
+    angles = [sympy.cos(k * sympy.pi / 7) for k in (1, 2, 3)]
+    nothing = angles[0] - angles[1] + angles[2] - sympy.Rational(1, 2)
+    parts = problem, FedAvg("1/4", 2), Full(2)
+    found = unanswered(*parts, bias=[nothing - sympy.Rational(2, 57)])
+    assert found.reason.startswith("an irrational bias cannot be told")
+    assert broken(*parts, bias=[nothing - sympy.Rational(2, 59)])
+
+
+def test_a_run_that_never_moves_shows_no_fixed_point():
+    one = Quadratics([[[1]]], [[2]])
+    options = {"bias": 0, "tolerance": 1, "start": [2], "method": "sampled"}
+    found = unanswered(one, GradientDescent("1/2"), Full(1), **options)
+    assert "moved as little" in found.reason
+
+
+def test_the_chances_to_be_wrong_of_all_looks_stay_below_the_one_given(
+    problem, law, monkeypatch
+):
+    misses = []
+
+    def noted(copies, miss, tail):
+        misses.append(miss)
+        return mean_ball(copies, miss, tail)
+
+    monkeypatch.setattr(fixed_point_bias, "mean_ball", noted)
+    options = {"bias": 0, "method": "sampled", "rounds": 4, "budget": 3000}
+    assert unanswered(problem, FedAvg("1/4", 2), law, false_alarm=1e-3, **options)
+    assert len(misses) == 9  # three balls after 256, 1024 and 3000 runs
+    assert 5e-4 < sum(misses) <= 1e-3
 
 
 def test_parameters_outside_their_domain_are_refused(problem, law):

@@ -19,6 +19,7 @@ from flverify.algorithms import (
 )
 from flverify.participation import Bernoulli, Full
 from flverify.problems import Quadratics
+from flverify.problems._problem import Problem
 from flverify.testing import (
     Broken,
     assert_error_bound,
@@ -163,6 +164,19 @@ def test_outcomes_survive_pickling(problem, law):
 def test_what_is_returned_is_checked(agreeing, law, wrong):
     with pytest.raises(ShapeError, match="given as a function"):
         assert_stable(agreeing, wrong, law, rounds=3)
+
+
+def test_a_function_needs_as_many_clients_and_a_minimiser_too(problem):
+    options = {"rate": "1/2", "rounds": 2}
+    with pytest.raises(ShapeError, match="must have the same clients; got 2 and 3"):
+        assert_linear_rate(problem, fedavg_function, Full(3), **options)
+
+    class Bare(Problem):
+        n_clients, dim, exact = 2, 1, False
+        value = gradient = None
+
+    with pytest.raises(InputError, match="with the method minimiser"):
+        assert_linear_rate(Bare(), fedavg_function, Full(2), **options)
 
 
 def test_masks_can_not_be_written_to(agreeing, law):

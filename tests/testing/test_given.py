@@ -23,6 +23,7 @@ from flverify.testing import (
     assert_stable,
 )
 from flverify.testing.given import as_float, logarithm
+from flverify.testing.setting import setting
 from flverify.testing.written import number
 
 F = Fraction
@@ -175,6 +176,15 @@ def test_irrational_numbers_are_compared_beyond_floats():
     assert assert_averaging_weights(law, weights)
     weights[1] += F(1, 10**30)
     assert status(assert_averaging_weights, law, weights) == Status.BROKEN
+
+
+def test_the_size_of_a_setting_counts_parts_that_cancel():
+    halves = [[["1/2"]], [["1/2"]]]
+    apart = Quadratics(halves, [[1000], [-1000]])  # around x* = 0
+    parts = GradientDescent("1/2"), Full(2)
+    assert setting(apart, *parts).size == 2000
+    assert setting(apart, *parts, start=[3000]).size == 3000
+    assert setting(apart, *parts, start=[3000]).problem_size == 2000
 
 
 def test_numbers_of_any_size_are_written_and_read():

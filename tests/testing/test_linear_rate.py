@@ -7,8 +7,9 @@ from itertools import islice
 
 import numpy as np
 import pytest
+import sympy
 
-from flverify._core.errors import DomainError, InputError, ShapeError
+from flverify._core.errors import DomainError, InputError, RefusedError, ShapeError
 from flverify.algorithms import (
     AgnosticFedAvg,
     Ball,
@@ -17,11 +18,13 @@ from flverify.algorithms import (
     GradientDescent,
     Scaffold,
 )
+from flverify.engines.moments._perron import MessageMap, perron
+from flverify.engines.moments._spectrum import Spectrum
 from flverify.participation import Bernoulli, Full, ModeChain, UniformCohort
 from flverify.problems import Quadratics, synthetic_ridge
 from flverify.testing import Broken, Inconclusive, Status, assert_linear_rate
 from flverify.testing.dynamics import dynamics
-from flverify.testing.large import LargeDynamics
+from flverify.testing.large import LargeDynamics, _verify
 from flverify.testing.moments import answers
 from flverify.testing.setting import setting
 from tests.testing.own import FiveFold, HeavyBall, MifaLike, PilesUp, fivefold
@@ -304,9 +307,34 @@ def test_large_systems_are_answered_by_their_messages():
     small = LargeDynamics(asked, answers(asked)[0])
     rate = answers(asked)[0].found.mean_square_rate
     assert small.contraction == pytest.approx(rate, rel=1e-7)
-    assert assert_linear_rate(*parts, rate=rate * 1.001)
+    found = assert_linear_rate(*parts, rate=rate * 1.001)
+    assert found.found == f"{rate:.12g} per round"
     assert broken(*parts, rate=rate * 0.999)
     assert unanswered(*parts, rate=rate, method="exact")
+
+
+def test_a_rate_of_messages_that_are_none_of_the_system_is_refused():
+    asked = setting(synthetic_ridge(8, 12, 20), Focus(1e-3, 2), UniformCohort(8, 2))
+    system = LargeDynamics(asked, answers(asked)[0])._system
+    rate, message = perron(MessageMap(Spectrum.of(system), system))
+    _verify(system, rate, message)
+    with pytest.raises(RefusedError, match="must satisfy"):
+        _verify(system, 1.01 * rate, message)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_the_order_of_a_chain_counts_every_mode(problem, exact):
+    chain = ModeChain([["1/2", "1/2"], ["1/4", "3/4"]], [Full(2), Full(2)])
+    asked = setting(problem if exact else problem.as_float(), FedAvg("1/4", 2), chain)
+    found = dynamics(asked, answers(asked)[0])
+    assert found.exact is exact
+    assert found.order == len(found.operator.matrix())
+    assert found.order == 2 * dynamics_of_one_mode(asked).order
+
+
+def dynamics_of_one_mode(asked):
+    alone = setting(asked.problem, asked.algorithm, Full(2))
+    return dynamics(alone, answers(alone)[0])
 
 
 def test_a_large_biased_method_is_caught():
@@ -314,6 +342,56 @@ def test_a_large_biased_method_is_caught():
     found = broken(ridge, FedAvg(1e-3, 3), UniformCohort(4, 2), rate=0.999_9)
     assert "not to 0" in found.found
     assert "a large system" in found.answered_by
+
+
+def test_a_constant_is_checked_in_as_many_rounds_as_were_asked_for(problem, law):
+    parts = problem, Focus("1/8"), law
+    options = {"rate": "9/10", "constant": 1000}
+    for rounds in (5, 150):
+        found = assert_linear_rate(*parts, rounds=rounds, **options)
+        assert found.found.endswith(f"C was checked in rounds 0 to {rounds}")
+        assert found.claimed.endswith(f"this C is checked in rounds 0 to {rounds}")
+    assert "0 to 100" in assert_linear_rate(*parts, **options).found
+
+
+def test_an_irrational_constant_is_compared_exactly():
+    one = Quadratics([[[1]]], [[2]])
+    parts = one, GradientDescent("1/2"), Full(1)
+    # |x_0 - x*|^2 = 4, and every round has the factor 1/4
+    root = sympy.sqrt(16 + sympy.Rational(1, 10**30))
+    assert assert_linear_rate(*parts, rate="1/4", constant=root)
+    low = sympy.sqrt(16 - sympy.Rational(1, 10**30))
+    assert broken(*parts, rate="1/4", constant=low).first_break.startswith("0: ")
+
+
+def test_a_large_method_biased_in_one_coordinate_is_caught():
+    # the clients agree on all coordinates but the last
+    clients = [np.eye(90), np.diag([1.0] * 89 + [2.0])]
+    linear = np.array([[1.0] * 90, [1.0] * 89 + [4.0]])
+    sizes = []
+    for unit in (1.0, 1000.0):
+        parts = Quadratics(clients, unit * linear), FedAvg(0.25, 2), Full(2)
+        found = broken(*parts, rate=0.9)
+        assert "a large system" in found.answered_by
+        assert "not to 0" in found.found
+        asked = setting(*parts)
+        large = LargeDynamics(asked, answers(asked)[0])
+        sizes.append((large.residue, large.floor / unit**2, large.fine / unit**2))
+    assert sizes[0] == pytest.approx(sizes[1])
+
+
+def test_a_large_system_from_a_start_has_the_rate_of_that_start():
+    # the directions have the factors 9/16 and 1/16, squared
+    wide = Quadratics([np.diag([1.0] + [3.0] * 89)], [[1.0] + [0.0] * 89])
+    parts = wide, GradientDescent(0.25), Full(1)
+    quick = [1.0] + [5.0] * 89  # the slow direction is at its end
+    found = assert_linear_rate(*parts, rate=0.07, start=quick, method="exact")
+    assert "a large system" in found.answered_by
+    assert broken(*parts, rate=0.07, start=[5.0] * 90, method="exact")
+    there = unanswered(*parts, rate=0.9, start=[1.0] + [0.0] * 89, method="exact")
+    assert "must differ from the fixed point" in there.reason
+    still = Quadratics(wide.hessians, 0 * wide.linear)  # x* = 0 is no start
+    assert assert_linear_rate(still, *parts[1:], rate=0.6, method="exact")
 
 
 def test_what_is_not_linear_is_sampled(agreeing, problem, law):

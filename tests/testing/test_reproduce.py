@@ -16,6 +16,7 @@ from flverify.algorithms import (
     FedAvg,
     Focus,
     GradientDescent,
+    ProxSkip,
     WeightedFedAvg,
 )
 from flverify.cli import main
@@ -37,6 +38,7 @@ from flverify.testing import (
     assert_linear_rate,
     assert_stable,
 )
+from flverify.testing.written import number
 
 F = Fraction
 
@@ -90,6 +92,11 @@ def test_commands_know_floats_and_negative_numbers(law):
     found = assert_stable(floats, FedAvg(0.25, 2), law)
     rate = run(found.reproduce)["mean_square_rate"]
     assert found.found == f"mean-square rate {rate:.12g}"
+    assert "--float" in found.reproduce
+    rational = assert_stable(floats, FedAvg("1/4", 2), law)
+    assert "--float" in rational.reproduce
+    exact = Quadratics([[[1]], [[2]]], [[0], [2]])
+    assert "--float" not in assert_stable(exact, FedAvg("1/4", 2), law).reproduce
 
 
 @pytest.mark.parametrize("region", [Ball("1/2"), Box("-1/8", "1/2")])
@@ -109,6 +116,21 @@ def test_weights_are_passed_on(problem, law):
         assert_fixed_point_bias(problem, algorithm, law, bias=[7])
     report = run(caught.value.outcome.reproduce)
     assert f"({report['bias'][0]})" in caught.value.outcome.found
+
+
+@pytest.mark.parametrize(
+    "algorithm",
+    [
+        ProxSkip("1/50", 2, variant="notebook"),
+        ProxSkip("1/20", probability="2/5"),
+        AgnosticFedAvg("1/20", 2, schedule="separate"),
+        AgnosticFedAvg("1/20", 4),
+    ],
+)
+def test_what_commands_fill_in_is_passed_on_or_needs_none(problem, algorithm):
+    found = assert_stable(problem, algorithm, Full(2))
+    rate = run(found.reproduce)["mean_square_rate"]
+    assert found.found == f"mean-square rate {number(F(rate))}"
 
 
 def test_the_law_command_gives_the_weights(law):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from flverify.algorithms import AgnosticFedAvg, Ball, FedAvg, Focus, GradientDescent
@@ -85,9 +86,28 @@ def test_systems_of_every_size_are_answered():
     assert assert_stable(ridge, Focus(1e-3, 2), UniformCohort(8, 2))
 
 
+def test_the_first_round_that_is_far_away_is_named():
+    one = Quadratics([[[1]]], [[2]])
+    found = broken(one, GradientDescent("5/2"), Full(1))
+    # 4 (9/4)^r exceeds 400 from round 6 on
+    assert found.first_break.startswith("6: E|x_r - x*|^2 = 518.98")
+    slow = broken(one, GradientDescent(2), Full(1))
+    assert slow.first_break == "none up to 500 is 100 times as far away as x_0"
+
+
+def test_a_large_rate_that_floats_do_not_tell_from_one_is_no_answer():
+    many = Quadratics([np.eye(90)], [[2.0] + [0.0] * 89])
+    for step in (2e-6, 2 + 2e-6):  # rates 1 - 4e-6 and 1 + 4e-6
+        with pytest.raises(Inconclusive, match="cannot be told from 1"):
+            assert_stable(many, GradientDescent(step), Full(1), method="exact")
+    assert assert_stable(many, GradientDescent(1e-3), Full(1), method="exact")
+    assert broken(many, GradientDescent(2.001), Full(1), method="exact")
+
+
 def test_sampling_tests_a_bound_in_finitely_many_rounds(problem, law):
     inside = AgnosticFedAvg("1/4", 3, projection=Ball(2))
     found = assert_stable(problem, inside, law)
+    assert found.first_break == ""
     assert found.claimed == "E|x_r - x*|^2 <= 400/9, sampled in rounds 0 to 100"
     assert broken(problem, FedAvg("5/4", 2), law, method="sampled")
     assert assert_stable(problem, fedavg_function, law, bound=20, rounds=10)
