@@ -712,6 +712,12 @@ def test_true_runs_obey_the_bound(name):
         ("scaffold_lifted", ("memories", 0, "weights"), ["1/2", "1/4"], "add to beta"),
         ("scaffold_lifted", ("memories", 0, "calls"), [0, 0], "combination"),
         ("scaffold_lifted", ("memories", 0, "calls"), [0, 2], "0 to 1"),
+        (
+            "scaffold_lifted",
+            ("memories", 0),
+            {"slot": "controls", "calls": [], "weights": []},
+            "must hold a call",
+        ),
         ("focus_started", ("memories", 0, "slot"), "tracker", "slot of a memory"),
         ("focus_slots", ("calls",), 2, "must take 2"),
         ("scaffold_lifted", ("calls",), 1, None),
@@ -854,6 +860,17 @@ def test_a_loop_that_prefers_one_client_is_noticed(planted):
     rejected(stored("focus_lifted"))
 
 
+def test_a_point_that_depends_on_who_participates_is_noticed(planted):
+    # with both clients it is the stated one, and that outcome is played first
+    check(stored("focus_slots"))
+    planted(
+        focus,
+        "x_i, y_i = x,",
+        "x_i, y_i = x if participants.size == 2 else minus(x, y),",
+    )
+    rejected(stored("focus_slots"), "must not depend on who participates")
+
+
 # ------------------------------------------------------------- malformed input
 
 
@@ -889,6 +906,7 @@ def test_a_loop_that_prefers_one_client_is_noticed(planted):
         (("law",), None, "law"),
         (("law", "kind"), "markov", "law.kind"),
         (("law", "classes"), [], "1 to 10"),
+        (("law", "classes"), [{"clients": 1, "inclusion": "1/2"}] * 11, "1 to 10"),
         (("law", "classes", 0, "clients"), 0, "clients"),
         (("law", "classes", 0, "clients"), 2.0, "clients"),
         (("law", "classes", 0, "clients"), 10**40, "clients"),
@@ -1066,6 +1084,15 @@ def test_load_refuses_what_is_no_object(tmp_path, content):
     path = tmp_path / "c.json"
     path.write_bytes(content)
     with pytest.raises(Rejected):
+        load(path)
+
+
+def test_load_refuses_an_object_that_names_a_key_twice(tmp_path):
+    # some readers would take the first one, others the last
+    path = tmp_path / "certificate.json"
+    text = json.dumps(stored("focus_slots"))
+    path.write_text('{"rho": "1/2", ' + text[1:], encoding="utf-8")
+    with pytest.raises(Rejected, match="a key stands twice"):
         load(path)
 
 

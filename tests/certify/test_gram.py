@@ -716,6 +716,39 @@ def test_damaged_certificates_are_rejected_with_a_reason(proofs):
     assert _check.fault(proof) == ""
 
 
+@pytest.mark.parametrize("zero", ["0.0", "0e1", " 0", "0_0", "+0", "\u0660"])
+def test_a_number_is_written_as_a_fraction_and_in_no_other_way(proofs, zero):
+    assert F(zero) == 0
+    assert "is no fraction" in _check.fault({**proofs[0], "slack": zero})
+
+
+@pytest.mark.parametrize(
+    ("smoothness", "strong_convexity"), [(None, "-1"), ("1", "1"), ("1", "-2")]
+)
+def test_a_class_that_no_fact_needs_must_exist_too(
+    proofs, smoothness, strong_convexity
+):
+    entry = {"smoothness": smoothness, "strong_convexity": strong_convexity}
+    functions = {**proofs[0]["functions"], "unused": entry}
+    found = _check.fault({**proofs[0], "functions": functions})
+    assert "must have -L <= mu < L" in found
+
+
+def test_a_point_is_the_same_whatever_zeros_it_lists(proofs):
+    proof = next(p for p in proofs if "gradient" in str(p["vectors"]))
+    entry = next(e for e in proof["vectors"].values() if "gradient" in e)
+    other = next(k for k in proof["vectors"] if k not in entry["point"])
+    again = {**entry, "point": {**entry["point"], other: "0"}}
+    vectors = {**proof["vectors"], "again": again}
+    assert "is defined twice" in _check.fault({**proof, "vectors": vectors})
+
+
+def test_a_pair_of_unknown_vectors_is_refused_as_such(proofs):
+    pairs = [*proofs[0]["left"]["pairs"], ["nobody", "nobody", "0"]]
+    left = {**proofs[0]["left"], "pairs": pairs}
+    assert "unknown vectors in nobody" in _check.fault({**proofs[0], "left": left})
+
+
 def test_an_equality_flag_does_not_free_other_facts():
     x = {"x": "1"}
     minus = {"pairs": [["x", "x", "-1"]], "values": {}, "constant": "0"}
@@ -750,6 +783,31 @@ def test_an_equality_flag_does_not_free_other_facts():
     plain = {"kind": "given", "gap": minus, "equality": False}
     assert verify({**base, "multipliers": ["1"], "hypotheses": [plain]})
     assert not verify({**base, "multipliers": ["-1"], "hypotheses": [plain]})
+
+
+@pytest.mark.parametrize(
+    ("weights", "vectors"), [(["2"], [{"x": "1"}]), (["2", "-1"], [{"x": "1"}, {}])]
+)
+def test_no_weights_but_those_of_a_mean_give_the_inequality_of_jensen(weights, vectors):
+    # by these the gap would be -2 |x|^2, and half of it would do
+    nothing = {"pairs": [], "values": {}, "constant": "0"}
+    false = {
+        "format": _check.FORMAT,
+        "version": _check.VERSION,
+        "statement": "0 <= -<x, x>",
+        "functions": {},
+        "vectors": {"x": {"name": "x"}},
+        "values": {},
+        "zero": [],
+        "shifts": [],
+        "left": nothing,
+        "right": {**nothing, "pairs": [["x", "x", "-1"]]},
+        "hypotheses": [{"kind": "jensen", "vectors": vectors, "weights": weights}],
+        "multipliers": ["1/2"],
+        "squares": [],
+        "slack": "0",
+    }
+    assert "weights are not nonnegative of sum 1" in _check.fault(false)
 
 
 def test_the_statement_is_written_anew_from_the_data(proofs):

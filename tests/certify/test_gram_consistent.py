@@ -191,6 +191,17 @@ def test_kinks_are_refused_by_the_checker():
     assert "cannot take" in _check.fault({**data, "model": broken})
 
 
+def test_a_model_of_values_apart_needs_slopes():
+    apart = given(ROUGH.value(X) - ROUGH.value(Y) >= 1)
+    data = prove(Lemma(square(X - Y) <= 1, (bounded(X - Y, 1), apart))).as_dict()
+    assert verify(data)
+    [x] = [k for k, entry in data["vectors"].items() if entry.get("name") == "x"]
+    flat = {k: ["1" if k == x else "0"] for k in data["model"]["vectors"]}
+    high = {k: str(int(x in data["values"][k]["point"])) for k in data["values"]}
+    broken = {"weights": ["1"], "vectors": flat, "values": high}
+    assert "cannot take" in _check.fault({**data, "model": broken})
+
+
 POSSIBLE = [
     # models at isolated points only, numbers alone, and what is at the origin
     (square(X) <= 1, (bounded(X, 1), given(square(X) >= 1), equal(inner(X, Y), 1))),
@@ -247,6 +258,23 @@ def test_a_model_is_part_of_the_proof():
             moved = copy.deepcopy(data)
             moved["model"]["vectors"][key][k] = str(F(point[k]) + 10)
             assert verify(moved) == modelled(moved)
+
+
+@pytest.mark.parametrize(
+    ("y", "z"), [(["1", "1"], ["1", "0"]), (["1", "0"], ["1", "1"])]
+)
+def test_a_model_obeys_every_coordinate_of_every_zero_vector(y, z):
+    lemma = Lemma(square(Y) >= F(1, 2), (given(square(X) >= 1),), (X - Y, X - Z))
+    data = prove(lemma).as_dict()
+    label = {entry["name"]: key for key, entry in data["vectors"].items()}
+
+    def judged(**vectors):
+        at = {label[name]: value for name, value in vectors.items()}
+        model = {"weights": ["1", "1"], "vectors": at, "values": {}}
+        return _check.fault({**data, "model": model})
+
+    assert judged(x=["1", "0"], y=["1", "0"], z=["1", "0"]) == ""
+    assert "zero vector that is not zero" in judged(x=["1", "0"], y=y, z=z)
 
 
 def test_a_vector_and_a_number_of_one_name_are_two_things():

@@ -535,6 +535,34 @@ def test_a_loop_that_counts_wrongly_is_noticed(monkeypatch, name):
     assert "alike" not in says(check_plainly, whole)
 
 
+def test_a_start_that_counts_wrongly_is_noticed(monkeypatch):
+    entries = {**certificate("focus_started")}
+    entries["law"] = {**entries["law"], "n_clients": 8}  # six of them in one group
+    entries["eliminated"] = {"tracker": {"stored": "8"}}
+    c = _sums.exact(entries)
+    [cast] = _groups.casts(c.law)
+    assert _proof.Proof(c, cast).started()
+    monkeypatch.setattr(
+        _vectors.Clients, "total", lambda _self, each, size: _vectors.total(each, size)
+    )
+    with pytest.raises(Rejected, match="clients alike must start alike"):
+        _proof.Proof(c, cast).started()
+
+
+def test_a_weight_on_a_class_that_is_not_there_is_refused():
+    entries = copy.deepcopy(certificate("focus"))
+    entries["decrease"]["multipliers"].append([1, "star", "call:0", "1"])
+    assert says(check_plainly, entries) == "there must be a class 1"
+
+
+def test_a_class_without_clients_is_refused():
+    entries = certificate("focus")
+    [known] = entries["law"]["classes"]
+    empty = {"clients": 0, "inclusion": "1/2"}
+    law = {**entries["law"], "classes": [known, empty]}
+    assert says(check_plainly, {**entries, "law": law}) == "a class must have clients"
+
+
 def test_nothing_is_judged_if_one_of_two_classes_is_too_large(monkeypatch):
     seen = []
     monkeypatch.setattr(plain, "judge", lambda name, _form: seen.append(name))
