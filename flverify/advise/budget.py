@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from flverify.algorithms.gradient_descent import GradientDescent
 from flverify.algorithms.scaffold import Scaffold
 from flverify.engines.moments import Moments
 
-LEAST = 1e-10  # accuracy that floats can tell from 0
+LEAST = Fraction(1, 10**10)  # accuracy that floats can tell from 0
 MOST_ROUNDS = 50_000
 FEWEST_MOST = 4_000
 MOST_WORK = 4e11  # rounds times state^3

@@ -56,7 +56,7 @@ class Asked:
     notes: tuple[str, ...]
 
     @property
-    def constants(self) -> str:
+    def scope(self) -> str:
         """For which problems the certificates are, or why there are none."""
         found = self.place.constants
         if found is None:
@@ -204,8 +204,9 @@ def _in_floats(law: Participation | None) -> Participation | None:
 
 def _accuracy(text: str) -> Fraction:
     target = Fraction(one_number("--accuracy", text))
-    if not Fraction(str(LEAST)) <= target < 1:  # 1e-10 itself, which no float is
+    if not LEAST <= target < 1:
         raise DomainError(
-            f"--accuracy must lie between {LEAST:g} and 1; got {text}; choose another."
+            f"--accuracy must lie between {float(LEAST):g} and 1; got {text}; choose "
+            "another."
         )
     return target

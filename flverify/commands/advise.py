@@ -185,7 +185,7 @@ def _notes(
 ) -> list[str]:
     log = [] if asked.fitted is None else views.log_notes(asked.fitted)
     wrote = [f"wrote {options['write_law']}"] if options["write_law"] else []
-    table = views.notes(named, float(asked.target), asked.constants)
+    table = views.notes(named, float(asked.target), asked.scope)
     return [*table, *log, *asked.notes, *wrote]
 
 

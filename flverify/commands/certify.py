@@ -38,7 +38,7 @@ smallest rho, to 1e-5, with E|x_r - x*|^2 <= rho^r (C1 |x_0 - x*|^2 + C2 mean|g_
 g_i the gradient of f_i at the minimiser x* of the mean; --rate asks about one rho. A
 method that moves away from x*, such as FedAvg with two local steps, gets a bound with
 a further term c/(1 - rho) mean|g_i|^2, and --neighbourhood the smallest c for the
-average of E|x_r - x*|^2 over rounds, with a number that c cannot be below.
+average of E|x_r - x*|^2 over rounds, with one that c cannot be below if any is known.
 
 Beside the rate stand the largest one found over scalar quadratics, which no rate of
 the class can be below, and the one that the algorithm's theorem prints. A rate is

@@ -21,7 +21,7 @@ from flverify.report.certificates import proved_lines, setting_lines, statement
 FORMAT = "flverify/certificate"
 WIDTH = 100
 PLAINLY = "accepted, with all numbers of participants gone through one by one"
-LEFT_OUT = "not asked, for it takes long; --plain asks the short checker, too"
+LEFT_OUT = "not asked, for it takes more than a moment; --plain asks it all the same"
 A_MOMENT = 120  # gradients that the short checker writes out in a third of a second
 
 _HELP = """Prove a certificate anew, and say what it proves.
@@ -48,7 +48,7 @@ file is none, or --plain is asked of too many numbers or gradients.
 @click.command(name="check", cls=Reporting, help=_HELP)
 @click.argument("path", metavar="CERT.json", type=click.Path(path_type=Path))
 @click.option(
-    "--plain", is_flag=True, help="By the short checker, too, if it takes long."
+    "--plain", is_flag=True, help="By the short checker, too, however long it takes."
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead.")
 @click.pass_context

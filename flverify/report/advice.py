@@ -314,14 +314,14 @@ def _class_record(wide: ClassWide | None) -> dict[str, Any]:
     }
 
 
-def notes(named: Named, target: float, constants: str) -> list[str]:
+def notes(named: Named, target: float, scope: str) -> list[str]:
     """Say how the table is to be read, and why something is missing."""
     out = [
         "rates are factors per round of the squared distance; the fastest step size is "
         "the best of a ladder, refined to 1e-3; rounds are the first from which "
         f"E|x_r - x*|^2 <= {target:g} |x_0 - x*|^2, x_0 = 0, at that step size; "
         "vectors are those expected down and up, for all participants.",
-        constants,
+        scope,
     ]
     wide = [one.class_wide for _, one in named if one.class_wide is not None]
     if any(one.kind == "contraction" for one in wide):

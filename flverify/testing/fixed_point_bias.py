@@ -31,7 +31,7 @@ from flverify.testing.written import number, vector
 
 NAME = "assert_fixed_point_bias"
 ROUNDING = 2 * sys.float_info.epsilon  # of that size, in every round
-SLACK = 1e-9  # of the problem's size: how far off a bias in floats may be
+SLACK = 1e-9  # how far off a bias in floats may be, as a share of what it is made of
 
 
 def assert_fixed_point_bias(
@@ -64,8 +64,9 @@ def assert_fixed_point_bias(
     bound : scalar >= 0, weight x
         A bound on its length, in place of the bias itself.
     tolerance : scalar >= 0, weight x
-        How far from the claimed bias the true one may lie; 0 means equality, in floats
-        up to 1e-9 of the problem's size. A bound takes none.
+        How far from the claimed bias the true one may lie; 0 means equality, up to 1e-9
+        of itself for a bias claimed in floats, and up to 1e-9 of the problem's size for
+        one found in floats. A bound takes none.
     start : (d,) numbers, weight x, optional
         Server model before round 0, for sampling.
     rounds : int >= 1
@@ -192,7 +193,6 @@ def _by_moments(claim: _Claim) -> Outcome | Refusal:
 def _compare(claim: _Claim, answer: Answer, bias: Array) -> Outcome:
     off, kept = _distance(claim, answer, bias)
     status = Status.HOLDS if kept else Status.BROKEN
-    in_floats = answer.floats or claim.centre.dtype != object
     unclear = "an irrational bias cannot be told from the claimed one; pass rationals"
     why = _untold(claim, answer, off) or (unclear if kept is None else "")
     return replace(
@@ -200,8 +200,7 @@ def _compare(claim: _Claim, answer: Answer, bias: Array) -> Outcome:
         status=Status.INCONCLUSIVE if why else status,
         reason=why,
         found=_found(bias, answer),
-        answered_by=answer.answered_by
-        + (f", to {SLACK:g} of the problem's size" if in_floats else ""),
+        answered_by=answer.answered_by + _accuracy(claim, answer),
         reproduce=reproduce.command("bias", claim.asked) or _script(claim.asked),
     )
 
@@ -217,8 +216,19 @@ def _distance(claim: _Claim, answer: Answer, bias: Array) -> tuple[float, bool |
         )
         return math.sqrt(as_float(square)), keeps(square, limit**2)
     gaps = [as_float(b) - as_float(c) for b, c in zip(bias, claim.centre, strict=True)]
-    off, slack = math.hypot(*gaps), SLACK * claim.asked.problem_size
-    return off, off <= as_float(reach) + slack
+    # a rational bias is known: only the rounding of the claim is forgiven
+    claimed = math.hypot(*(as_float(c) for c in claim.centre))
+    size = claimed if exact else claim.asked.problem_size
+    off = math.hypot(*gaps)
+    return off, off <= as_float(reach) + SLACK * size
+
+
+def _accuracy(claim: _Claim, answer: Answer) -> str:
+    """Say what is forgiven."""
+    if answer.floats:
+        return f", to {SLACK:g} of the problem's size"
+    in_floats = answer.found.exact and claim.centre.dtype != object
+    return f", to {SLACK:g} of the claimed bias" if in_floats else ""
 
 
 def _untold(claim: _Claim, answer: Answer, off: float) -> str:

@@ -42,6 +42,7 @@ from flverify.certify.gram import (
     verify,
 )
 from flverify.certify.gram._functions import Hypothesis, Level, Slope
+from tests.certify.false_claim import false_claim
 
 F = Fraction
 MU, L = F(1, 10), F(1)
@@ -751,23 +752,11 @@ def test_a_pair_of_unknown_vectors_is_refused_as_such(proofs):
 
 def test_an_equality_flag_does_not_free_other_facts():
     x = {"x": "1"}
-    minus = {"pairs": [["x", "x", "-1"]], "values": {}, "constant": "0"}
-    nothing = {"pairs": [], "values": {}, "constant": "0"}
-    base = {
-        "format": _check.FORMAT,
-        "version": _check.VERSION,
-        "statement": "0 <= -<x, x> given -<x, x> >= 0",
-        "functions": {},
-        "vectors": {"x": {"name": "x"}, "y": {"name": "y"}},
-        "values": {},
-        "zero": [],
-        "shifts": [],
-        "left": nothing,
-        "right": minus,  # 0 <= -|x|^2 is false
-        "squares": [],
-        "slack": "0",
-        "multipliers": ["-4"],
-    }
+    base = false_claim(
+        statement="0 <= -<x, x> given -<x, x> >= 0",
+        vectors={"x": {"name": "x"}, "y": {"name": "y"}},
+        multipliers=["-4"],
+    )
     # with v = (x, -x): mean 0, so the gap is |x|^2; -4 times a quarter would do
     flagged = {
         "kind": "jensen",
@@ -780,7 +769,7 @@ def test_an_equality_flag_does_not_free_other_facts():
     for weights in (["1/2", "1"], ["2", "-1"]):
         bad = {**flagged, "weights": weights}
         assert not verify({**base, "multipliers": ["1"], "hypotheses": [bad]})
-    plain = {"kind": "given", "gap": minus, "equality": False}
+    plain = {"kind": "given", "gap": base["right"], "equality": False}
     assert verify({**base, "multipliers": ["1"], "hypotheses": [plain]})
     assert not verify({**base, "multipliers": ["-1"], "hypotheses": [plain]})
 
@@ -790,23 +779,8 @@ def test_an_equality_flag_does_not_free_other_facts():
 )
 def test_no_weights_but_those_of_a_mean_give_the_inequality_of_jensen(weights, vectors):
     # by these the gap would be -2 |x|^2, and half of it would do
-    nothing = {"pairs": [], "values": {}, "constant": "0"}
-    false = {
-        "format": _check.FORMAT,
-        "version": _check.VERSION,
-        "statement": "0 <= -<x, x>",
-        "functions": {},
-        "vectors": {"x": {"name": "x"}},
-        "values": {},
-        "zero": [],
-        "shifts": [],
-        "left": nothing,
-        "right": {**nothing, "pairs": [["x", "x", "-1"]]},
-        "hypotheses": [{"kind": "jensen", "vectors": vectors, "weights": weights}],
-        "multipliers": ["1/2"],
-        "squares": [],
-        "slack": "0",
-    }
+    mean = {"kind": "jensen", "vectors": vectors, "weights": weights}
+    false = false_claim(hypotheses=[mean], multipliers=["1/2"])
     assert "weights are not nonnegative of sum 1" in _check.fault(false)
 
 

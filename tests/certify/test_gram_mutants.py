@@ -31,6 +31,7 @@ from flverify.certify.gram import (
     vector,
     verify,
 )
+from tests.certify.false_claim import false_claim, side
 from tests.certify.test_gram_consistent import modelled
 
 F = Fraction
@@ -355,27 +356,8 @@ def test_the_checker_reads_a_certificate_once():
                 return self["second" if self.count > 1 else "first"]
             return super().__getitem__(key)
 
-    def side(factor):
-        return {"pairs": [["x", "x", factor]], "values": {}, "constant": "0"}
-
-    proof = {
-        "format": _check.FORMAT,
-        "version": _check.VERSION,
-        "statement": "0 <= -<x, x>",
-        "functions": {},
-        "vectors": {"x": {"name": "x"}},
-        "values": {},
-        "zero": [],
-        "shifts": [],
-        "left": {"pairs": [], "values": {}, "constant": "0"},
-        "right": side("-1"),
-        "first": side("1"),
-        "second": side("-1"),
-        "hypotheses": [],
-        "multipliers": [],
-        "squares": [["1", {"x": "1"}]],
-        "slack": "0",
-    }
+    proof = false_claim(first=side("1"), second=side("-1"))
+    proof["squares"] = [["1", {"x": "1"}]]
     assert not verify(Turning(proof))
 
 

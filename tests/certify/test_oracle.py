@@ -11,8 +11,6 @@ import copy
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import reduce
-from itertools import product
-from math import prod
 from operator import add
 from types import ModuleType
 from typing import Any
@@ -23,6 +21,7 @@ from flverify.algorithms import Focus, Scaffold
 from flverify.certify.rates import certify
 from flverify.participation import AllOrNothing, Bernoulli, UniformCohort
 from flverify.reference import focus, scaffold
+from tests.certify import dense
 
 pepit = pytest.importorskip("PEPit")
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -68,9 +67,7 @@ class Worst:
         from PEPit.functions import SmoothStronglyConvexFunction  # noqa: PLC0415
 
         self.c, self.problem = certificate, pepit.PEP()
-        law = certificate["law"]
-        kinds = law.get("classes", [{"clients": law.get("n_clients")}])
-        self.of_class = [r for r, k in enumerate(kinds) for _ in range(k["clients"])]
+        self.cohorts, self.of_class = dense.outcomes(certificate["law"])
         self.n = len(self.of_class)
         given = certificate["function_class"]
         mu, smooth = (
@@ -104,7 +101,7 @@ class Worst:
         state, ghosts = self._before()
         self.problem.set_initial_condition(self._lyapunov(state, ghosts) <= 1)
         total: Any = 0
-        for chance, cohort in self._cohorts():
+        for cohort, chance in self.cohorts.items():
             points: list[list[Any]] = [[] for _ in range(self.n)]
 
             def gradient(i: int, x: Any, asked: Any = points) -> list[Any]:
@@ -121,7 +118,7 @@ class Worst:
                 ]
                 for i in range(self.n)
             ]
-            total = total + chance * self._lyapunov(after, renewed)
+            total = total + float(chance) * self._lyapunov(after, renewed)
         self.problem.set_performance_metric(total)
         return float(self.problem.solve(verbose=0, solver="CLARABEL"))
 
@@ -212,30 +209,6 @@ class Worst:
         # floats may come back to a known point but for their last digit
         x = next((p for p, *_ in f.list_of_points if _same(p, x)), x)
         return f.value(x) - self.f_star[i] - self.g_star[i] * (x - self.star)
-
-    def _cohorts(self) -> list[tuple[float, tuple[int, ...]]]:
-        """Every cohort and its chance."""
-        law, out = self.c["law"], []
-        for inside in product((False, True), repeat=self.n):
-            size = sum(inside)
-            ways = sum(1 for s in product((0, 1), repeat=self.n) if sum(s) == size)
-            if law["kind"] == "bernoulli":
-                chances = [
-                    float(Fraction(law["classes"][r]["inclusion"]))
-                    for r in self.of_class
-                ]
-                chance = prod(
-                    p if here else 1 - p
-                    for p, here in zip(chances, inside, strict=True)
-                )
-            elif law["kind"] == "uniform_cohort":
-                chance = (size == law["cohort_size"]) / ways
-            else:
-                p = float(Fraction(law.get("probability", 1)))
-                chance = {0: 1 - p, self.n: p}.get(size, 0.0)
-            if chance:
-                out.append((chance, tuple(i for i in range(self.n) if inside[i])))
-        return out
 
 
 def _form(table: list[list[str]], rows: list[Any]) -> Any:

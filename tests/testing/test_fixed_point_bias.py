@@ -46,8 +46,14 @@ def test_the_bias_of_two_local_steps_by_hand(problem):
 def test_a_bias_claimed_in_floats_may_be_off_by_their_rounding(problem, law):
     parts = problem, FedAvg("1/4", 2), law
     for claimed in (-34 / 213, np.nextafter(-34 / 213, 0)):
-        assert assert_fixed_point_bias(*parts, bias=[claimed])
+        found = assert_fixed_point_bias(*parts, bias=[claimed])
+        assert found.answered_by.endswith(", to 1e-09 of the claimed bias")
+    rational = assert_fixed_point_bias(*parts, bias=[F(-34, 213)])
+    assert "1e-09" not in rational.answered_by
     assert broken(*parts, bias=[-34 / 213 * (1 + 1e-7)])
+    # a rational bias far below 1e-9 of the problem's size is not 0 in floats either
+    small = problem, FedAvg(F(1, 10**11), 2), Full(2)
+    assert broken(*small, bias=[0.0])
 
 
 def test_a_corrected_method_is_unbiased(problem, law):
