@@ -86,6 +86,17 @@ def test_other_units() -> None:
     assert abs(float(bias.ratio) * 9 - 0.009349) < 1e-5
 
 
+@pytest.mark.parametrize("step", ["9/1000", "1/10", "24/10"])
+@pytest.mark.parametrize("mu", ["1/10", "1/2", "99/100"])
+def test_what_does_not_survive_rounding_is_not_given(step: str, mu: str) -> None:
+    try:
+        bias = worst_bias(FedAvg(step, 2), Full(2), mu, SMOOTH)
+    except RefusedError:
+        return
+    assert all(_interpolable(t, Fraction(mu), SMOOTH) for t in bias.clients)
+    assert _stands_still(bias, 2, 2, Fraction(step))
+
+
 def test_a_better_table_is_noticed() -> None:
     bias = worst_bias(FedAvg(STEP, 2), Full(2), MU, SMOOTH)
     table = bias.clients[0]

@@ -8,13 +8,18 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
+from flverify._core.errors import DomainError
 from flverify.algorithms import FedAvg, Focus, GradientDescent, Scaffold
-from flverify.certify.check import check
+from flverify.certify import neighbourhood
+from flverify.certify.check import Rejected, check
 from flverify.certify.neighbourhood import contraction, distance
 from flverify.certify.rates import TOO_SLOW, certify
 from flverify.certify.sandwich import worst_quadratic
+from flverify.certify.solve import Solution
+from flverify.certify.stationary import worst_stationary
 from flverify.participation import Bernoulli, Full, UniformCohort
 
 MU, SMOOTH = Fraction(1, 10), Fraction(1)
@@ -230,6 +235,40 @@ def test_fedavg_contracts_like_the_worst_quadratic(law, steps, step_size):
     assert 0 <= found.rate - bound <= 5 * WIDTH
 
 
+@pytest.mark.parametrize("asked", [None, Fraction(97, 100)])
+def test_a_contraction_bounds_how_far_quadratics_stay_off(asked):
+    setting = FedAvg("1/10", 2), UniformCohort(4, 1), MU, SMOOTH
+    found = contraction(*setting, asked)
+    proved = check(found.certificate)
+    assert (proved.rho, proved.weight) == (found.rate, 0)
+    assert asked in (None, found.rate)
+    assert proved.constant == found.constant
+    assert worst_stationary(*setting).ratio <= found.constant / (1 - found.rate)
+
+
+@pytest.mark.parametrize(
+    ("word", "status"),
+    [("PrimalInfeasible", "not_certified"), ("MaxIterations", "inconclusive")],
+)
+def test_a_solver_that_gives_up_has_not_said_no(monkeypatch, word, status):
+    failed = Solution("failed", word, float("nan"), np.zeros(0))
+    monkeypatch.setattr(neighbourhood, "least", lambda *_: failed)
+    found = distance(FedAvg("1/10", 2), Full(2), MU, SMOOTH)
+    assert (found.status, found.certificate) == (status, None)
+    assert (word in found.reason) == (status == "inconclusive")
+
+
+def test_without_the_checkers_consent_no_neighbourhood_is_certified(monkeypatch):
+    def never(certificate):
+        raise Rejected("not today")
+
+    monkeypatch.setattr(neighbourhood, "check", never)
+    setting = FedAvg("1/10", 2), Full(2), MU, SMOOTH
+    for found in (distance(*setting), contraction(*setting, Fraction(97, 100))):
+        assert (found.status, found.certificate) == ("inconclusive", None)
+        assert "not today" in found.reason
+
+
 def test_a_contraction_below_the_worst_quadratic_is_refused():
     algorithm = FedAvg("1/5", 2)
     below = worst_quadratic(algorithm, Full(1), MU, SMOOTH).lower_bound - WIDTH
@@ -248,6 +287,12 @@ def test_what_is_known_of_quadratics_says_where_to_look():
     bound = worst_quadratic(tiny, Full(3), MU, SMOOTH).lower_bound
     found = certify(tiny, Full(3), MU, SMOOTH, lower_bound=bound)
     assert 0 <= check(found.certificate).rho - bound <= (1 - bound) / 10
+
+
+@pytest.mark.parametrize("asked", [1, "3/2", 0.97])
+def test_a_rate_to_certify_is_a_rational_below_one(asked):
+    with pytest.raises(DomainError, match="rational below 1"):
+        certify(Focus("1/10"), halves(2), MU, SMOOTH, asked)
 
 
 def test_rates_too_near_one_are_not_said_to_be_absent():

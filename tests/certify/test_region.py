@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, product
 from random import Random
 
 import pytest
@@ -31,9 +31,11 @@ from flverify.certify import search
 from flverify.certify.check import Rejected, check
 from flverify.certify.discover import discover
 from flverify.certify.ladder import Ladder
+from flverify.certify.quadratics import QuadraticRates
 from flverify.certify.rates import certify
 from flverify.certify.region import Row, region, spaced
 from flverify.certify.region import row as region_row
+from flverify.certify.region._floor import Floor
 from flverify.certify.region.row import find_row
 from flverify.certify.sandwich import worst_quadratic
 from flverify.certify.stability import stability_boundary
@@ -86,6 +88,32 @@ def test_gradient_descent_is_certified_at_its_closed_form():
             assert rate <= cell.rate <= rate + Fraction(1, 10**5)
     assert one.stability_boundary == Fraction(2, clients)
     assert 0 < one.stability_boundary - one.certified_boundary < Fraction(2, 10**4)
+
+
+def test_where_the_rate_is_one_exactly_a_step_is_unstable():
+    one = found(descent(5), [Fraction(1)])  # 2/(N L)
+    assert one.stability_boundary == 1
+    assert [(c.status, c.quadratic_rate) for c in one.cells] == [("unstable", 1)]
+
+
+def test_a_bound_far_from_where_was_searched_knows_every_corner():
+    # (1 - 4 eta h)^2: at eta = 1/8 the flattest is the worst, at 12/25 the steepest
+    rates = QuadraticRates.of(GradientDescent("1/8"), Full(4))
+    floor = Floor.of(rates, (MU, L), [Fraction(1, 8)])
+    assert floor.at(Fraction(1, 8)) == (1 - MU / 2) ** 2
+    assert floor.at(Fraction(12, 25)) == (1 - 4 * Fraction(12, 25) * L) ** 2
+
+
+def test_beyond_the_boundary_what_diverges_is_looked_for_anew():
+    # there corners contract, and so does the quadratic that diverged at the boundary
+    law, step = Bernoulli(["1/2", "1/5"]), Fraction(5, 4)
+    boundary = stability_boundary(Focus(1, 3), law, MU, L)
+    assert boundary.step_size < step
+    for h in (*product((MU, L), repeat=2), boundary.instance.curvatures):
+        quadratics = Quadratics([[[float(v)]] for v in h], [[0.0], [0.0]])
+        assert moments(quadratics, Focus(step, 3), law).mean_square_rate < 1
+    rates = QuadraticRates.of(Focus(1, 3), law)
+    assert Floor.of(rates, (MU, L), [], boundary).at(step) > 1
 
 
 def test_focus_at_the_points_known_by_hand(focus):
@@ -151,6 +179,12 @@ def test_a_contraction_is_certified_up_to_the_unstable_steps(law):
     found = find_row(row, [Fraction(1, 20), Fraction(1, 5)])
     assert [cell.status for cell in found.cells] == ["certified"] * 2
     assert found.certified_boundary > found.stability_boundary * Fraction(999, 1000)
+
+
+def test_the_certified_share_is_known_where_both_boundaries_are(focus):
+    assert focus.share == focus.certified_boundary / focus.stability_boundary
+    for name in ("certified_boundary", "stability_boundary"):
+        assert replace(focus, **{name: None}).share is None
 
 
 def test_smoothness_only_scales_the_step_sizes(focus):
@@ -224,6 +258,8 @@ def test_without_the_checkers_consent_nothing_is_certified(monkeypatch):
     assert [cell.status for cell in out.cells] == ["inconclusive"]
     assert all(cell.rate is None for cell in out.cells)
     assert out.certified_boundary is None
+    monkeypatch.setattr(Ladder, "promising", lambda *_: False)  # nor by floats
+    assert found(row(Focus(1)), STEPS[:1]).certified_boundary is None
 
 
 def test_a_floor_that_is_too_high_shows(monkeypatch, focus):

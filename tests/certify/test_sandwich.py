@@ -12,6 +12,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+import sympy
 
 from flverify._core.errors import DomainError, ReadingError, RefusedError, ShapeError
 from flverify.algorithms import (
@@ -357,6 +358,36 @@ def test_nearly_equal_curvatures_show_a_mode_that_corners_hide():
     assert float(found.mean_square_rate) == pytest.approx(worst.rate, abs=1e-6)
 
 
+def test_what_is_hidden_at_two_curvatures_alone_counts_as_the_limit_beside_them():
+    # with everybody the controls' difference meets the server with the factor
+    # s(9/5) - s(6/5) = 0, s(h) = 1 + (1 - h) + (1 - h)^2, and shrinks by 1 - s/3
+    algorithm, law = Scaffold(1, 3), AllOrNothing(2, "2/3")
+    s = F(84, 100)
+    limit = F(2, 3) * (1 - s / 3) ** 2 + F(1, 3)
+    seen = F(2, 3) * ((F(-4, 5) ** 3 + F(-1, 5) ** 3) / 2) ** 2 + F(1, 3)
+    hidden, beside = (
+        Instance((Group(0, 1, h), Group(0, 1, F(6, 5))))
+        for h in (F(9, 5), F(9, 5) + F(1, 10**4))
+    )
+    found = mean_square_rate(algorithm, law, hidden)
+    assert found == (limit, limit)
+    assert by_moments(algorithm, law, hidden, exact=True) == (seen, seen)
+    assert by_moments(algorithm, law, beside) == pytest.approx(float(limit), abs=1e-4)
+    assert mean_square_rate(algorithm, law, beside) == by_moments(
+        algorithm, law, beside, exact=True
+    )
+
+
+def test_a_rate_below_all_floats_is_still_enclosed():
+    # ((1 - h)^40)^2 where every client has h = 0.9999 and a local step is of size 1
+    whole = Instance((Group(0, 2, F(9999, 10**4)),))
+    low, high = mean_square_rate(FedAvg(1, 40), Full(2), whole)
+    assert 0 < low <= F(1, 10**320) <= high < low * (1 + F(1, 10**13))
+    further = Instance((Group(0, 2, F(99999, 10**5)),))
+    low, high = mean_square_rate(FedAvg(1, 40), Full(2), further)
+    assert 0 < low <= F(1, 10**400) <= high < low * (1 + F(1, 10**13))
+
+
 def test_a_count_that_the_selection_leaves_out_is_climbed_to():
     n = 100
     rates = QuadraticRates.of(Focus(F(1, 16 * n)), UniformCohort(n, 1))
@@ -383,6 +414,11 @@ def test_one_curvature_alone_is_a_class_too():
     assert worst.lower_bound == F(1, 4)
 
 
+def test_a_method_that_arrives_at_once_has_rate_zero():
+    worst = worst_quadratic(GradientDescent("1/4"), Full(4), 1, 1)
+    assert (worst.rate, worst.lower_bound) == (0, 0)
+
+
 def test_many_step_sizes_at_once_equal_one_at_a_time():
     rates = QuadraticRates.of(Focus("1/10", 2), UniformCohort(4, 2))
     steps = [0.05, 0.2, 0.5]
@@ -393,6 +429,12 @@ def test_many_step_sizes_at_once_equal_one_at_a_time():
         assert rate <= found.rate + 1e-12
 
 
+def test_many_step_sizes_at_once_know_of_nearly_equal_curvatures():
+    # controls differ by eta h/2 of what they did; the server sees it beside h = L
+    rates = QuadraticRates.of(Scaffold("1/8", 2), Full(4))
+    assert corner_rates(rates, [1.5], MU, L) == pytest.approx(0.75**2, abs=1e-5)
+
+
 def test_groups_are_merged_and_checked():
     rates = QuadraticRates.of(Focus("1/10"), UniformCohort(4, 2))
     parts = Instance.of([Group(0, 1, F(1)), Group(0, 0, F(2)), Group(0, 3, F(1))])
@@ -400,6 +442,11 @@ def test_groups_are_merged_and_checked():
     assert str(parts) == "4 x 1"
     with pytest.raises(ShapeError, match="must have"):
         rates.rate(Instance((Group(0, 3, F(1)),)))
+    whole = Group(0, 4, F(1))
+    for other in (Group(-1, 3, F(1, 2)), Group(1, 3, F(1, 2)), Group(0, -1, F(1, 2))):
+        more = replace(whole, n_clients=5) if other.n_clients < 0 else whole
+        with pytest.raises(ShapeError, match="and others"):
+            rates.enclosure(Instance((more, other)))
     with pytest.raises(DomainError, match="rational"):
         rates.enclosure(Instance((Group(0, 4, 0.5),)))
 
@@ -414,6 +461,10 @@ def test_what_cannot_be_read_is_refused():
         worst_quadratic(Focus("1/10"), Full(2), 2, 1)
     with pytest.raises(DomainError, match="positive"):
         worst_quadratic(Focus("1/10"), Full(2), 0, 1)
+    symbol = sympy.Symbol("h", positive=True)
+    for ends in ((symbol, 1), (MU, symbol)):
+        with pytest.raises(DomainError, match="must be numbers"):
+            worst_quadratic(Focus("1/10"), Full(2), *ends)
 
 
 # what is printed -------------------------------------------------------------------
@@ -441,6 +492,19 @@ def test_an_irrational_cap_is_kept_as_its_square():
     assert rare.cap**2 < rare.cap_squared < (rare.cap + F(1, 10**13)) ** 2
 
 
+def test_clients_of_any_probabilities_have_a_least_averaging_weight():
+    law = Bernoulli([F(k, 10) for k in (5, 2, 1, 3, 4)])
+    least = min(
+        sum(p / len(cohort) for cohort, p in law.support().items() if i in cohort)
+        for i in range(5)
+    )
+    found = printed(Focus("1/400"), law, 1, 1)
+    assert found.cap_squared == least**3 / (64 * 5)
+    for none in (Bernoulli(["1/2", "0"]), Bernoulli([0.5, 0.25])):
+        with pytest.raises(RefusedError):
+            printed(Focus("1/400"), none, 1, 1)
+
+
 def test_fedavg_is_printed_per_local_step():
     found = printed(FedAvg("1/8", 3), Bernoulli(HALF * 2), MU, L)
     assert found.rate == (1 - F(1, 160)) ** 3
@@ -458,6 +522,17 @@ def test_the_rate_of_sag_is_printed_at_its_one_step_size():
     assert rates == [F(99875, 100000), F(999875, 1000000)]
     assert printed_sag(Focus("1/1500"), UniformCohort(100, 1), MU, L) is None
     assert printed_sag(Focus(F(1, 1600)), UniformCohort(100, 2), MU, L) is None
+
+
+def test_the_rate_of_sag_is_printed_where_convexity_is_what_limits_it():
+    # N = 4, L = 3: mu/(16 L) = 1/480 is below 1/(8 N) = 1/32, the step is 1/(16 N L)
+    step = F(1, 192)
+    found = printed_sag(Focus(step), UniformCohort(4, 1), MU, 3)
+    assert (found.rate, found.cap, found.inside) == (F(479, 480), step, True)
+    assert "1/(8 N)" in found.statement
+    assert printed_sag(Focus(step, 2), UniformCohort(4, 1), MU, 3) is None
+    assert printed_sag(Focus(step), Bernoulli(["1/4"] * 4), MU, 3) is None
+    assert printed_sag(GradientDescent(step), UniformCohort(4, 1), MU, 3) is None
 
 
 def test_the_printed_rate_is_not_below_the_worst_quadratic():

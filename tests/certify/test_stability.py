@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple
 
+import flint
 import numpy as np
 import pytest
 
@@ -17,6 +18,7 @@ from flverify.certify.classes import classes
 from flverify.certify.quadratics import Group, Instance, QuadraticRates
 from flverify.certify.stability import boundary_of, stability_boundary
 from flverify.certify.stability._chebyshev import first_touches
+from flverify.certify.stability._exact_boundary import positive_zeros
 from flverify.engines.moments import moments
 from flverify.participation import AllOrNothing, Bernoulli, Full, UniformCohort
 from flverify.problems import Quadratics
@@ -24,6 +26,7 @@ from flverify.problems import Quadratics
 F = Fraction
 HALF = ["1/2"]
 MU, L = F(1, 10), F(1)
+MIDDLE = F(1, 2)  # where an island is unless said otherwise
 
 
 class OneState(NamedTuple):
@@ -32,11 +35,12 @@ class OneState(NamedTuple):
 
 @dataclass(frozen=True)
 class Island(Algorithm):
-    """x+ = p(eta h) x with 1 - p(t) = t ((t - 1/2)^2 - e^2): p > 1 for t near 1/2."""
+    """x+ = p(eta h) x with 1 - p(t) = t ((t - c)^2 - e^2): p > 1 for t near c."""
 
     step_size: Any
     half_width: Any
     local_steps: int = 1
+    centre: Any = MIDDLE
 
     source: ClassVar[Source] = Source("flverify", "a test")
     State: ClassVar[type] = OneState
@@ -54,8 +58,9 @@ class Island(Algorithm):
         for _ in range(3):
             steps.append(self.step_size * oracle.gradient(point))
             point = point - steps[-1]  # t (1 - t)^k x at every client
-        level = F(1, 4) - self.half_width**2
-        moved = level * steps[0] - steps[1] + steps[2]
+        c = self.centre
+        level = (1 - c) ** 2 - self.half_width**2
+        moved = level * steps[0] - 2 * (1 - c) * steps[1] + steps[2]
         mean = F(1, cohort.n_clients) * cohort.everyone(moved)
         return OneState(state.model - mean)
 
@@ -172,6 +177,13 @@ def test_an_island_that_a_scan_steps_over_is_found():
     assert rates.at(F(1, 2)).rate(whole) > 1
 
 
+def test_an_island_at_very_small_steps_is_found():
+    rates = QuadraticRates.of(Island("1/8", F(1, 1000), centre=F(1, 200)), Full(1))
+    assert boundary_of(rates, MU, L).interval == (F(1, 250), F(1, 250))
+    quick = boundary_of(rates, MU, L, exact=False, thorough=False)
+    assert quick.step_size == pytest.approx(1 / 250, rel=1e-4)
+
+
 def test_a_touch_is_found_and_its_neighbourhood_contracts():
     found = stability_boundary(Island("1/8", 0), Full(1), MU, L)
     assert found.interval == (F(1, 2), F(1, 2))
@@ -194,6 +206,27 @@ def test_first_touches_are_those_of_known_functions():
     assert found[:2] == pytest.approx(centres[:2] - 1e-5, abs=1e-7)
     assert found[2] == pytest.approx(1.2, abs=2e-6)
     assert np.isinf(found[3])
+
+
+def test_zeros_beside_a_rational_one_are_enclosed_apart_from_it():
+    # (x - 1)((x - 1)^2 - 2 e^2), with zeros at 1 and at 1 -+ e sqrt 2
+    e = flint.fmpq(1, 10**13)
+    shifted = flint.fmpq_poly([-1, 1])
+    below, at, above = positive_zeros(shifted * (shifted**2 - 2 * e**2))
+    assert at == (1, 1)
+    for low, high in (below, above):
+        ends = sorted((low - 1) ** 2 for low in (low, high))
+        assert ends[0] <= F(2, 10**26) <= ends[1] < F(3, 10**26)
+    assert below[1] < 1 < above[0]
+
+
+def test_a_zero_is_called_rational_only_if_it_is():
+    square = 1 + F(1, 10**70)
+    ((low, high),) = positive_zeros(
+        flint.fmpq_poly([flint.fmpq(-square.numerator, square.denominator), 0, 1])
+    )
+    assert low < high
+    assert low**2 <= square <= high**2
 
 
 def test_the_float_boundary_is_the_isolated_one_where_it_is_not_flat():
@@ -223,6 +256,11 @@ def test_many_clients_and_local_steps():
     found = stability_boundary(Focus("1/8", 8), Bernoulli(HALF * 1000), MU, L)
     assert str(found.instance) == "1000 x 1"
     assert found.step_size == pytest.approx(0.006311976, rel=1e-6)
+
+
+def test_billions_of_clients_have_a_boundary_too():
+    found = stability_boundary(GradientDescent(1), Full(8 * 10**9), MU, L)
+    assert found.interval == (F(1, 4 * 10**9), F(1, 4 * 10**9))  # 2/(N L)
 
 
 def test_the_boundary_scales_with_the_curvature():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import product
 from random import Random
 
 import pytest
@@ -101,6 +102,29 @@ def both_sides(number):
     if found.status != "certified":
         return None
     return worst_stationary(*setting, mu, 1).ratio, found.constant
+
+
+@pytest.mark.parametrize("n", [2, 20])
+def test_one_client_at_a_time_moves_descent_as_far_as_its_steps_add_up(n):
+    # all at h = mu: E x^2 = eta^2 E g_i^2 / (1 - (1 - eta mu)^2), whatever N is
+    found = worst_stationary(FedAvg("1/10", 1), UniformCohort(n, 1), MU, SMOOTH)
+    assert found.ratio == Fraction(1, 100) / (1 - Fraction(99, 100) ** 2)
+    assert set(found.curvatures) == {MU}
+
+
+def test_numbers_that_are_not_exact_are_refused():
+    with pytest.raises(RefusedError, match="must be exact"):
+        worst_stationary(FedAvg(0.1, 2), UniformCohort(3, 1), MU, SMOOTH)
+
+
+def test_two_clients_of_different_probabilities_disagree_at_every_corner():
+    algorithm, law = FedAvg("1/10", 2), Bernoulli(["1/2", "1/3"])
+    found = worst_stationary(algorithm, law, MU, SMOOTH)
+    ratios = [
+        second_moment(algorithm, law, curvatures, (Fraction(1), Fraction(-1)))
+        for curvatures in product((MU, SMOOTH), repeat=2)
+    ]
+    assert found.ratio == max(ratios)
 
 
 def test_it_scales_with_the_square_of_smoothness():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 from types import SimpleNamespace
 
 import pytest
@@ -108,6 +109,15 @@ def test_a_start_that_fails_or_lies_outside_changes_no_bracket():
     assert failing.best.value < Fraction(1, 3) <= failing.beyond.value
 
 
+@pytest.mark.parametrize(("low", "high"), [(0, 1), (1, 4), (Fraction(7, 2), 5)])
+def test_values_all_over_the_range_are_asked_about_and_none_outside(low, high):
+    found = bracket(split(lambda _: False), low, high, FINE, weaker="smaller")
+    values = [tried.value for tried in found.tried]
+    assert (values[0], values[-1]) == (low, high)
+    widest = max(b - a for a, b in pairwise(values))
+    assert 0 < widest < Fraction(2, 5) * (high - low)
+
+
 def test_a_range_where_all_or_nothing_holds():
     found = bracket(split(lambda _: True), 0, 1, FINE, weaker="larger")
     assert (found.best.value, found.beyond, found.strays) == (0, None, ())
@@ -123,6 +133,10 @@ def test_integers_alone_are_tried_where_the_constant_is_whole():
     found = bracket(split(lambda v: v <= 17), 1, 40, weaker="smaller", whole=True)
     assert (found.best.value, found.beyond.value) == (17, 18)
     assert all(tried.value.denominator == 1 for tried in found.tried)
+    for last in range(1, 13):
+        ask = split(lambda value, last=last: value <= last)
+        found = bracket(ask, 1, 13, weaker="smaller", whole=True)
+        assert (found.best.value, found.beyond.value) == (last, last + 1)
 
 
 @pytest.mark.parametrize(

@@ -218,7 +218,9 @@ class QuadraticRates:
         """Rational enclosure of one rational instance's rate.
 
         The ends are equal where the rate is rational and recognised; they come from
-        isolating the roots of the characteristic polynomial in ball arithmetic.
+        isolating the roots of the characteristic polynomial in ball arithmetic. What
+        the server sees on all instances beside this one but not on it is in the rate,
+        which is the limit of theirs: no rate that a class allows can be below.
 
         Raises
         ------
@@ -238,14 +240,16 @@ class QuadraticRates:
         return exact_radius(self.matrix(instance))
 
     def _fitting(self, instance: Instance) -> Batch:
-        found = [0] * len(self.classes.sizes)
+        found, strange = [0] * len(self.classes.sizes), False
         for group in instance.groups:
-            if 0 <= group.law_class < len(found):
+            if 0 <= group.law_class < len(found) and group.n_clients >= 0:
                 found[group.law_class] += group.n_clients
-        if tuple(found) != self.classes.sizes:
+            else:
+                strange = True
+        if strange or tuple(found) != self.classes.sizes:
             raise ShapeError(
                 f"groups must have {self.classes.sizes} clients in the law's classes; "
-                f"got {tuple(found)}; count them again."
+                f"got {tuple(found)}{' and others' * strange}; count them again."
             )
         return instance.batch()
 

@@ -288,8 +288,10 @@ class _Rays:
         """Look below a crossing for other rays that do not contract there."""
         for part in LOWER:
             s = (crossing.high * Fraction(part)).limit_denominator(10**9)
+            if s == 0:  # of billions of clients
+                continue
             worst = worst_of(self.unit, s * self.ratio, s)
-            if s <= 0 or worst.lower_bound < 1:
+            if worst.lower_bound < 1:
                 continue
             ray = _ray(worst.instance, self.limits)
             which = np.zeros(1, dtype=int)

@@ -65,7 +65,9 @@ def outward(low: Fraction, high: Fraction) -> tuple[Fraction, Fraction]:
     """Round an interval outward to short decimals relative to its size."""
     if high == 0:
         return Fraction(0), Fraction(0)
-    unit = Fraction(10) ** (DIGITS - math.floor(math.log10(high)) - 1)
+    # of integers: a rate of many local steps may lie below all floats
+    size = math.log10(high.numerator) - math.log10(high.denominator)
+    unit = Fraction(10) ** (DIGITS - math.floor(size) - 1)
     lower = Fraction(max(math.floor(low * unit), 0))
     return lower / unit, Fraction(math.ceil(high * unit)) / unit
 
