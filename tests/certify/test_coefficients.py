@@ -5,14 +5,37 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
+from math import prod
 
 import pytest
-from sympy import And, Eq, Integer, Ne, Or, Rational, Symbol, exp, sqrt, symbols
+from sympy import (
+    And,
+    Eq,
+    Integer,
+    Ne,
+    Or,
+    Rational,
+    Symbol,
+    exp,
+    expand,
+    fraction,
+    sqrt,
+    symbols,
+    together,
+)
 
 from flverify._core.errors import InputError
 from flverify.certify._scalar import search
 from flverify.certify._scalar.evaluation import UndefinedError, holds, value
 from flverify.certify._scalar.formulas import Atom
+from flverify.certify._scalar.parts import Part
+from flverify.certify._scalar.quotients import (
+    Quotients,
+    quotient_sign,
+    without_positive_factors,
+)
+from flverify.certify._scalar.states import Substitution
 from flverify.certify.coefficients import certify, is_valid, proof_of
 from tests.certify.implications import FALSE, TRUE
 
@@ -83,6 +106,40 @@ def exactly(expression, point):
     return found.low
 
 
+SIGNED = {">": (1, 2, F(1, 3)), ">=": (0, 1, F(5, 2)), None: (-2, -1, 0, 1, F(1, 2))}
+
+
+def test_signs_that_show_are_those_at_points():
+    draws, shown = random.Random(3), set()
+    factors = [x, y, x + y, x - y, 1 + x**2, -2 - y, x * y + 1, Integer(-3), y**2]
+    ring = Quotients([x, y])
+    for _ in range(150):
+        signs = {s: draws.choice([">", ">=", None]) for s in (x, y)}
+        told = {s: sign for s, sign in signs.items() if sign}
+        above, below = (prod(draws.choices(factors, k=2)) for _ in range(2))
+        quotient = ring.of(above / below)
+        sign = quotient_sign(quotient, told)
+        parts = (quotient.numer, quotient.denom)
+        plain = [without_positive_factors(p, told) for p in parts]
+        rising = without_positive_factors(quotient.numer, told, nonzero=True)
+        for put in product(*(SIGNED[signs[s]] for s in (x, y))):
+            a, b, c, d, e = (
+                F(str(p.as_expr().subs({x: Rational(put[0]), y: Rational(put[1])})))
+                for p in (*parts, *plain, rising)
+            )
+            if not b:
+                continue
+            assert sign is None or a / b > 0 or (a == 0 and sign == ">=")
+            assert [side(a), side(b)] == [side(c), side(d)]
+            assert not a or side(a) == side(e)
+        shown.add(sign)
+    assert shown == {">", ">=", None}
+
+
+def side(number):
+    return (number > 0) - (number < 0)
+
+
 def test_most_of_the_field_has_a_certificate():
     easy = [item for item in TRUE if item.name not in SLOW]
     found = [certify(item.hypotheses, item.conclusion) for item in easy]
@@ -126,6 +183,26 @@ def test_roots_of_numbers_are_put_in():
     assert is_valid(found.parts[0])
     assert certify([eta <= sqrt(2)], eta**2 <= 2) is not None
     assert certify([eta <= sqrt(2)], eta**2 <= Rational(199, 100)) is None
+
+
+@pytest.mark.parametrize(
+    ("hypotheses", "right", "wrong"),
+    [
+        ([Eq(x**2, 2)], Eq(x**4, 4), Eq(x**4, 8)),
+        ([Eq(x**2, 2)], Eq(x**3, 2 * x), Eq(x**3, 4 * x)),
+        ([Eq(2 * x**2, 3)], Eq(x**2, Rational(3, 2)), Eq(x**2, 3)),
+        ([Eq(x**2, 2), Eq(y**3, 5)], Eq(x**2 * y**3, 10), Eq(x**2 * y**3, 7)),
+        ([x**2 >= 2, x >= 0], x**3 >= 0, x**2 <= 2),
+        ([x >= 2], Ne(x, 1), Ne(x, 2)),
+        ([Eq(x**2, y)], Eq(x**4, y**2), Eq(x**2, 1)),
+        ([Eq(x * y, 1), y > 0], Eq(x**2 * y**2, 1), Eq(x, 1)),
+        ([Eq(x, 1)], Ne(x, 0), Ne(x, 1)),
+    ],
+    ids=str,
+)
+def test_equations_say_what_they_say_and_no_more(hypotheses, right, wrong):
+    assert certify(hypotheses, right) is not None
+    assert certify(hypotheses, wrong) is None
 
 
 def test_what_is_not_there_is_not_found():
@@ -205,6 +282,107 @@ def test_an_altered_certificate_is_refused(part):
     except (IndexError, KeyError):
         valid = False
     assert not valid
+
+
+def forged(goal, facts, signs, steps, final):
+    """A certificate as it would have to look, whatever it claims."""
+    left = goal.expression
+    for step in steps:
+        left = left.xreplace({step.symbol: step.value})
+    above, below = map(expand, fraction(together(left)))
+    texts = tuple(map(str, facts))
+    return Part(goal, facts, texts, signs, steps, above, below, final)
+
+
+def step_of(symbol, value, slack, known, place, factor, sign=">="):
+    return Substitution(
+        symbol, value, slack, factor * known, sign, place, factor, value, ""
+    )
+
+
+def equation(symbol, value, known, implied):
+    one = Integer(1)
+    return Substitution(symbol, value, None, known, None, 0, one, implied, "")
+
+
+U1, U2 = symbols("u1 u2")
+ONE = Integer(1)
+WRONG = {
+    "not zero is no bound": (
+        *(Atom(x, ">="), (Atom(x, "!="),), ()),
+        *((step_of(x, U1, U1, x, 0, ONE),), ((U1, ">"),)),
+    ),
+    "a bound is no equation": (
+        *(Atom(1 - x, ">="), (Atom(x - 1, ">="),), ((x, ">"),)),
+        *((equation(x, ONE, x - 1, ONE),), ()),
+    ),
+    "an equation has its own value": (
+        *(Atom(x - 5, ">="), (Atom(x - 1, "=="),), ()),
+        *((equation(x, Integer(5), x - 1, Integer(5)),), ()),
+    ),
+    "the sign of x says nothing of y": (
+        Atom(y, ">"),
+        (Atom(x - mu, "=="), Atom(x, ">"), Atom(y, ">="), Atom(mu, ">")),
+        ((x, ">"), (y, ">="), (mu, ">")),
+        (equation(x, mu, x - mu, y),),
+        ((y, ">"), (mu, ">")),
+    ),
+    "a negative factor turns the sign": (
+        *(Atom(1 - x, ">="), (Atom(x - 1, ">="),), ((x, ">"),)),
+        *((step_of(x, 1 - U1, U1, x - 1, 0, -ONE),), ((U1, ">="),)),
+    ),
+    "a symbol of the question is not new": (
+        *(Atom(x - 1 - y, ">="), (Atom(x - 1, ">="),), ((x, ">"),)),
+        *((step_of(x, 1 + y, y, x - 1, 0, ONE),), ((y, ">="),)),
+    ),
+    "a new symbol is new once": (
+        Atom(x - y, ">="),
+        (Atom(x - 1, ">="), Atom(y - 1, ">=")),
+        ((x, ">"), (y, ">")),
+        (
+            step_of(x, 1 + U1, U1, x - 1, 0, ONE),
+            step_of(y, 1 + U1, U1, y - 1, 1, ONE),
+        ),
+        ((U1, ">="),),
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", WRONG)
+def test_a_certificate_of_something_false_is_refused(fault):
+    assert not is_valid(forged(*WRONG[fault]))
+
+
+def test_new_symbols_defined_by_each_other_prove_nothing():
+    # u1 = (1 + u2^2) (x - 1), u2 = (1 + u1) (y - 2) has no solution at x = 2, y = 100
+    goal = Atom(100 - (y - 2) ** 2 * (x - 1), ">=")
+    facts = Atom(x - 1, ">="), Atom(y - 2, ">=")
+    first, second = 1 + U2**2, 1 + U1
+    steps = (
+        step_of(x, 1 + U1 / first, U1, x - 1, 0, first),
+        step_of(y, 2 + U2 / second, U2, y - 2, 1, second),
+    )
+    final = ((U1, ">="), (U2, ">="))
+    assert not is_valid(forged(goal, facts, ((x, ">"), (y, ">")), steps, final))
+    # each of them through the symbols of the question alone is a valid start
+    apart = (
+        step_of(x, 1 + U1, U1, x - 1, 0, Integer(1)),
+        step_of(y, 2 + U2 / second, U2, y - 2, 1, second),
+    )
+    true = Atom((y - 2) ** 2 * (x - 1), ">=")
+    assert is_valid(forged(true, facts, ((x, ">"), (y, ">")), apart, final))
+
+
+def test_a_step_that_may_divide_by_zero_proves_nothing():
+    # each would show what fails at y = 0
+    facts, signs = (Atom(x - 1, ">"), Atom(y, ">=")), ((x, ">"), (y, ">="))
+    over = (step_of(x, 1 + U1 * y, U1, x - 1, 0, 1 / y, ">"),)
+    final = ((y, ">"), (U1, ">"))
+    assert not is_valid(forged(Atom(y, ">"), facts, signs, over, final))
+    facts, signs = (Atom(x, ">"), Atom(y, ">=")), ((x, ">"), (y, ">="))
+    back = (step_of(x, U1 / y, U1, x, 0, y),)
+    final = ((y, ">="), (U1, ">"))
+    assert not is_valid(forged(Atom(x * y, ">"), facts, signs, back, final))
 
 
 # the text

@@ -10,6 +10,7 @@ from fractions import Fraction
 from itertools import product
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import flverify
@@ -242,6 +243,7 @@ def refuses(_):
         (lambda _: None, "no value"),
         (lambda _: math.nan, "not a number"),
         (lambda _: -1.0, "a float decides nothing"),
+        (lambda _: np.float32(-1), "a float decides nothing"),
         (lambda at: 1 / (at["x"] - at["x"]), "a division by zero"),
         (refuses, "not this setting"),
         (lambda _: Refusal("engine", "no"), "engine refuses: no"),
@@ -288,6 +290,46 @@ def test_everything_tried_lies_in_the_box_and_is_counted_once():
     corners = product(("1/100", "1000"), (1, 64), words)
     tried = {values[1:] for values in asked}
     assert {(Fraction(c[0]), *c[1:]) for c in corners} <= tried
+
+
+@pytest.mark.parametrize(
+    "parameter",
+    [
+        Whole(3, 9),
+        Whole(-5, -2),
+        Whole(3, 900, log=True),
+        Real("1/3", "1/2"),
+        Real("-1/2", "-1/3", open_high=True),
+        Real(0, 1, open_low=True),
+        Real("1/7", 50, log=True, open_low=True, open_high=True),
+        Choice(["b", "a"]),
+    ],
+    ids=str,
+)
+def test_a_violation_is_brought_to_a_simple_place_of_the_box(parameter):
+    def margin(at):  # negative everywhere, and most at the last end
+        return -100 - at["x"] if not isinstance(at["x"], str) else Fraction(-1)
+
+    box = Box({"x": parameter})
+    found = search(margin, box, recheck=margin)
+    assert box.contains(found.point)
+    assert all(box.contains(point) for point, _ in found.trail)
+
+
+def test_a_margin_may_change_the_point_that_it_is_given():
+    def margin(at):
+        return at.pop("x") - 2
+
+    found = search(margin, {"x": Real(0, 1)}, recheck=margin)
+    assert found.point["x"] - 2 == found.margin
+    assert all(value == point["x"] - 2 for point, value in found.trail)
+
+
+def test_an_open_end_is_left_out():
+    for low, high in product((False, True), repeat=2):
+        interval = Real("1/3", "1/2", open_low=low, open_high=high)
+        assert interval.contains(Fraction(1, 3)) is not low
+        assert interval.contains(Fraction(1, 2)) is not high
 
 
 def test_a_box_knows_what_it_contains():

@@ -42,6 +42,7 @@ from flverify.certify.gram import (
     verify,
 )
 from flverify.certify.gram._functions import Hypothesis, Level, Slope
+from flverify.certify.gram._models import Model, Shape
 from tests.certify.false_claim import false_claim
 
 F = Fraction
@@ -614,6 +615,22 @@ def test_what_cancels_is_given_a_value_in_a_counterexample(claim, cancelled):
     assert cancelled <= set(answer.vectors)
     assert answer.left > answer.right
     assert answer.left == answer.model.value(claim.left)
+
+
+@pytest.mark.parametrize(
+    ("inside", "outside", "refuted"),
+    [
+        *((1, 1, True), (1, 2, True), (2, 1, True)),
+        *((F(9, 10), 1, False), (1, F(9, 10), False), (3, 2, False), (2, 3, False)),
+    ],
+)
+def test_a_function_outside_its_class_refutes_nothing(inside, outside, refuted):
+    x, f = vector("x"), Function("f", 2, 1)
+    lemma = square(f.gradient(x)) <= square(x) / 4  # false for curvatures from 1 to 2
+    shape = Shape((F(0),), (F(0),), F(inside), F(outside), F(1))
+    model = Model({"x": (F(1),)}, {}, {f: shape})
+    assert model.refutes(lemma, (), ()) is refuted
+    assert not model.refutes(lemma, (), (x,))  # x is to be zero
 
 
 def test_numbers_beyond_the_range_of_floats_are_decided():

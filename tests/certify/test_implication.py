@@ -9,6 +9,7 @@ import sys
 from fractions import Fraction
 from functools import cache
 from itertools import product
+from math import isqrt
 from pathlib import Path
 
 import pytest
@@ -157,6 +158,13 @@ def answer(hypotheses, conclusion, **options):
         ([Max(x, y) >= 1], And(x >= 1, y >= 1), Answer.REFUTED),
         ([Min(x, y) >= 1], x * y >= 1, Answer.PROVED),
         ([x + Max(x, y) <= 1], x <= Rational(1, 2), Answer.PROVED),
+        ([x <= 1, y <= 1], x + Max(x, y) <= 2, Answer.PROVED),
+        ([x <= 1], x + Max(x, y) <= 2, Answer.REFUTED),
+        ([], x + Min(x, y) <= 2 * x, Answer.PROVED),
+        ([x >= 1, y >= 1], x + Min(x, y) >= 2, Answer.PROVED),
+        ([x >= 1], x + Min(x, y) >= 2, Answer.REFUTED),
+        ([x >= 1], cbrt(x) <= sqrt(x), Answer.PROVED),
+        ([x >= 1], cbrt(x) >= sqrt(x), Answer.REFUTED),
         ([Abs(x) <= 1], x**2 <= 1, Answer.PROVED),
         ([], cbrt(p + 1) <= cbrt(p) + 1, Answer.PROVED),
         ([], MOTZKIN, Answer.PROVED),
@@ -165,6 +173,38 @@ def answer(hypotheses, conclusion, **options):
 )
 def test_edges(hypotheses, conclusion, expected):
     assert answer(hypotheses, conclusion) is expected
+
+
+@pytest.mark.parametrize(
+    "hypothesis",
+    [
+        Ne(x, 0),
+        Eq(x, -1),
+        x >= -1,
+        -x >= 0,
+        2 - x >= 0,
+        x + y >= 0,
+        x - y >= 1,
+        x * y >= 0,
+        x * y > 0,
+        x**2 >= 1,
+        1 / x >= -1,
+        Or(x >= 0, y >= 0),
+        Not(And(x < 0, y < 0)),
+    ],
+    ids=str,
+)
+def test_what_states_no_sign_is_not_read_as_one(hypothesis):
+    assert answer([hypothesis], x >= 0) is Answer.REFUTED
+    assert coefficients.certify([hypothesis], x >= 0) is None
+
+
+def test_a_sign_is_as_strict_as_it_is_stated():
+    assert answer([2 * x >= 0], x > 0) is Answer.REFUTED
+    assert coefficients.certify([2 * x >= 0], x > 0) is None
+    for strict in (3 * x > 0, x >= Rational(1, 9), 2 * x - 3 >= 0):
+        assert answer([strict], x > 0) is Answer.PROVED
+        assert coefficients.certify([strict], x > 0) is not None
 
 
 def test_hypotheses_that_cannot_hold_together_prove_nothing():
@@ -202,6 +242,13 @@ def test_hypotheses_at_no_admissible_point_prove_nothing(
     assert found.answer is Answer.INCONCLUSIVE
 
 
+def test_a_plain_symbol_beside_an_odd_one_makes_no_proof():
+    odd = Symbol("k", odd=True)
+    between = [odd >= 2, odd <= 2, x >= odd]
+    assert answer(between, x >= 2) is Answer.INCONCLUSIVE
+    assert answer([odd >= 3, odd <= 4, x >= odd], x >= 3) is Answer.PROVED
+
+
 @pytest.mark.parametrize("word", ["odd", "even", "noninteger", "rational", "algebraic"])
 def test_with_an_admissible_point_there_is_a_proof(word):
     symbol = Symbol("k", **{word: True})
@@ -225,6 +272,20 @@ def test_no_hypothesis_shows_that_it_is_itself_defined():
     # 1/x >= 1 keeps x from 0 only where it means something
     assert implies([1 / x >= 1], x <= 1).side_conditions == ("x != 0",)
     assert implies([1 / x >= 1, x >= F(1, 9)], x <= 1).side_conditions == ()
+    assert implies([1 / x <= -1], x <= 0).side_conditions == ("x != 0",)
+    assert implies([Max(1 / x, y) <= -1], x <= 0).side_conditions == ("x != 0",)
+
+
+def test_what_is_not_negative_may_be_zero_below_a_fraction():
+    found = implies([], 1 / weak >= 0)
+    assert found.answer is Answer.PROVED
+    assert found.side_conditions == ("w != 0",)
+    assert implies([], 1 / (weak + eta) >= 0).side_conditions == ()
+
+
+def test_a_root_of_a_fraction_needs_the_sign_of_both_of_its_ends():
+    assert implies([], sqrt(1 / x) >= 0).side_conditions == ("x != 0", "1/x >= 0")
+    assert implies([], sqrt(1 / eta) >= 0).side_conditions == ()
 
 
 def test_a_denominator_of_unknown_sign_is_not_multiplied_away():
@@ -266,6 +327,29 @@ def test_assumptions_of_symbols_are_said():
     assert found.answer is Answer.PROVED
     found = implies([eta <= 1], eta / tau <= 1)
     assert found.assumed == ("eta > 0", "tau >= 1")
+
+
+@pytest.mark.parametrize(
+    ("assumed", "compare", "right", "wrong"),
+    [
+        ({"negative": True}, Le, x < 0, x <= -1),
+        ({"negative": True, "integer": True}, Le, x <= -1, x <= -2),
+        ({"nonpositive": True}, Le, x <= 0, x < 0),
+        ({"nonpositive": True, "integer": True}, Le, x <= 0, x < 0),
+        ({"nonzero": True}, Eq, Ne(x, 0), x > 0),
+        ({"nonzero": True, "integer": True}, Eq, Ne(x, 0), x < 0),
+        ({"zero": True}, Eq, Eq(x, 0), x > 0),
+        ({"nonnegative": True}, Ge, x >= 0, x > 0),
+        ({"nonnegative": True, "integer": True}, Ge, x >= 0, x > 0),
+        ({"positive": True}, Ge, x > 0, x >= 1),
+        ({"positive": True, "integer": True}, Ge, x >= 1, x > 1),
+    ],
+    ids=str,
+)
+def test_a_symbol_brings_in_its_sign_and_no_more(assumed, compare, right, wrong):
+    bound = compare(x, Symbol("k", **assumed))
+    assert answer([bound], right) is Answer.PROVED
+    assert answer([bound], wrong) is Answer.REFUTED
 
 
 # integers
@@ -324,6 +408,14 @@ def test_a_rational_point_close_by_is_found():
     assert found.answer is Answer.REFUTED
     assert F(1414, 1000) < found.counterexample["x"] < F(14143, 10000)
     assert answer([Eq(x**2, 2)], x < 2) is Answer.PROVED
+
+
+def test_a_counterexample_lies_where_the_hypotheses_have_a_value():
+    # simpler points are near: 0, where the roots are of negative numbers
+    for low in (F(1, 3), F(1, 100)):
+        found = implies([sqrt(x - low) <= F(1, 2)], x >= 1)
+        assert found.answer is Answer.REFUTED
+        assert low <= found.counterexample["x"] <= low + F(1, 4)
 
 
 # limits, refusals, misuse
@@ -524,6 +616,48 @@ def test_what_the_solver_reads_agrees_with_plain_evaluation():
                 assert (asked.status == "sat") is expected
                 compared += 1
     assert compared >= 60
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        cbrt(x),
+        x ** Rational(-2, 3),
+        sqrt(x) * sqrt(y),
+        x * sqrt(x) * cbrt(y) / (1 + y),
+        (sqrt(x) - 2) ** 2,
+        (sqrt(x) - 2) ** 3,
+        (sqrt(x) - sqrt(y)) ** -3,
+        1 / (sqrt(y) - 2),
+        sqrt(1 + sqrt(x)) - y,
+        sqrt(sqrt(x) - Rational(isqrt(2 * 10**40), 10**20)),  # of what is almost 0
+        -sqrt(x) * (sqrt(y) - 1),
+        Abs(sqrt(x) - 2),
+        Max(1 - sqrt(x), -sqrt(y)),
+        Min(sqrt(x), cbrt(y + 3)),
+    ],
+    ids=str,
+)
+def test_an_enclosure_is_narrow_and_contains_the_value(expression):
+    found = value(expression, {"x": F(2), "y": F(3, 7)})
+    number = expression.subs({x: 2, y: Rational(3, 7)}).evalf(120)
+    exact, small = F(str(Rational(number))), F(1, 10**110)
+    assert found.low - small <= exact <= found.high + small
+    assert found.high - found.low < F(1, 10**60)
+
+
+def test_comparisons_with_a_root_are_decided_to_many_digits():
+    digits = isqrt(2 * 10**120)  # of sqrt(2)
+    for k, below in ((digits, True), (digits + 1, False)):
+        c = Rational(k, 10**60)
+        judged_ = [holds(r, {"x": F(2)}) for r in (c < sqrt(x), c <= sqrt(x))]
+        denied = [holds(r, {"x": F(2)}) for r in (c > sqrt(x), c >= sqrt(x))]
+        assert judged_ == [below, below]
+        assert denied == [not below, not below]
+        assert holds(Eq(sqrt(x), c), {"x": F(2)}) is False
+        assert holds(Ne(sqrt(x), c), {"x": F(2)}) is True
+    assert [holds(r, {"x": F(4)}) for r in (sqrt(x) < 2, sqrt(x) <= 2)] == [False, True]
+    assert [holds(r, {"x": F(4)}) for r in (sqrt(x) > 2, sqrt(x) >= 2)] == [False, True]
 
 
 def test_small_questions_agree_with_a_grid():

@@ -2,7 +2,10 @@
 
 import importlib
 import inspect
+from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -13,9 +16,10 @@ from hypothesis import strategies as st
 from flverify._core.errors import InputError, Refusal, RefusedError
 from flverify._core.rationals import to_flint, to_fraction
 from flverify.algorithms import Ball, FedAU, FedAvg, Focus, GradientDescent
+from flverify.algorithms._algorithm import Algorithm, Server
 from flverify.algorithms.agnostic_fedavg import AgnosticFedAvg
 from flverify.certify import gram, quadratic_form
-from flverify.certify._definite import as_float
+from flverify.certify._definite import as_float, negative_state, squares
 from flverify.certify.quadratic_form import (
     Counterexample,
     Proof,
@@ -324,6 +328,40 @@ def test_hypotheses_make_the_difference():
     assert isinstance(one_step(LINE, algorithm, law, lemma), Counterexample)
 
 
+class AnchoredState(NamedTuple):
+    model: Server
+    anchor: Server
+    unused: Server
+
+
+@dataclass(frozen=True)
+class Anchored(Algorithm):
+    """x+ = x - step_size grad F(x), beside the start and a zero, which stay."""
+
+    step_size: Any
+    local_steps: int = 1
+
+    State = AnchoredState
+
+    def init(self, start, cohort, oracle):
+        del cohort, oracle
+        return AnchoredState(start, start, 0 * start)
+
+    def round(self, state, cohort, oracle):
+        slopes = cohort.everyone(oracle.gradient(cohort.broadcast(state.model)))
+        moved = state.model - self.step_size / cohort.n_clients * slopes
+        return AnchoredState(moved, state.anchor, state.unused)
+
+
+def test_what_stays_is_zero_only_if_it_starts_there():
+    algorithm = Anchored(F(1, 4))
+    held = kept_zero(algorithm, 3)
+    assert [str(v) for v in held] == ["unused"]
+    setting = LINE, algorithm, Full(3)
+    assert one_step(*setting, square(server("unused")) <= 0, held)
+    assert not one_step(*setting, square(server("anchor")) <= 0, held)
+
+
 def test_one_hypothesis_may_fix_a_vector():
     setting = Quadratics([[[1]], [[3]]], [[0], [2]]), FedAvg("1/4"), UniformCohort(2, 1)
     left = expect(square(after(X)))
@@ -386,6 +424,38 @@ def test_random_lemmas_are_decided_as_eigenvalues_say(seed, scale):
         assert total(answer, coordinates) == evaluate(lemma.gap, *setting)
 
 
+def test_small_forms_are_sums_of_squares_or_have_a_negative_vector():
+    negative = 0
+    for a, b, c, p, q, r in product(
+        (0, 1, 2), (0, 1, 2), (-1, 0, 2), *[(-1, 0, 1)] * 3
+    ):
+        form = to_flint(np.array([[a, p, q], [p, b, r], [q, r, c]], dtype=object))
+        terms, witness = squares(form)
+        # by all principal minors
+        pairs = min(a * b - p * p, a * c - q * q, b * c - r * r)
+        whole = a * b * c + 2 * p * q * r - a * r * r - b * q * q - c * p * p
+        assert (witness is None) == (min(a, b, c, pairs, whole) >= 0)
+        if witness is None:
+            parts = [weight * np.outer(column, column) for weight, column in terms]
+            assert (sum(parts, start=0 * form) == form).all()
+            continue
+        negative += 1
+        assert witness @ form @ witness < 0
+        state = negative_state(form, witness)
+        assert state[-1] == 1
+        assert state @ form @ state < 0
+    assert 400 < negative < 729
+
+
+def test_a_form_may_be_negative_only_very_far_away():
+    for slope in (0, 10**15, -(10**15)):
+        rows = [[-1, slope], [slope, 10**40]]
+        form = to_flint(np.array(rows, dtype=object))
+        state = negative_state(form, squares(form)[1])
+        assert state[-1] == 1
+        assert state @ form @ state < 0
+
+
 # Refusals and errors
 
 
@@ -424,6 +494,8 @@ def test_a_fresh_aggregate_returned_to_clients_is_listed():
     ("write", "word"),
     [
         (lambda: square(after(X)) <= square(X), "expect"),
+        (lambda: inner(X, after(X)) <= square(X), "expect"),
+        (lambda: inner(after(X), STAR) <= square(X), "expect"),
         (lambda: square(server("nonsense")) <= square(X), "slot"),
         (lambda: square(client("model", 0)) <= square(X), "slot"),
         (lambda: square(fixed([1, 2])) <= square(X), "entries"),
@@ -479,6 +551,21 @@ def test_a_setting_must_be_of_its_kinds(algorithm, law, word):
 # Two clients of curvature 1 and 3, one of them drawn
 
 PAIR = Quadratics([[[1]], [[3]]], [[0], [0]]), FedAvg("1/4"), UniformCohort(2, 1)
+
+
+def test_what_holds_on_average_is_no_lemma_about_every_draw():
+    # the next state is 3/4 x or 1/4 x: 5/16 x^2 on average, and 9/16 x^2 for one draw
+    assert one_step(*PAIR, expect(square(after(X))) <= "5/16" * square(X))
+    with pytest.raises(InputError, match="expect"):
+        one_step(*PAIR, square(after(X)) <= "5/16" * square(X))
+
+
+def test_the_point_of_a_gradient_of_the_mean():
+    # F has curvature 2: its gradient is 3 at 3/2
+    found = square(point_of(fixed([3])))
+    assert evaluate(found, *PAIR, {"model": [1]}) == F(9, 4)
+    assert one_step(*PAIR, found <= 0 * found + "9/4")
+    assert not one_step(*PAIR, found <= 0 * found + 2)
 
 
 def test_hypotheses_that_can_be_read_once_are_all_stated():
@@ -572,6 +659,13 @@ def test_hypotheses_must_be_about_the_state_and_leave_some():
         one_step(LINE, FedAvg("1/4"), LAW3, lemma, (after(X),))
     with pytest.raises(InputError, match="leave some"):
         one_step(LINE, FedAvg("1/4"), LAW3, lemma, (X, X - fixed([1])))
+    with pytest.raises(InputError, match="leave some"):  # the tracker is still free
+        one_step(LINE, Focus("1/4"), LAW3, lemma, (X, X - fixed([1])))
+    later = point_of(after(client("stored", 0)), 0)
+    with pytest.raises(InputError, match="current state"):
+        one_step(LINE, Focus("1/4"), LAW3, lemma, (later,))
+    with pytest.raises(InputError, match="expect"):
+        one_step(LINE, Focus("1/4"), LAW3, square(later) <= square(X))
 
 
 def test_a_point_with_a_given_gradient_needs_a_regular_hessian():

@@ -78,6 +78,7 @@ class Recheck:
         symbols = symbols_in(goal, *facts)
         slacks = [step.slack for step in steps if step.slack is not None]
         self.fresh = not set(slacks) & set(symbols) and len(set(slacks)) == len(slacks)
+        self.later = set(slacks)
         self.of = Quotients([*symbols, *slacks]).of
         self.goal, self.comparison = goal.expression, goal.comparison
         self.known = [(fact.expression, fact.comparison) for fact in facts]
@@ -89,6 +90,9 @@ class Recheck:
         """Whether a step is justified; carries it out."""
         expression, comparison = self.known[step.known]
         factor = self.of(step.factor)
+        # two new symbols defined by each other need not have values at every point
+        if step.factor.free_symbols & self.later:
+            return False
         slack_value = self.of(step.slack_value)
         if slack_value != factor * self.of(expression):
             return False
@@ -136,8 +140,10 @@ class Recheck:
         sign = self.signs.pop(step.symbol, None)
         # one fact for each step, so that facts keep their places
         self.known.append((step.implied, sign) if sign else (sympy.Integer(1), ">"))
-        if step.slack is not None and step.slack_sign is not None:
-            self.signs[step.slack] = step.slack_sign
+        if step.slack is not None:
+            self.later.discard(step.slack)
+            if step.slack_sign is not None:
+                self.signs[step.slack] = step.slack_sign
         self._raise_signs()
 
     def _raise_signs(self) -> None:
