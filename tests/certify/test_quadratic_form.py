@@ -207,6 +207,16 @@ def test_a_planted_bug_in_the_expectation_is_seen(monkeypatch):
     assert "disagree" in answer.reason
 
 
+def test_a_state_that_violates_nothing_refutes_nothing(monkeypatch):
+    lemma = expect(square(after(X))) <= "1/4" * square(X)
+    assert isinstance(one_step(*PAIR, lemma), Counterexample)
+    harmless = to_flint(np.array([0, 1], dtype=object))
+    monkeypatch.setattr(quadratic_form._definite, "negative_state", lambda *_: harmless)
+    answer = one_step(*PAIR, lemma)
+    assert isinstance(answer, Refusal)
+    assert "was to violate" in answer.reason
+
+
 @pytest.mark.parametrize("algorithm", [Focus("1/20", 2), FedAvg("1/9", 2)])
 @pytest.mark.parametrize("law", [*zoo.LAWS[3], LAW3])
 def test_traced_and_listed_rounds_give_the_same_forms(algorithm, law):

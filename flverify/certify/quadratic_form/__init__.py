@@ -262,6 +262,12 @@ def _checked(
     sides: list[Fraction],
 ) -> Counterexample | Refusal:
     """Compute both sides again by running every cohort, where that can be done."""
+    if not sides[0] > sides[1]:
+        return Refusal(
+            "quadratic forms",
+            f"the state {state} was to violate the lemma and has {sides}; this is a "
+            "defect of flverify.",
+        )
     try:
         again = [
             evaluate(side, problem, algorithm, participation, state)
