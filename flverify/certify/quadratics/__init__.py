@@ -218,9 +218,10 @@ class QuadraticRates:
         """Rational enclosure of one rational instance's rate.
 
         The ends are equal where the rate is rational and recognised; they come from
-        isolating the roots of the characteristic polynomial in ball arithmetic. What
-        the server sees on all instances beside this one but not on it is in the rate,
-        which is the limit of theirs: no rate that a class allows can be below.
+        isolating the roots of the characteristic polynomial in ball arithmetic. A mode
+        that the server sees on all neighbouring instances, but not on this one, counts:
+        the rate is the limit of theirs, so it is still a lower bound for a class that
+        contains them.
 
         Raises
         ------

@@ -287,9 +287,8 @@ class _Rays:
     def lowered(self, crossing: _Crossing, exact: bool) -> _Crossing | None:
         """Look below a crossing for other rays that do not contract there."""
         for part in LOWER:
-            s = (crossing.high * Fraction(part)).limit_denominator(10**9)
-            if s == 0:  # of billions of clients
-                continue
+            # nine digits, whatever its size: of billions of clients it is tiny
+            s = Fraction(f"{float(crossing.high * Fraction(part)):.9g}")
             worst = worst_of(self.unit, s * self.ratio, s)
             if worst.lower_bound < 1:
                 continue
