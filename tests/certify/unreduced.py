@@ -14,8 +14,6 @@ import numpy as np
 
 from flverify.algorithms import Focus
 
-LARGEST = 1e5  # trace of V's matrix where V >= |x|^2
-
 
 def margin(algorithm, law, mu, rho, *, remembered, alike=False):
     """How positive rho V - E V+ can be with V >= |x|^2; negative where it cannot be.
@@ -50,8 +48,7 @@ def margin(algorithm, law, mu, rho, *, remembered, alike=False):
             decrease.add((rho - 1 + drawing) * at_memory[i], i, "memory")
             decrease.add(-drawing * at_memory[i], i, "model")
             positive.add(at_memory[i], i, "memory")
-    rules = [t <= 1, cp.trace(matrix) <= LARGEST]
-    rules += [at_model == at_model[0]] if alike else []
+    rules = [t <= 1, *([at_model == at_model[0]] if alike else [])]
     for condition, least in ((decrease, t), (positive, 0)):
         condition.interpolate(mu)
         rules += condition.rules + condition.cancelled()
