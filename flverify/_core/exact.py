@@ -11,6 +11,7 @@ import math
 import re
 import sys
 from collections.abc import Iterable
+from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral, Rational, Real
 from typing import Any, TypeAlias
@@ -152,5 +153,11 @@ def identity(size: int, exact: bool) -> Array:
 
 
 def text(value: Scalar) -> str:
-    """Exact text of a scalar: `3/8` for a rational, the shortest repr for a float."""
-    return str(value)
+    """Exact text of a scalar: `3/8` for a rational, the shortest repr for a float.
+
+    A rational may have any number of digits; Python's own limit is for `str(int)`.
+    """
+    if not isinstance(value, Fraction):
+        return str(value)
+    over = "" if value.denominator == 1 else f"/{Decimal(value.denominator)}"
+    return f"{Decimal(value.numerator)}{over}"

@@ -12,6 +12,7 @@ import numpy as np
 
 from flverify._core.errors import InputError
 from flverify._core.exact import Scalar, is_exact, scalar
+from flverify._core.exact import text as exact_text
 
 FLOAT_MARGIN = 1e-9  # relative: closer than this, a float comparison says nothing
 FLOAT_AGREEMENT = 1e-6  # relative: how near a second computation is to a float side
@@ -190,7 +191,7 @@ def text(value: Any) -> Any:
         return [text(v) for v in value]
     if isinstance(value, bool | int | str) or value is None:
         return value
-    return str(value)
+    return exact_text(value) if isinstance(value, Fraction) else str(value)
 
 
 def short(value: Any) -> str:

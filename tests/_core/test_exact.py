@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from fractions import Fraction
 
 import numpy as np
@@ -51,6 +52,24 @@ def test_kinds_do_not_mix_silently():
         exact.array([True, 2], "a")
     with pytest.raises(DomainError, match="symbols"):
         exact.common_kind([sympy.Symbol("p"), 0.5])
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (Fraction(-3, 8), "-3/8"),
+        (Fraction(5), "5"),
+        (Fraction(0), "0"),
+        (Fraction(10**30), "1" + 30 * "0"),
+        (Fraction(10**5000 + 1, 7**6000), None),
+        (0.1, "0.1"),
+        (sympy.Symbol("p") / 2, "p/2"),
+    ],
+)
+def test_text_of_any_length_is_read_back(value, written, limited):
+    found = exact.text(value)
+    sys.set_int_max_str_digits(0)
+    assert found == (written or f"{value.numerator}/{value.denominator}")
 
 
 @pytest.mark.parametrize("value", [0, -1, "-1/8", float("nan"), True])

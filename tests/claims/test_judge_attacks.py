@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from decimal import Decimal
 from fractions import Fraction
 
@@ -46,6 +47,14 @@ def test_integers_of_every_kind_are_exact(kind):
     assert one(kind(2), kind(2), "<=").verdict == Verdict.SUPPORTED
     tie = one(kind(2), kind(2), "<", lambda: (kind(2), kind(2)))
     assert tie.verdict == Verdict.REFUTED
+
+
+def test_a_counterexample_may_have_any_number_of_digits(limited):
+    long = 1 + Fraction(1, 7**6000)
+    found = one(long, 1, "<=", lambda: (long, Fraction(1)))
+    assert found.verdict == Verdict.REFUTED
+    sys.set_int_max_str_digits(0)
+    assert Fraction(found.evidence["left"]) == long
 
 
 @pytest.mark.parametrize("kind", [float, np.float64, np.float32, sympy.Float])
