@@ -113,14 +113,14 @@ def digits() -> Images:
     Raises
     ------
     MissingExtraError
-        If scikit-learn is not installed.
+        If scikit-learn cannot be imported.
     """
     try:
         datasets: Any = importlib.import_module("sklearn.datasets")
     except ImportError as error:
         raise MissingExtraError(
-            "the digits come with scikit-learn, which is not installed; install it "
-            "with pip install 'flverify[digits]'."
+            f"the digits come with scikit-learn, which must be installed; {error}; "
+            "install it with pip install 'flverify[digits]'."
         ) from error
     held = datasets.load_digits()
     return Images("digits", _with_ones(held.data / 16), held.target)
