@@ -19,6 +19,7 @@ import sympy
 
 from flverify._core.sources import Source
 from flverify.claims import cohorts, judge
+from flverify.claims.agnostic_rounds import mean_of_cohort
 from flverify.claims.agnostic_steps import (
     square,
 )
@@ -115,11 +116,9 @@ def sample_to_model(c: Any) -> Finding:
 def cohort_inequality(factor: Any) -> Finding:
     """Prove |mean - z|^2 <= factor times the mean of |theta_i - z|^2 in a cohort.
 
-    In one coordinate, with z = 0: m is the mean and v the mean of squares, of which
-    v - m^2 is a mean of squares too. Coordinates, then cohorts with the weights q, add.
+    Coordinates, then cohorts with the weights q, add.
     """
-    m, v = sympy.symbols("m v", real=True)
-    return judge.implied([v - m**2 >= 0], m**2 <= factor * v, f"{LAWS}, all models, z")
+    return mean_of_cohort(Fraction(str(factor)))
 
 
 @cache
@@ -232,7 +231,11 @@ def lemma_4(c: Any) -> Finding:
 
 @cache
 def exchange(power: int) -> Finding:
-    """Judge the mean over cohorts of (1/|A|) sum_{i in A} d_i against sum p_i d_i."""
+    """Judge the mean over cohorts of (1/|A|) sum_{i in A} d_i against sum p_i d_i.
+
+    For every N both are finite sums over the pairs of a cohort and a member, and the
+    term of a pair is the same in both; N <= 3 is written out beside that.
+    """
     pairs = [("factor of a participant, |A| = s", 1 / S, S**-power)]
     for n in (1, 2, 3):
         law, d = any_law(n), sympy.symbols(f"d_1:{n + 1}", nonnegative=True)

@@ -140,7 +140,8 @@ def collected(lemma: tuple[Any, Any], drop: Any, room: Room) -> Finding:
     drop : coefficient of ell eta G k by which a value may fall short
     room : coefficients of eta^2 sigma^2, eta^2 G^2 and ell eta^2 G H in (7)
     """
-    after, before, v = sympy.symbols("after before v", real=True)
+    after, before = sympy.symbols("after before", nonnegative=True)
+    v = sympy.Symbol("v", real=True)
     noise, square = map(rational, lemma)
     step_room = ETA**2 * (noise * SIGMA**2 + square * BOUND**2)
     short = rational(drop) * ELL * ETA * BOUND * STEPS
@@ -177,10 +178,25 @@ def weighted_clients() -> Finding:
 def mean_of_cohort(factor: Any = Fraction(1)) -> Finding:
     """Prove |mean - z|^2 <= factor times the mean of |theta_i - z|^2 in a cohort.
 
-    In one coordinate, z = 0: m is the mean, v the mean of squares, v - m^2 one too.
+    In one coordinate, z = 0, by induction over the clients, each of weight w: the
+    weighted sums of 1, theta_i and theta_i^2 are P, m and v; at the end P = 1.
     """
-    m, v = sympy.symbols("m v", real=True)
-    return judge.implied([v - m**2 >= 0], m**2 <= rational(factor) * v, EVERY)
+    m, one = sympy.symbols("m theta", real=True)
+    v = sympy.Symbol("v", nonnegative=True)
+    P, w = sympy.symbols("P w", positive=True)
+    c = rational(factor)
+    so_far = m**2 <= c * P * v
+    more = (m + w * one) ** 2 <= c * (P + w) * (v + w * one**2)
+    first = (w * one) ** 2 <= c * w * (w * one**2)
+    return judge.all_of(
+        {
+            "one client": judge.implied([], first, EVERY),
+            "one client more": judge.implied([so_far], more, EVERY),
+            "weights of sum 1": judge.implied(
+                [so_far, sympy.Eq(P, 1)], m**2 <= c * v, EVERY
+            ),
+        }
+    )
 
 
 @cache
@@ -195,6 +211,12 @@ def averaged_rounds(room: Room, rate: Room) -> Finding:
         "every number of rounds",
     )
     first, last, total, value = sympy.symbols("D_squared last total value", real=True)
+    now_at, next_at = sympy.symbols("value_now value_next", real=True)
+    one_value = judge.implied(
+        [(done + 1) * next_at <= done * now_at + v, done * now_at <= done_sum],
+        (done + 1) * next_at <= done_sum + v,
+        "every number of rounds",
+    )
     rounds = sympy.Symbol("T", positive=True)
     noise, square, cross = map(rational, rate)
     parts = noise * SIGMA**2 + square * BOUND**2 + cross * ELL * BOUND * STEPS
@@ -202,6 +224,7 @@ def averaged_rounds(room: Room, rate: Room) -> Finding:
     return judge.all_of(
         {
             "sum of rounds": one_more,
+            "Jensen, one round more, f convex": one_value,
             "division by 2 eta H T": judge.implied(
                 [
                     last >= 0,
@@ -209,7 +232,7 @@ def averaged_rounds(room: Room, rate: Room) -> Finding:
                     <= first
                     - 2 * ETA * STEPS * total
                     + rounds * STEPS * round_room(room, STEPS),
-                    rounds * value <= total,  # Jensen for the convex f
+                    rounds * value <= total,  # Jensen
                 ],
                 scale * value <= first + scale * ETA * parts,
                 EVERY,
