@@ -144,7 +144,11 @@ def either_coupling(room: Any) -> Finding:
     r"1.5\,\eta G^2\ \text{((9))}",
     proposition="With 2 eta^2 G^2 at each step and H local steps, the chain gives (7) "
     "and (8) with the coefficient 3 of eta^2 G^2, and (8) with 3 gives (9) with 1.5.",
-    given=("Lemma 2",),
+    given={
+        "Lemma 2": "agnostic.lemma2",
+        "Lemma 3": "agnostic.lemma3",
+        "the sum of H steps in (7)": "agnostic.eq7",
+    },
     constants={"(7)": Fraction(3), "(9)": Fraction(3, 2)},
     twin={"(7)": Fraction(1)},
     free=(

@@ -221,7 +221,10 @@ def epsilon(c: SimpleNamespace) -> Finding:
     r"\mathsf T}\nabla\boldsymbol{f}(\mathbb{1}\bar x_{r\tau+1})\|^2",
     proposition="Lines 5 of (80) and 3 of (81) add up to (82), coefficient by "
     "coefficient.",
-    given=("line 5 of (80)", "line 3 of (81)"),
+    given={
+        "line 5 of (80)": "focus.lemma3.step80c",
+        "line 3 of (81)": "focus.lemma3.step81c",
+    },
     constants={"contraction": "1/2", "gap": "2", "excess": "2", "noise": "2"},
     twin={"excess": "1"},
     exact=("contraction", "gap", "excess", "noise"),

@@ -210,7 +210,16 @@ def rho_chosen(half: str) -> Finding:
     r"\nabla F(w_r)\|^2+\frac{16\eta^2(\tau-1)^2L^2}qB_r",
     proposition="(91)-(93), taken as given, and the chosen rho turn (90) into line 1, "
     "and line 1 is at most line 2.",
-    given=("(90)", "(91)-(93)"),
+    given={
+        "(90)": ("focus.lemma4.step90a", "focus.lemma4.step90b"),
+        "(91)-(93)": (
+            "focus.lemma4.step91",
+            "focus.lemma4.step92a",
+            "focus.lemma4.step92b",
+            "focus.lemma4.step93a",
+            "focus.lemma4.step93b-c",
+        ),
+    },
     constants={
         "first": "1/2",
         "rows": "4",
@@ -262,7 +271,7 @@ def _line_94(first: str, factors: tuple[str, str, str], common: Any) -> Any:
     r"\Big\}:\quad\Big(1-\frac{q^2}4\Big)B_r\le\Big(1-\frac q2\Big)B_{r-1}+\frac{8"
     r"\eta^2N^2}q\|\nabla F(w_r)\|^2",
     proposition="Numbers that satisfy line 2 of (94) and the caps satisfy (95).",
-    given=("line 2 of (94)",),
+    given={"line 2 of (94)": "focus.lemma4.step94a-b"},
     constants={"rows": "1/64", "moves": "1/64", "left": "1/4"},
     twin={"moves": "1/128"},
     free=(

@@ -110,7 +110,7 @@ def cross_term(c: SimpleNamespace) -> Finding:
     r"\eta^2L\Big)\mathbb{E}\|\mathbb{1}^{\mathsf T}\nabla\boldsymbol f(\bar x_{r\tau+"
     r"1})-S\|^2",
     proposition="(113) follows from (111) and (112).",
-    given=("(111)", "(112)"),
+    given={"(111)": "focus.thm1.nc.step111", "(112)": "focus.thm1.nc.step112"},
     constants={"gradient": "1/2", "less": "2", "distance": "1/2", "more": "1"},
     twin={"less": "1"},
     free=(
@@ -145,7 +145,7 @@ def _left() -> Any:
     r"-\boldsymbol x_{r\tau}\|^2",
     proposition="(114) follows from (113) and (87), whose weights I - Q and Q are at "
     "most 1.",
-    given=("(113)", "(87)"),
+    given={"(113)": "focus.thm1.nc.step113", "(87)": "focus.lemma3.step87"},
     constants={"first": "2", "second": "8"},
     twin={"first": "1"},
     free=(
@@ -173,7 +173,7 @@ def stale_gradients(c: SimpleNamespace) -> Finding:
     r"x_{(r+1)\tau+1})\big)+\frac{16L^2}{N}\mathbb{E}\|\mathbb{1}\bar x_{r\tau+1}-"
     r"\boldsymbol x_{r\tau}\|^2",
     proposition="(115) follows from (114) at the step sizes printed with it.",
-    given=("(114)",),
+    given={"(114)": "focus.thm1.nc.step114"},
     constants={"caps": CAPS_115, "function": "4", "consensus": "16"},
     twin={"consensus": "8"},
     free=(
@@ -227,7 +227,7 @@ def simplified(c: SimpleNamespace) -> Finding:
     r"q_{\min}}{3}\Big)C_{r-1}+\frac{16\eta^2N^2}{3q_{\min}}A_r",
     proposition="At every step size inside the caps of (25) Lemma 4 and (115), which "
     "(116)-(118) restate, may be applied: their conditions on the step size hold.",
-    given=("Lemma 4", "(115)"),
+    given={"Lemma 4": "focus.lemma4", "(115)": "focus.thm1.nc.step115"},
     constants={"caps": CAPS},
     twin={"caps": {**CAPS, "q^(3/2)/(L (tau-1))": "1/8"}},
 )

@@ -77,7 +77,7 @@ class Terms:
     r"{\min}}{3}\Big)\sum_{r=1}^{R-1}C_{r-1}+\frac{16\eta^2N^2}{3Rq_{\min}}\frac1R\sum_"
     r"{r=1}^{R-1}A_r",
     proposition="With C_0 = 0 the first line of (119) follows from (118) for every R.",
-    given=("(118)",),
+    given={"(118)": "focus.thm1.nc.step116-118"},
     constants={"1/R beside C": 0, "1/R beside A": 2},
     twin={"1/R beside C": 1, "1/R beside A": 1},
 )
@@ -119,7 +119,7 @@ READING_119 = "(i) a bound of the average of C_r, from (118)"
     r"{16\eta^2N^2}{3Rq_{\min}}\sum_{r=0}^{R-1}A_r",
     proposition="With C_0 = 0 and (118), the second line of (119) is at least (i) the "
     "average of the C_r, (ii) the first line as printed.",
-    given=("(118)",),
+    given={"(118)": "focus.thm1.nc.step116-118"},
     constants={"kept": "1", "push": "1"},
     twin={"push": "1/2"},
     no_control="the first line has misplaced factors 1/R, so the second bounds the "
@@ -159,7 +159,7 @@ def shifted(c: SimpleNamespace) -> Finding:
     statement=r"\frac1R\sum_{r=0}^{R-1}C_r\le\frac{16\eta^2N^2}{Rq_{\min}^2}\sum_{r=0}^"
     r"{R-1}A_r",
     proposition="(120) follows from the second line of (119).",
-    given=("line 2 of (119)",),
+    given={"line 2 of (119)": "focus.thm1.nc.step119b"},
     constants={"factor": "16"},
     twin={"factor": "8"},
     free=Free("factor", "8", "32", weaker="larger"),
@@ -196,7 +196,7 @@ def _known_121(cap: str | None) -> list[Any]:
     r"\frac1R\sum_{r=0}^{R-1}A_r\le\frac{4}{\eta N}(B_0-B_R)",
     proposition="For eta <= q_min/(16 L sqrt(2 N)) the first line of (121) follows "
     "from (117) and (120), and so does the second.",
-    given=("(117)", "(120)"),
+    given={"(117)": "focus.thm1.nc.step116-118", "(120)": "focus.thm1.nc.step120"},
     constants={
         "cap": "1/16",
         "1/R": 0,
@@ -318,6 +318,7 @@ USED = {
     constants={"caps": CAPS, "bound": "8", "C_0": "zero", "start": "0"},
     twin={"caps": COLLECTED},
     free=Free("bound", "4", "16", weaker="larger", given={"caps": COLLECTED}),
+    mended_from={"(87)": "focus.lemma3.step87", "Lemma 4": "focus.lemma4"},
 )
 def collected(c: SimpleNamespace) -> Finding:
     """Ask the caps of (25) for each condition; then sum the recursions."""

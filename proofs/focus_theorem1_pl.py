@@ -129,7 +129,7 @@ def _line_2() -> Any:
     statement=r"F(\bar x_{(r+1)\tau+1})\le F(\bar x_{r\tau+1})+\Big(\frac{\eta}{2N}+"
     r"\eta^2L\Big)\|Ng-S\|^2-\Big(\frac{\eta N}{2}-\eta^2N^2L\Big)\|g\|^2",
     proposition="The first inequality of (105) follows from (103) and (104).",
-    given=("(103)", "(104)"),
+    given={"(103)": "focus.thm1.pl.step103a-c", "(104)": "focus.thm1.pl.step104"},
     constants={"distance": "1/2", "more": "1", "gradient": "1/2", "less": "1"},
     twin={"gradient": "1"},
     free=(
@@ -230,7 +230,7 @@ def polyak_lojasiewicz(c: SimpleNamespace) -> Finding:
     r"1})-F^\star\big)+\frac{\eta}{N}\|Ng-S\|^2-\frac{\eta N}{2}\|g\|^2",
     proposition="(106) follows from the last line of (105) by subtracting F*; whether "
     "that line holds is judged in step105b.",
-    given=("the last line of (105)",),
+    given={"the last line of (105)": "focus.thm1.pl.step105b"},
     constants={"contraction": "1", "distance": "1", "gradient": "1/2"},
     twin={"contraction": "2"},
     free=(
@@ -257,7 +257,7 @@ def subtracted(c: SimpleNamespace) -> Finding:
     r"\tau}\|^2",
     proposition="(107) follows from (87), whose weights I - Q and Q are at most 1: it "
     "is the first line of (88).",
-    given=("(87)",),
+    given={"(87)": "focus.lemma3.step87"},
     constants={"first": "2", "second": "8"},
     twin={"second": "4"},
     free=(
@@ -278,7 +278,7 @@ def stale_gradients(c: SimpleNamespace) -> Finding:
     r"\frac{\eta N}{2}\|g\|^2",
     proposition="(108) follows from (106) and (107) at the step sizes printed with "
     "(105); those of (24) alone do not bound (tau-1) eta, see pl.collected.",
-    given=("(106)", "(107)"),
+    given={"(106)": "focus.thm1.pl.step106", "(107)": "focus.thm1.pl.step107"},
     constants={"caps": CAPS_105, "consensus": "4"},
     twin={"caps": CAPS},
     free=(
@@ -312,7 +312,7 @@ def consensus_term(c: SimpleNamespace) -> Finding:
     r"1)\tau}\|_F^2+\frac{16\eta^2N^2}{3q_{\min}}\|\nabla F(\bar x_{r\tau+1})\|^2",
     proposition="At every step size inside the caps of (24) and those printed with "
     "(105), Lemma 4 may be applied: its conditions on the step size hold.",
-    given=("Lemma 4",),
+    given={"Lemma 4": "focus.lemma4"},
     constants={"caps": {**CAPS, **CAPS_105}},
     twin={"caps": {**CAPS, **CAPS_105, "q^(3/2)/(L (tau-1))": "1/8"}},
 )

@@ -58,7 +58,7 @@ EVERY = "every eta, L, beta > 0, N, tau >= 1, q_min in (0, 1]"
     r"\eta\beta N)A_r+\Big(1-\frac{q_{\min}}{3}\Big)B_{r-1}",
     proposition="The first line of (110) follows from (108) and (109) at the step "
     "sizes printed with it: the gradient terms cancel.",
-    given=("(108)", "(109)"),
+    given={"(108)": "focus.thm1.pl.step108", "(109)": "focus.thm1.pl.step109"},
     constants={"cap": "3/32", "consensus": "4"},
     twin={"cap": "1/8"},
     free=(
@@ -155,6 +155,7 @@ SOUND = {
         weaker="smaller",
         given={"caps": COLLECTED, "gradient": "1/4", "contraction": "1/4"},
     ),
+    mended_from={"(87)": "focus.lemma3.step87", "Lemma 4": "focus.lemma4"},
 )
 def collected(c: SimpleNamespace) -> Finding:
     """Ask the caps of (24) for each, and caps that keep their form under f -> c f."""

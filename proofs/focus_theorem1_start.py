@@ -299,7 +299,7 @@ def _rechecked(
     "1/epsilon, log(1/epsilon) grow in this order.",
     constants={"(23)": "log", "(24)": "log", "(25)": "1/epsilon"},
     twin={"(25)": "log"},
-    given=("(23)", "(24)", "(25)"),
+    given={"(23)": "focus.thm1.sc", "(24)": "focus.thm1.pl", "(25)": "focus.thm1.nc"},
 )
 def remark(c: SimpleNamespace) -> Finding:
     """Count the rounds; evaluate the bounds after them at the caps."""

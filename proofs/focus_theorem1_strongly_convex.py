@@ -71,7 +71,7 @@ def _inside(caps: dict[str, str]) -> Relations:
     r"}{3q_{\min}}\big(F(\bar x_{r\tau+1})-F(x^\star)\big)",
     proposition="Every step size inside the caps of (23) is one for which Lemmas 3 and "
     "4 are stated, and (99) follows from (98) for an L-smooth F.",
-    given=("Lemma 3", "Lemma 4"),
+    given={"Lemma 3": "focus.lemma3", "Lemma 4": "focus.lemma4"},
     constants={"caps": CAPS, "gradient": "16/3", "function": "32/3"},
     twin={"caps": {**CAPS, "q^(3/2)/(L (tau-1))": "1/8"}},
     free=Free("function", "1", "20", weaker="larger"),
@@ -104,7 +104,7 @@ def recursions(c: SimpleNamespace) -> Finding:
     r"{\min}}{3})B_{r-1}+\tfrac{32\eta^2N^2L}{3q_{\min}}\big(F(\bar x_{r\tau+1})-F(x^"
     r"\star)\big)",
     proposition="With A_r and B_r as defined, (97) and (99) are (100) and (101).",
-    given=("(97)", "(99)"),
+    given={"(97)": "focus.thm1.sc.step97-99", "(99)": "focus.thm1.sc.step97-99"},
     constants={"contraction": "1/2", "drop": "2", "consensus": "8", "function": "32/3"},
     twin={"function": "16/3"},
     free=(
@@ -169,7 +169,11 @@ def _sign(c: SimpleNamespace) -> Finding:
     r"{2}\Big)A_r+\Big(1-\frac{q_{\min}}{3}\Big)B_{r-1}",
     proposition="It follows from (100) and (101) once the error of the function has a "
     "coefficient that is not positive; whether it has is judged in stepDF.",
-    given=("(100)", "(101)"),
+    given={
+        "(100)": "focus.thm1.sc.step100-101",
+        "(101)": "focus.thm1.sc.step100-101",
+        "the sign before (102)": "focus.thm1.sc.stepDF",
+    },
     constants={"weight": "8"},
     twin={"weight": "7"},
     free=Free("weight", "4", "16", weaker="larger"),
@@ -241,6 +245,7 @@ COLLECTED = {**LEMMA_4, "q/(N (8 L^2/mu + mu/2))": "1/3"}
         key="q/(N (8 L^2/mu + mu/2))",
         given={"caps": COLLECTED},
     ),
+    mended_from={"Lemma 3": "focus.lemma3", "Lemma 4": "focus.lemma4"},
 )
 def collected(c: SimpleNamespace) -> Finding:
     """Ask the caps of (23) for each condition, and the chain's own caps."""

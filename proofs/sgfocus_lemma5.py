@@ -363,7 +363,10 @@ def cross_term(c: SimpleNamespace) -> Finding:
     r"F(x^\star)\big)+2\eta\Big(\frac1\mu+\eta\Big)\|D\|^2+\eta^2\sigma^2",
     proposition="Line 5 of (123) and line 3 of (124), both as printed, add up to "
     "(125), coefficient by coefficient.",
-    given=("line 5 of (123)", "line 3 of (124)"),
+    given={
+        "line 5 of (123)": [f"sgfocus.lemma5.step123{part}" for part in "abcd"],
+        "line 3 of (124)": "sgfocus.lemma5.step124",
+    },
     constants={
         "contraction": "1/2",
         "gap": "2",

@@ -133,7 +133,14 @@ def _sides132(
     r"\tau-1)^2L^2}qB_r",
     proposition="(130)-(132), taken as given, and rho = (1-q)/(1-q/2) turn (129) into "
     "line 1, and line 1 is at most line 2, for all positive L and q in (0, 1].",
-    given=("(129)-(132)",),
+    given={
+        "(129)-(132)": (
+            "sgfocus.lemma6.step129",
+            "sgfocus.lemma6.step130",
+            "sgfocus.lemma6.step131",
+            "sgfocus.lemma6.step132",
+        )
+    },
     constants={"noise": "12", "unit": "N L^2"},
     twin={"unit": "N"},
 )
@@ -148,7 +155,7 @@ def substituted(c: SimpleNamespace) -> Finding:
 @remembered
 def _substituted(c: SimpleNamespace) -> Finding:
     eta, L, N = sympy.symbols("eta L N", positive=True)
-    n = sympy.Symbol("n", nonnegative=True)
+    n = sympy.Symbol("n", integer=True, nonnegative=True)
     rho = (1 - q) / (1 - q / 2)
     ybar = 3 * N * S2 + 3 * N * L**2 * B + 3 * N**2 * G
     moved = 4 * n**2 * L**2 * B
@@ -178,7 +185,11 @@ def _substituted(c: SimpleNamespace) -> Finding:
     r"\frac{12\eta^2N^2}q\|\nabla F(\bar x_{r\tau+1})\|^2+\frac{12\eta^2N}q\sigma^2",
     proposition="Numbers that satisfy the first display before (133) and the caps "
     "satisfy (133).",
-    given=("line 1 of the display before it",),
+    given={
+        "line 1 of the display before it": [
+            f"sgfocus.lemma6.step{line}" for line in range(129, 133)
+        ]
+    },
     constants={
         "lost": "1/4",
         "gradient": "12",

@@ -182,7 +182,7 @@ KAPPA = "every eta, L >= mu > 0, N and q_min in (0, 1]"
     r"\sigma^2",
     proposition="Lemma 6, taken as given, is at most line 1, and line 1 at most line "
     "2, for L-smooth F and N >= 1.",
-    given=("Lemma 6",),
+    given={"Lemma 6": "sgfocus.lemma6"},
     constants={"function": "16", "noise": "8"},
     twin={"function": "8"},
     free=(

@@ -159,7 +159,7 @@ N = sympy.Symbol("N", integer=True, positive=True)
 A, A_next, B, OLD, E, G, S2 = sympy.symbols(
     "A A_next B B_old E G sigma2", nonnegative=True
 )
-n = sympy.Symbol("n", nonnegative=True)
+n = sympy.Symbol("n", integer=True, nonnegative=True)
 F, F_next, inner, least = sympy.symbols("F F_next inner F_least", real=True)
 g, S = sympy.symbols("g S", real=True)
 EVERY = "every eta, L, beta > 0, N >= 1, tau >= 1, q_min in (0, 1]"
@@ -201,7 +201,7 @@ def descent(c: SimpleNamespace) -> Finding:
     r"\tau+1})",
     proposition="The identity holds for all vectors, and with the first display, as "
     "printed, it gives the second inequality.",
-    given=("the display before it",),
+    given={"the display before it": "sgfocus.thm4.step1"},
     constants={"distance": "1/2", "more": "1", "gradient": "1/2", "noise": "1/2"},
     twin={"gradient": "1"},
     free=(

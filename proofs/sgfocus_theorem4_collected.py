@@ -24,7 +24,7 @@ from flverify.claims.verdict import Finding
 eta, L, beta, q = sympy.symbols("eta L beta q", positive=True)
 N = sympy.Symbol("N", integer=True, positive=True)
 E, G, S2 = sympy.symbols("E G sigma2", nonnegative=True)
-n = sympy.Symbol("n", nonnegative=True)
+n = sympy.Symbol("n", integer=True, nonnegative=True)
 F, F_next, least = sympy.symbols("F F_next F_least", real=True)
 EVERY = "every eta, L, beta > 0, N >= 1, tau >= 1, q_min in (0, 1]"
 
@@ -38,7 +38,7 @@ EVERY = "every eta, L, beta > 0, N >= 1, tau >= 1, q_min in (0, 1]"
     r"\tau+1})-F^\star\big)+\frac\eta N\|Ng-S\|^2-\frac{\eta N}2\|g\|^2+\frac{"
     r"\eta^2LN}2\sigma^2",
     proposition="(135) follows from the last line before it by subtracting F*.",
-    given=("the last line before it",),
+    given={"the last line before it": "sgfocus.thm4.step3"},
     constants={"contraction": "1", "distance": "1", "gradient": "1/2", "noise": "1/2"},
     twin={"contraction": "2"},
     free=(
@@ -67,7 +67,7 @@ def subtracted(c: SimpleNamespace) -> Finding:
     r"\sigma^2",
     proposition="(128) put into (135), both as printed, gives the display at the step "
     "sizes of Theorem 4.",
-    given=("(128)", "(135)"),
+    given={"(128)": "sgfocus.lemma5.step128", "(135)": "sgfocus.thm4.step135"},
     constants={"consensus": "4", "first": "L/2", "second": "32 n^2 L^2 N"},
     twin={"first": "L N/2", "second": "32 n^2 L^2 eta"},
 )
@@ -91,7 +91,8 @@ def _plugged(c: SimpleNamespace) -> Finding:
         "32 n^2 L^2 N": 32 * n**2 * L**2 * N,
         "32 n^2 L^2 eta": 32 * n**2 * L**2 * eta,
     }
-    caps = [128 * (eta * L * n) ** 2 <= q**3, q <= 1, N >= 1]
+    caps = [128 * (eta * L * n) ** 2 <= q**3, 96 * (eta * L) ** 2 * N <= q**3, q <= 1]
+    caps += [3 * eta * beta * N * (4 - q) <= q, 16 * eta * L**2 <= q, beta <= L]
     spread = (2 * L**2 * N + 16 * eta**2 * n**2 * L**4 * N) / N
     noise = L * N / 2 + eta / N * 32 * n**2 * L**2 * N
     return judge.all_of(
@@ -112,7 +113,10 @@ def _plugged(c: SimpleNamespace) -> Finding:
     r"\Big)B_{r-1}+\Big(\frac{LN}2+32(\tau-1)^2L^2N+\frac{8N}q\Big)\eta^2\sigma^2",
     proposition="The inequality follows from the display after (135) and Lemma 6, both "
     "as printed, at the step sizes printed with it: the gradient terms cancel.",
-    given=("the display after (135)", "Lemma 6"),
+    given={
+        "the display after (135)": "sgfocus.thm4.step136",
+        "Lemma 6": "sgfocus.lemma6",
+    },
     constants={"cap": "3/32", "noise": "8"},
     twin={"cap": "1/16"},
 )

@@ -35,7 +35,7 @@ CAPS = {
 
 eta, L, q = sympy.symbols("eta L q", positive=True)
 N = sympy.Symbol("N", integer=True, positive=True)
-n = sympy.Symbol("n", nonnegative=True)
+n = sympy.Symbol("n", integer=True, nonnegative=True)
 E, G, B, S2 = sympy.symbols("E G B sigma2", nonnegative=True)
 F, F_next, inner = sympy.symbols("F F_next inner", real=True)
 g, S = sympy.symbols("g S", real=True)
@@ -51,11 +51,11 @@ u = eta / (2 * N) + eta**2 * L
     r"\boldsymbol{f}(\cdot;\xi)\rangle+\frac{\eta^2L}2\mathbb{E}\|\mathbb{1}^{\mathsf "
     r"T}\nabla\boldsymbol{f}(\cdot;\xi)\|^2\le F(\bar x_{r\tau+1})-\eta\langle\nabla "
     r"F(\bar x_{r\tau+1}),S\rangle+\frac{\eta^2L}2\|S\|^2+\frac{\eta^2LN}2\sigma^2\le"
-    r"\dots+\eta^2L\|\nabla F(\bar x_{r\tau+1})-S\|^2+\eta^2N^2L\|\nabla F(\bar x_{r"
+    r"\dots+\eta^2L\|N\nabla F(\bar x_{r\tau+1})-S\|^2+\eta^2N^2L\|\nabla F(\bar x_{r"
     r"\tau+1})\|^2+\frac{\eta^2LN}2\sigma^2",
-    proposition="Each line is at most the next, N grad F read in the last, in "
-    "expectation, in every round of every run with f_i of L-Lipschitz gradients "
-    "under Assumption 6 and the caps of Theorem 5.",
+    proposition="Each line is at most the next, in expectation, in every round of "
+    "every run with f_i of L-Lipschitz gradients under Assumption 6 and the caps of "
+    "Theorem 5.",
     constants={"caps": CAPS, "noise": "1/2", "laws": "any", "samples": SAMPLES},
     twin=FULL,
 )
@@ -105,7 +105,7 @@ def cross_term(c: SimpleNamespace) -> Finding:
     r"\sigma^2+\Big(\frac\eta{2N}+\eta^2L\Big)\mathbb{E}\|\mathbb{1}^{\mathsf T}\nabla"
     r"\boldsymbol{f}(\bar x_{r\tau+1})-S\|^2",
     proposition="The display follows from (137) and (138), both as printed.",
-    given=("(137)", "(138)"),
+    given={"(137)": "sgfocus.thm5.step137", "(138)": "sgfocus.thm5.step138"},
     constants={"gradient": "1/2", "less": "2", "noise": "1/2", "distance": "1/2"},
     twin={"gradient": "1"},
     free=(
@@ -137,7 +137,10 @@ def substituted(c: SimpleNamespace) -> Finding:
     r"\|^2",
     proposition="The display follows from the one before and (128), both as printed, "
     "at the step sizes of Theorem 5.",
-    given=("the display before it", "(128)"),
+    given={
+        "the display before it": "sgfocus.thm5.step139a",
+        "(128)": "sgfocus.lemma5.step128",
+    },
     constants={"moved": "8", "noise": "printed"},
     twin={"moved": "16", "noise": "32 n^2 L^2 N u"},
 )
@@ -185,7 +188,7 @@ def _plugged(c: SimpleNamespace) -> Finding:
     r"\boldsymbol{x}_{r\tau}\|^2+2LN\eta^2\sigma^2",
     proposition="The display follows from the one before, as printed, at the step "
     "sizes printed with it.",
-    given=("the display before it",),
+    given={"the display before it": "sgfocus.thm5.step139b"},
     constants={"function": "4", "consensus": "8", "noise": "2 L N eta^2"},
     twin={"noise": "4 eta (L N + 2 u)/N"},
 )

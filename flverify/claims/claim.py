@@ -11,12 +11,14 @@ from typing import Any
 from flverify._core.errors import InputError
 from flverify._core.sources import Source
 from flverify.claims.free import Free
+from flverify.claims.premises import Lines
 from flverify.claims.sharp import Sharp
 from flverify.claims.verdict import Finding
 
 __all__ = ["Check", "Claim", "Free", "Sharp", "Source", "claim"]
 
 Check = Callable[[SimpleNamespace], Finding]
+Given = Sequence[str] | Mapping[str, str | Sequence[str]]
 
 
 @dataclass(frozen=True)
@@ -57,9 +59,11 @@ class Claim:
     sharp : Sharp or None
         Best values of free constants, where those in print are not: if the claim
         passes, they are judged by the same code and stand beside it.
-    given : sequence of str
-        Printed lines from which it is to follow: what is judged is the step from them,
-        and every scope says so.
+    given : mapping of str to sequence of str
+        Printed lines from which it is to follow, with the ids of the claims that judge
+        them: what is judged is the step from them, and every scope says so.
+    mended_from : mapping of str to sequence of str
+        The same, for its correction alone.
     path : path
         The file it stands in, known once that has been read.
     """
@@ -77,7 +81,8 @@ class Claim:
     exact: Sequence[str] = ()
     structural: Mapping[str, str] = field(default_factory=dict)
     sharp: Sharp | None = None
-    given: Sequence[str] = ()
+    given: Lines = field(default_factory=dict)
+    mended_from: Lines = field(default_factory=dict)
     path: Path = field(default=Path(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -130,7 +135,14 @@ class Claim:
         if self.sharp and not changed and finding.passes():
             best = self.sharp.judged(self.judged_by, self.constants, self.free)
             finding = finding.corrected(self.sharp.text(), best)
-        return finding.granted(self.given) if self.given else finding
+        return self._granted(finding)
+
+    def _granted(self, finding: Finding) -> Finding:
+        """Say from which printed lines it follows, and from which its correction."""
+        if self.mended_from and finding.correction:
+            fixed = finding.correction.finding.granted(list(self.mended_from))
+            finding = finding.corrected(finding.correction.statement, fixed)
+        return finding.granted(list(self.given)) if self.given else finding
 
     def control(self) -> Finding | None:
         """Judge the twin by the same code; None if the claim has none."""
@@ -159,6 +171,13 @@ class Claim:
         return out
 
 
+def _lines(given: Given) -> Lines:
+    """Return printed lines with the ids of claims, none where none are named."""
+    if not isinstance(given, Mapping):
+        return dict.fromkeys(given, ())
+    return {k: (v,) if isinstance(v, str) else tuple(v) for k, v in given.items()}
+
+
 def claim(
     id: str,  # noqa: A002
     *,
@@ -173,7 +192,8 @@ def claim(
     exact: Sequence[str] = (),
     structural: Mapping[str, str] | None = None,
     sharp: Sharp | None = None,
-    given: Sequence[str] = (),
+    given: Given = (),
+    mended_from: Given = (),
 ) -> Callable[[Check], Claim]:
     """Make the decorated check a claim.
 
@@ -204,7 +224,8 @@ def claim(
             tuple(exact),
             structural or {},
             sharp,
-            tuple(given),
+            _lines(given),
+            _lines(mended_from),
         )
 
     return wrap

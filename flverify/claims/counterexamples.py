@@ -227,7 +227,7 @@ def refuted_keys(entries: Mapping[str, Entry]) -> Iterator[str]:
     ['a.reading1']
     """
     for key, entry in entries.items():
-        readings = entry.get("readings", {})
+        readings: Any = entry.get("readings", {})
         if entry["verdict"] == Verdict.REFUTED:
             yield key
         elif isinstance(readings, dict):

@@ -11,7 +11,7 @@ from flverify._core.errors import FormatError
 from flverify.claims.audit import Audited
 
 BESIDE = "control, reading or what is given"  # what may differ under one verdict
-Entry = dict[str, str | dict[str, str]]
+Entry = dict[str, str | dict[str, str] | dict[str, list[str]]]
 
 
 def entry(audited: Audited) -> Entry:
@@ -23,7 +23,7 @@ def entry(audited: Audited) -> Entry:
     if readings:
         kept["readings"] = {name: str(found.verdict) for name, found in readings}
     if audited.claim.given:
-        kept["given"] = ", ".join(audited.claim.given)
+        kept["given"] = {line: list(ids) for line, ids in audited.claim.given.items()}
     return kept
 
 
@@ -54,13 +54,16 @@ def write(path: Path, entries: dict[str, Entry]) -> None:
     for key in sorted(entries):
         kept = entries[key]
         lines += ["", f"[claims.{json.dumps(key)}]"]
-        for name in ("verdict", "control", "given"):
+        for name in ("verdict", "control"):
             if name in kept:
                 lines.append(f"{name} = {json.dumps(kept[name])}")
-        readings = kept.get("readings")
-        if isinstance(readings, dict):
-            lines.append(f"[claims.{json.dumps(key)}.readings]")
-            lines += [f"{json.dumps(k)} = {json.dumps(v)}" for k, v in readings.items()]
+        for name in ("given", "readings"):
+            table = kept.get(name)
+            if isinstance(table, dict):
+                lines.append(f"[claims.{json.dumps(key)}.{name}]")
+                lines += [
+                    f"{json.dumps(k)} = {json.dumps(v)}" for k, v in table.items()
+                ]
     scratch = path.with_suffix(".part")
     scratch.write_text("\n".join(lines) + "\n", encoding="utf-8")
     scratch.replace(path)

@@ -26,7 +26,7 @@ KEPT = 1 - LOST * q  # of the consensus error, in a round
 EARLY = sympy.Rational(2, 5)  # of x R
 Z, rest = sympy.symbols("Z rest", nonnegative=True)
 beta = sympy.Symbol("beta", positive=True)
-n = sympy.Symbol("n", nonnegative=True)
+n = sympy.Symbol("n", integer=True, nonnegative=True)
 a, b = sympy.symbols("a b", real=True)
 
 

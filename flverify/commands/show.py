@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from flverify.claims import ledger
+from flverify.claims import ledger, premises
 from flverify.claims.audit import Audited, record
 from flverify.claims.store import as_data
 from flverify.commands._claims import judge, one_claim
@@ -41,9 +41,14 @@ def command(
     expected = entries.get(claim.id)
     known = str(expected["verdict"]) if expected else None
     if as_json:
-        click.echo(envelope("show", **_record(one, known)))
+        given, mended = (
+            premises.refuted(lines, entries)
+            for lines in (claim.given, claim.mended_from)
+        )
+        refuted = {"of_what_is_given": given, "of_what_is_given_the_correction": mended}
+        click.echo(envelope("show", **_record(one, known), refuted=refuted))
     else:
-        show(one, known, whole=whole)
+        show(one, entries, whole=whole)
     differs = not group.silent and bool(ledger.differences([one], entries))
     ctx.exit(1 if differs or one.control_fault() else 0)
 

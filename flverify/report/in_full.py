@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from rich.text import Text
 
+from flverify.claims import premises
 from flverify.claims.audit import Audited
 from flverify.claims.claim import Claim
+from flverify.claims.ledger import Entry
+from flverify.claims.premises import Lines
 from flverify.claims.verdict import Finding, Verdict
 from flverify.report import console
 from flverify.report.claims import coloured, reproduce
@@ -25,18 +28,21 @@ Pairs = Iterator[tuple[str, str | Text]]
 PART = 400  # characters that are shown of a part, unless all is asked for
 
 
-def show(audited: Audited, expected: str | None, *, whole: bool = False) -> None:
+def show(
+    audited: Audited, entries: Mapping[str, Entry], *, whole: bool = False
+) -> None:
     """Print one claim.
 
     Parameters
     ----------
     audited : Audited
-    expected : str or None
-        Its verdict in the ledger.
+    entries : mapping of str to entry
+        The ledger, with its verdict and those of what it is given.
     whole : bool
         Whether every step of a proof and long lists are shown too.
     """
     claim, finding = audited.claim, audited.finding
+    expected = entries.get(claim.id, {}).get("verdict")
     console.fields(
         [
             ("claim", claim.id),
@@ -46,7 +52,9 @@ def show(audited: Audited, expected: str | None, *, whole: bool = False) -> None
             ("verdict", coloured(finding.verdict)),
             ("scope", finding.scope),
             ("reason", finding.reason),
-            ("ledger", expected or "not in the ledger"),
+            ("ledger", str(expected or "not in the ledger")),
+            *_given({**claim.given, **claim.mended_from}, entries),
+            *(("beware", text) for text in premises.warnings(claim, entries)),
             *_constants(claim),
             *_rests_on(finding, whole),
             *_correction(finding, whole),
@@ -86,6 +94,16 @@ def _evidence(finding: Finding, whole: bool) -> Pairs:
     yield from ((f"evidence: {name}", text) for name, text in shown.rest)
     parts = every_step(finding) if whole else first_parts(finding, PART)
     yield from ((f"part: {name}", text) for name, text in parts)
+
+
+def _given(lines: Lines, entries: Mapping[str, Entry]) -> Pairs:
+    """Yield who judges the lines a claim is given."""
+    for line, keys in lines.items():
+        verdicts = [
+            f"{key}, {entries[key]['verdict']}" for key in keys if key in entries
+        ]
+        if verdicts:
+            yield f"given {line}", "; ".join(verdicts)
 
 
 def _outcome(finding: Finding) -> str:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
+from flverify.claims import premises
 from flverify.claims.ledger import Entry
 from flverify.claims.verdict import Verdict
 from flverify.report.files import write_whole
@@ -33,18 +34,36 @@ def summary(entries: Mapping[str, Entry]) -> str:
     parts = [f"{found[str(v)]} {v}" for v in Verdict if found[str(v)]]
     word = "claim" if len(entries) == 1 else "claims"
     lines = [
-        f"{len(entries)} {word}: {', '.join(parts)}.",
+        f"{len(entries)} {word}: {', '.join(parts)}.{_steps_alone(entries)}",
         "",
         "| claim | verdict | given, or by reading |",
         "|---|---|---|",
     ]
     for key in sorted(entries):
-        given = entries[key].get("given", "")
-        noted = [f"given {given}" if given else "", _readings(entries[key])]
+        lines_given = premises.given(entries[key])
+        given = f"given {', '.join(lines_given)}" if lines_given else ""
+        rests = premises.told(lines_given, entries)
+        noted = [given, rests, _readings(entries[key])]
         text = "; ".join(filter(None, noted))
         cell = f" {text} " if text else " "
         lines.append(f"| {key} | {entries[key]['verdict']} |{cell}|")
     return "\n".join(lines)
+
+
+def _steps_alone(entries: Mapping[str, Entry]) -> str:
+    """Say how many are proved as steps alone, from lines that do not all hold."""
+    alone = [
+        key
+        for key, entry in entries.items()
+        if entry["verdict"] == Verdict.PROVED
+        and premises.refuted(premises.given(entry), entries)
+    ]
+    if not alone:
+        return ""
+    return (
+        f" Of those PROVED, {len(alone)} as steps alone: some of what they are given "
+        "is REFUTED, so their conclusions may be false."
+    )
 
 
 def _readings(entry: Entry) -> str:

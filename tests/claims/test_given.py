@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from flverify._core.sources import Source
-from flverify.claims import judge, ledger
+from flverify.claims import judge, ledger, premises, registry
 from flverify.claims.audit import audit
 from flverify.claims.claim import claim
 from flverify.claims.registry import shipped_claims
@@ -28,7 +29,7 @@ def step(readings):
         proposition="It is so.",
         constants={"two": 2},
         twin={"two": 3},
-        given=("(1)", "Lemma 2"),
+        given={"(1)": "demo.one", "Lemma 2": ("demo.two", "demo.three")},
     )
     def check(c):
         found = judge.identity([("sum", 2, c.two)], "every N")
@@ -46,13 +47,76 @@ def test_every_scope_begins_with_it():
     assert str(found.verdict) == "PROVED"
 
 
-def test_ledger_and_table_have_it():
+def test_ledger_and_table_have_it(tmp_path):
     (audited,) = audit([step(())])
     kept = ledger.entry(audited)
-    assert kept["given"] == "(1), Lemma 2"
+    judged_in = {"(1)": ["demo.one"], "Lemma 2": ["demo.two", "demo.three"]}
+    assert kept["given"] == judged_in
     assert "| demo.step | PROVED | given (1), Lemma 2 |" in summary({"demo.step": kept})
+    ledger.write(tmp_path / "ledger.toml", {"demo.step": kept})
+    assert ledger.read(tmp_path / "ledger.toml") == {"demo.step": kept}
     without = {name: value for name, value in kept.items() if name != "given"}
     assert ledger.differences([audited], {"demo.step": without})
+
+
+KNOWN = {
+    "demo.one": {"verdict": "PROVED"},
+    "demo.two": {"verdict": "PROVED", "given": {"(3)": ["demo.four", "demo.two"]}},
+    "demo.three": {"verdict": "REFUTED", "given": {"(4)": ["demo.five"]}},
+    "demo.four": {"verdict": "REFUTED"},
+    "demo.five": {"verdict": "REFUTED"},
+}
+
+
+def test_what_is_refuted_is_named_however_far_back():
+    one = step(())
+    assert premises.refuted(one.given, KNOWN) == ["demo.three", "demo.four"]
+    (said,) = premises.warnings(one, KNOWN)
+    assert said == (
+        "the claim is given (1), Lemma 2; REFUTED among these and what they are from: "
+        "demo.three, demo.four"
+    )
+    held = {key: {"verdict": "PROVED"} for key in KNOWN}
+    assert [*premises.warnings(one, held)] == []
+
+
+def test_the_table_names_it():
+    (audited,) = audit([step(())])
+    table = summary({**KNOWN, "demo.step": ledger.entry(audited)})
+    assert "Lemma 2; REFUTED among these and what they are from: demo.three" in table
+    # demo.two is the other one
+    assert "Of those PROVED, 2 as steps alone" in table
+    assert "alone" not in summary({"demo.four": {"verdict": "PROVED"}})
+
+
+def test_a_correction_may_be_from_lines_of_its_own():
+    one = replace(step(()), given={}, mended_from={"Lemma 2": ["demo.three"]})
+    found = one.check()
+    assert found.scope == "every N"
+    assert found.correction.finding.scope == "given Lemma 2; N <= 4"
+    (said,) = premises.warnings(one, KNOWN)
+    assert said.startswith("the correction is given Lemma 2; REFUTED among")
+
+
+def test_the_claims_that_judge_them_are_named():
+    known = shipped_claims()
+    for one in known.values():
+        for keys in (*one.given.values(), *one.mended_from.values()):
+            assert keys, one.id
+            assert {*keys} <= {*known} - {one.id}, one.id
+
+
+def test_corrections_that_take_lines_as_given_declare_them():
+    entries = ledger.read(registry.proofs_folder() / "ledger.toml")
+    said = {
+        one.id: [*premises.warnings(one, entries)] for one in shipped_claims().values()
+    }
+    for name in ("sc", "pl", "nc"):
+        (text,) = said[f"focus.thm1.{name}.collected"]
+        assert text.endswith("focus.lemma4")
+    # twice removed
+    (text,) = said["focus.thm1.sc.step102a"]
+    assert "focus.thm1.sc.step97-99" in text
 
 
 def test_propositions_that_take_lines_as_given_declare_them():

@@ -54,7 +54,7 @@ def page(paper: Paper) -> str:
     ]
     for many, part in enumerate(paper.parts):
         body.append(f'<section id="part-{many}"><h2>{_e(part.heading)}</h2>')
-        body += [_claim(one) for one in part.claims]
+        body += [_claim(one, paper.beware[one.claim.id]) for one in part.claims]
         body.append("</section>")
     return _document(title(paper.key), body)
 
@@ -169,12 +169,14 @@ def _erratum(one: Erratum) -> str:
         f"<dt>fails</dt><dd>{_reading(name)}{_e(shortened(reason, LINE))}</dd>"
         for name, reason in one.failures.items()
     )
+    beware = "".join(f'<p class="soft">Beware: {_e(text)}</p>' for text in one.beware)
     return (
         f'<div class="claim is-{verdict}"><div class="head"><h4>{_link(one.audited)}'
         f"</h4>{_badge(verdict)}"
         f'<span class="soft">{_e(one.audited.claim.source.item)}</span></div>'
         f"{_mathematics(one.audited.claim.statement)}<dl>{fails}</dl>"
-        f"{_correction(one.audited.finding, 'instead', parts=False)}</div>"
+        f"{_correction(one.audited.finding, 'instead', parts=False)}"
+        f"{beware if one.correction else ''}</div>"
     )
 
 
@@ -212,7 +214,7 @@ def _step(step: Step) -> str:
 # claims ------------------------------------------------------------------------------
 
 
-def _claim(one: Audited) -> str:
+def _claim(one: Audited, beware: Sequence[str]) -> str:
     claim, finding = one.claim, one.finding
     key, refuted = _e(claim.id), finding.verdict == Verdict.REFUTED
     return "\n".join(
@@ -224,7 +226,9 @@ def _claim(one: Audited) -> str:
             _mathematics(claim.statement),
             f"<dl><dt>judged</dt><dd>{_e(claim.proposition)}</dd>",
             f"<dt>scope</dt><dd>{_e(finding.scope)}</dd>",
-            f"<dt>reason</dt><dd>{_e(finding.reason)}</dd></dl>",
+            f"<dt>reason</dt><dd>{_e(finding.reason)}</dd>",
+            *(f"<dt>beware</dt><dd>{_e(text)}</dd>" for text in beware),
+            "</dl>",
             _correction(finding, "sharpened" if finding.passes() else "corrected"),
             _readings(finding),
             # that of readings which are all refuted is the first one's

@@ -75,7 +75,7 @@ def page(paper: Paper) -> str:
     for part in paper.parts:
         body.append(rf"\section{{{_e(part.heading)}}}")
         for one in part.claims:
-            body += _claim(one)
+            body += _claim(one, paper.beware[one.claim.id])
     return _document(body)
 
 
@@ -150,6 +150,7 @@ def _erratum(one: Erratum) -> Iterator[str]:
         under = f", {_e(name)}" if name else ""
         yield rf"\emph{{fails{under}:}} {_e(shortened(reason, LINE))}" + "\n"
     yield from _correction(finding, "instead", parts=False)
+    yield from (_field("beware", text) for text in one.beware if one.correction)
 
 
 def _proofs(paper: Paper) -> Iterator[str]:
@@ -176,7 +177,7 @@ def _step(step: Step, depth: int) -> Iterator[str]:
         yield from _step(below, depth + 1)
 
 
-def _claim(one: Audited) -> Iterator[str]:
+def _claim(one: Audited, beware: Sequence[str]) -> Iterator[str]:
     claim, finding = one.claim, one.finding
     yield (
         rf"\bigskip\hrule\medskip {_name(one)} {_verdict(finding.verdict)}"
@@ -186,6 +187,7 @@ def _claim(one: Audited) -> Iterator[str]:
     yield _field("judged", claim.proposition)
     yield _field("scope", finding.scope)
     yield _field("reason", finding.reason)
+    yield from (_field("beware", text) for text in beware)
     yield from _correction(finding, "sharpened" if finding.passes() else "corrected")
     for names, found in alike(finding.readings):
         told = f"{_verdict(found.verdict)} {_e(found.reason)}"

@@ -55,7 +55,7 @@ def page(paper: Paper) -> str:
     for part in paper.parts:
         blocks.append(f"## {_e(part.heading)}")
         for one in part.claims:
-            blocks += _claim(one)
+            blocks += _claim(one, paper.beware[one.claim.id])
     return _document(blocks)
 
 
@@ -158,6 +158,7 @@ def _erratum(one: Erratum) -> Iterator[str]:
         for name, reason in one.failures.items()
     )
     yield from _correction(one.audited.finding, "Instead", parts=False)
+    yield from (f"Beware: {_e(text)}" for text in one.beware if one.correction)
 
 
 def _proofs(paper: Paper) -> Iterator[str]:
@@ -183,7 +184,7 @@ def _step(step: Step, depth: int) -> Iterator[str]:
         yield from _step(below, depth + 1)
 
 
-def _claim(one: Audited) -> Iterator[str]:
+def _claim(one: Audited, beware: Sequence[str]) -> Iterator[str]:
     claim, finding = one.claim, one.finding
     yield f'### <a id="{_anchor(claim.id)}"></a>{_e(claim.id)}'
     yield f"{_verdict(finding.verdict)} · {_e(claim.source.item)}"
@@ -193,6 +194,7 @@ def _claim(one: Audited) -> Iterator[str]:
             f"- judged: {_e(claim.proposition)}",
             f"- scope: {_e(finding.scope)}",
             f"- reason: {_e(finding.reason)}",
+            *(f"- beware: {_e(text)}" for text in beware),
         ]
     )
     yield from _correction(finding, "Sharpened" if finding.passes() else "Corrected")

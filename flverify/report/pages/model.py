@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from flverify._core.sources import PAPERS
 from flverify.claims.audit import Audited
 from flverify.claims.claim import Claim
+from flverify.claims.ledger import entry
+from flverify.claims.premises import warnings
 from flverify.claims.verdict import Correction, Verdict
 from flverify.report.pages.outlines import OUTLINES, Chapter, places
 from flverify.report.pages.trees import Step, proofs
@@ -46,6 +48,7 @@ class Erratum:
     audited: Audited
     failures: Mapping[str, str]
     correction: Correction | None
+    beware: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,8 @@ class Paper:
     errata : tuple of Erratum
     proofs : tuple of Step
         One tree for each theorem.
+    beware : mapping of str to tuple of str
+        By id, what a reader must know of the lines that a claim is given.
     """
 
     key: str
@@ -68,6 +73,7 @@ class Paper:
     parts: tuple[Part, ...]
     errata: tuple[Erratum, ...]
     proofs: tuple[Step, ...]
+    beware: Mapping[str, tuple[str, ...]]
 
     @property
     def claims(self) -> list[Audited]:
@@ -83,7 +89,10 @@ def papers(audited: Sequence[Audited]) -> list[Paper]:
     audited : sequence of Audited
     """
     keys = paper_keys([one.claim for one in audited])
-    return [_page(key, [one for one in audited if _paper(one) == key]) for key in keys]
+    entries = {one.claim.id: entry(one) for one in audited}
+    beware = {k.id: tuple(warnings(k, entries)) for k in (one.claim for one in audited)}
+    own = {key: [one for one in audited if _paper(one) == key] for key in keys}
+    return [_page(key, own[key], beware) for key in keys]
 
 
 def paper_keys(claims: Sequence[Claim]) -> list[str]:
@@ -120,12 +129,15 @@ def _paper(one: Audited) -> str:
     return one.claim.source.paper
 
 
-def _page(key: str, own: Sequence[Audited]) -> Paper:
+def _page(
+    key: str, own: Sequence[Audited], beware: Mapping[str, tuple[str, ...]]
+) -> Paper:
     parts = tuple(_parts(OUTLINES.get(key, ()), own))
     ordered = [one for part in parts for one in part.claims]
-    errata = tuple(found for one in ordered if (found := _erratum(one)).failures)
+    errata = [_erratum(one, beware[one.claim.id]) for one in ordered]
+    failing = tuple(found for found in errata if found.failures)
     citation = own[0].claim.source.full_reference
-    return Paper(key, citation, parts, errata, tuple(proofs(ordered)))
+    return Paper(key, citation, parts, failing, tuple(proofs(ordered)), beware)
 
 
 def _parts(outline: Sequence[Chapter], claims: Sequence[Audited]) -> Iterator[Part]:
@@ -167,7 +179,7 @@ def _position(chapter: Chapter, named: Sequence[str]) -> int | None:
     return max(equations) if equations else next(iter(found.values()), None)
 
 
-def _erratum(one: Audited) -> Erratum:
+def _erratum(one: Audited, beware: tuple[str, ...]) -> Erratum:
     finding = one.finding
     failures = {
         name: found.reason
@@ -176,4 +188,4 @@ def _erratum(one: Audited) -> Erratum:
     }
     if finding.verdict == Verdict.REFUTED:
         failures = {"": finding.reason}
-    return Erratum(one, failures, finding.correction)
+    return Erratum(one, failures, finding.correction, beware)

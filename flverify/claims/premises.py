@@ -1,0 +1,94 @@
+"""What a step is derived from, and whether that is true: by the ledger's verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from flverify.claims.verdict import Verdict
+
+Lines = Mapping[str, Sequence[str]]  # printed lines, and the claims that judge them
+
+
+class GivenLines(Protocol):
+    """A claim, as far as it is looked at here."""
+
+    @property
+    def given(self) -> Lines:
+        """Lines that it is given."""
+
+    @property
+    def mended_from(self) -> Lines:
+        """Lines that its correction alone is given."""
+
+
+def given(entry: Mapping[str, Any]) -> Lines:
+    """Return the lines that an entry of a ledger says its claim was given."""
+    found = entry.get("given", {})
+    return found if isinstance(found, Mapping) else {}
+
+
+def refuted(lines: Lines, entries: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """List the refuted claims among those that judge lines, and what these are given.
+
+    A refuted claim ends its branch: what it was given does not matter any more.
+
+    Examples
+    --------
+    >>> known = {
+    ...     "a": {"verdict": "REFUTED"},
+    ...     "b": {"verdict": "PROVED", "given": {"(1)": ["a"]}},
+    ... }
+    >>> refuted({"(2)": ["b"]}, known), refuted({"(3)": ["c"]}, known)
+    (['a'], [])
+    """
+    found: dict[str, None] = {}
+    seen: set[str] = set()
+    waiting = list(_judging(lines))
+    while waiting:
+        key = waiting.pop(0)
+        entry = entries.get(key, {})
+        if key in seen:
+            continue
+        seen.add(key)
+        if entry.get("verdict") == Verdict.REFUTED:
+            found[key] = None
+        else:
+            waiting += _judging(given(entry))
+    return list(found)
+
+
+def told(lines: Lines, entries: Mapping[str, Mapping[str, Any]]) -> str:
+    """Say what of some lines is refuted; empty where nothing is.
+
+    Examples
+    --------
+    >>> told({"(1)": ["a"]}, {"a": {"verdict": "REFUTED"}})
+    'REFUTED among these and what they are from: a'
+    """
+    found = refuted(lines, entries)
+    listed = ", ".join(found)
+    return f"REFUTED among these and what they are from: {listed}" if found else ""
+
+
+def warnings(
+    claim: GivenLines, entries: Mapping[str, Mapping[str, Any]]
+) -> Iterator[str]:
+    """Yield what a reader must know of the lines a claim, or its correction, is given.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> one = SimpleNamespace(given={}, mended_from={"Lemma 4": ["a"]})
+    >>> [*warnings(one, {"a": {"verdict": "REFUTED"}})]
+    ['the correction is given Lemma 4; REFUTED among these and what they are from: a']
+    """
+    about = (("the claim", claim.given), ("the correction", claim.mended_from))
+    for what, given_it in about:
+        if refuted(given_it, entries):
+            yield f"{what} is given {', '.join(given_it)}; {told(given_it, entries)}"
+
+
+def _judging(lines: Lines) -> Iterator[str]:
+    for keys in lines.values():
+        yield from keys
