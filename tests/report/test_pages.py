@@ -77,6 +77,8 @@ def hostile():
     )
     claim = replace(one.claim, no_control="", constants={"c": 1}, twin={"c": HOSTILE})
     step = made(f"{claim.id}.step1", "REFUTED", reason=HOSTILE, item=HOSTILE)
+    lines = {HOSTILE: [step.claim.id]}
+    claim = replace(claim, given=lines, mended_from=lines)
     return [replace(one, claim=claim, control=inner), step]
 
 
@@ -301,6 +303,24 @@ def test_errata_name_the_readings_that_fail():
     page = papers([open_, made("focus.b"), made("focus.c", "REFUTED")])[0]
     found = {one.audited.claim.id: dict(one.failures) for one in page.errata}
     assert found == {"focus.a": {"(ii)": "for (ii)"}, "focus.c": {"": "why"}}
+
+
+@pytest.mark.parametrize("module", [html, markdown, latex])
+def test_what_is_from_refuted_lines_says_so(module):
+    fixed = Correction("y", Finding(Verdict.PROVED, "every N", ""))
+    first, wrong = made("focus.lemma1"), made("focus.lemma2", "REFUTED")
+    step = made("focus.step", correction=fixed)
+    refuted = made("focus.other", "REFUTED", correction=fixed)
+    lines = {"Lemma 2": ["focus.lemma2"], "Lemma 1": ["focus.lemma1"]}
+    step = replace(step, claim=replace(step.claim, given=lines))
+    refuted = replace(refuted, claim=replace(refuted.claim, mended_from=lines))
+    page = squeezed(written(module, [first, wrong, step, refuted])[0])
+    said = "Lemma 2, Lemma 1; REFUTED among these and what they are from: focus.lemma2"
+    assert page.count(f"the claim is given {said}") == 1
+    # of the correction in the errata, too
+    assert page.count(f"the correction is given {said}") == 2
+    harmless = written(module, [first, made("focus.lemma2"), step, refuted])[0]
+    assert "eware" not in harmless
 
 
 def drawn(step, depth=0):
