@@ -108,7 +108,7 @@ Q, T, V = sympy.symbols("Q T V", nonnegative=True)
 @cache
 def sum_of_vectors(factor: Any = 1) -> Finding:
     """|sum of M vectors|^2 <= factor M times the sum of squares, by induction on M."""
-    c, m = rational(factor), sympy.Symbol("M", positive=True)
+    c, m = rational(factor), sympy.Symbol("M", integer=True, positive=True)
     step = sympy.Le((A + B) ** 2, c * (m + 1) * (Q + B**2))
     held = [sympy.Le(A**2, c * m * Q), m >= 1]
     return judge.all_of(

@@ -49,6 +49,18 @@ def planted(text, span):
     return f"{text[:begin]}{int(text[begin:end]) + 1}{text[end:]}"
 
 
+COUNTS = re.compile(r'^(N|n|tau|R|T|H|m) = F\("([^"]*)"\)$', re.MULTILINE)  # n: tau - 1
+
+
+def test_clients_steps_and_rounds_are_whole_numbers():
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in SCRIPTS}
+    found = {key: COUNTS.findall(text) for key, text in texts.items()}
+    assert sum(len(rows) for rows in found.values()) >= 25
+    broken = {k: rows for k, rows in found.items() if any("/" in v for _, v in rows)}
+    assert broken == {}
+    assert COUNTS.findall('n = F("63/32")\n') == [("n", "63/32")]
+
+
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
 def test_a_script_is_short_alone_and_confirms_its_counterexample(path):
     text = path.read_text(encoding="utf-8")
