@@ -171,11 +171,19 @@ class Claim:
         return out
 
 
-def _lines(given: Given) -> Lines:
+def _lines(given: Given, id: str) -> Lines:  # noqa: A002
     """Return printed lines with the ids of claims, none where none are named."""
-    if not isinstance(given, Mapping):
-        return dict.fromkeys(given, ())
-    return {k: (v,) if isinstance(v, str) else tuple(v) for k, v in given.items()}
+    lines = given if isinstance(given, Mapping) else dict.fromkeys(given, ())
+    named = {k: (v,) if isinstance(v, str) else v for k, v in lines.items()}
+    listed = all(isinstance(v, list | tuple) for v in named.values())
+    words = [*named, *(key for v in named.values() if listed for key in v)]
+    fits = listed and all(isinstance(word, str) for word in words)
+    if isinstance(given, str) or not fits:
+        raise InputError(
+            f"what {id} is given must be printed lines, each with the ids of the "
+            f"claims that judge it; got {given!r}; write given={{'(2)': 'my.id'}}."
+        )
+    return {line: tuple(keys) for line, keys in named.items()}
 
 
 def claim(
@@ -224,8 +232,8 @@ def claim(
             tuple(exact),
             structural or {},
             sharp,
-            _lines(given),
-            _lines(mended_from),
+            _lines(given, id),
+            _lines(mended_from, id),
         )
 
     return wrap

@@ -99,11 +99,12 @@ def _evidence(finding: Finding, whole: bool) -> Pairs:
 def _given(lines: Lines, entries: Mapping[str, Entry]) -> Pairs:
     """Yield who judges the lines a claim is given."""
     for line, keys in lines.items():
-        verdicts = [
-            f"{key}, {entries[key]['verdict']}" for key in keys if key in entries
-        ]
-        if verdicts:
-            yield f"given {line}", "; ".join(verdicts)
+        known = {
+            key: entries.get(key, {"verdict": "not in the ledger"}) for key in keys
+        }
+        if known:
+            told = "; ".join(f"{key}, {known[key]['verdict']}" for key in keys)
+            yield f"given {line}", told
 
 
 def _outcome(finding: Finding) -> str:

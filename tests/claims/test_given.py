@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+import pytest
+
+from flverify._core.errors import InputError
 from flverify._core.sources import Source
 from flverify.claims import judge, ledger, premises, registry
 from flverify.claims.audit import audit
@@ -66,6 +69,19 @@ KNOWN = {
     "demo.four": {"verdict": "REFUTED"},
     "demo.five": {"verdict": "REFUTED"},
 }
+
+
+@pytest.mark.parametrize("wrong", ["(1)", {"(1)": 3}, {"(1)": [3]}, [1], {2: "demo.a"}])
+def test_what_is_no_line_is_refused(wrong):
+    with pytest.raises(InputError, match="printed lines, each with the ids"):
+        claim(
+            "demo.x",
+            source=Source("flverify", "example"),
+            statement="",
+            proposition="",
+            no_control="none",
+            given=wrong,
+        )(None)
 
 
 def test_what_is_refuted_is_named_however_far_back():
