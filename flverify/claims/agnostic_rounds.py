@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import sympy
 
 from flverify.claims import judge
+from flverify.claims.fedavg_averages import weighted_mean
 from flverify.claims.verdict import Finding
 
 ETA, BOUND = sympy.symbols("eta G", positive=True)
@@ -178,23 +179,17 @@ def weighted_clients() -> Finding:
 def mean_of_cohort(factor: Any = Fraction(1)) -> Finding:
     """Prove |mean - z|^2 <= factor times the mean of |theta_i - z|^2 in a cohort.
 
-    In one coordinate, z = 0, by induction over the clients, each of weight w: the
-    weighted sums of 1, theta_i and theta_i^2 are P, m and v; at the end P = 1.
+    In one coordinate, z = 0: the sums of w, w theta and w theta^2 over the clients are
+    P, m and v; each w is 1/|A|, so that P = 1.
     """
-    m, one = sympy.symbols("m theta", real=True)
-    v = sympy.Symbol("v", nonnegative=True)
-    P, w = sympy.symbols("P w", positive=True)
+    m = sympy.Symbol("m", real=True)
+    P, v = sympy.symbols("P v", nonnegative=True)
     c = rational(factor)
-    so_far = m**2 <= c * P * v
-    more = (m + w * one) ** 2 <= c * (P + w) * (v + w * one**2)
-    first = (w * one) ** 2 <= c * w * (w * one**2)
+    known = [m**2 <= c * P * v, sympy.Eq(P, 1)]
     return judge.all_of(
         {
-            "one client": judge.implied([], first, EVERY),
-            "one client more": judge.implied([so_far], more, EVERY),
-            "weights of sum 1": judge.implied(
-                [so_far, sympy.Eq(P, 1)], m**2 <= c * v, EVERY
-            ),
+            "Jensen": weighted_mean(EVERY, c),
+            "weights of sum 1": judge.implied(known, m**2 <= c * v, EVERY),
         }
     )
 

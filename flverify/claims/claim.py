@@ -171,16 +171,16 @@ class Claim:
         return out
 
 
-def _lines(given: Given, id: str) -> Lines:  # noqa: A002
+def _lines(given: Given, key: str) -> Lines:
     """Return printed lines with the ids of claims, none where none are named."""
     lines = given if isinstance(given, Mapping) else dict.fromkeys(given, ())
     named = {k: (v,) if isinstance(v, str) else v for k, v in lines.items()}
     listed = all(isinstance(v, list | tuple) for v in named.values())
-    words = [*named, *(key for v in named.values() if listed for key in v)]
+    words = [*named, *(name for v in named.values() if listed for name in v)]
     fits = listed and all(isinstance(word, str) for word in words)
     if isinstance(given, str) or not fits:
         raise InputError(
-            f"what {id} is given must be printed lines, each with the ids of the "
+            f"what {key} is given must be printed lines, each with the ids of the "
             f"claims that judge it; got {given!r}; write given={{'(2)': 'my.id'}}."
         )
     return {line: tuple(keys) for line, keys in named.items()}

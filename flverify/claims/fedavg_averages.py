@@ -24,14 +24,15 @@ size, chance = sympy.symbols("size chance", positive=True)  # |S| and P(S)
 
 
 @cache
-def weighted_mean(scope: str = EVERY) -> Finding:
-    """|sum w_i v_i|^2 <= (sum w_i)(sum w_i |v_i|^2), by induction over the terms."""
-    step = (A + W * B) ** 2 <= (P + W) * (Q + W * B**2)
-    start = (W * A) ** 2 <= W * (W * A**2)
+def weighted_mean(scope: str = EVERY, factor: Any = 1) -> Finding:
+    """|sum w_i v_i|^2 <= factor (sum w_i)(sum w_i |v_i|^2), by induction over terms."""
+    held = sympy.Le(A**2, factor * P * Q)
+    step = sympy.Le((A + W * B) ** 2, factor * (P + W) * (Q + W * B**2))
+    start = sympy.Le((W * A) ** 2, factor * W * (W * A**2))
     return judge.all_of(
         {
             "one term": judge.implied([], start, scope),
-            "one more": judge.implied([A**2 <= P * Q], step, scope),
+            "one more": judge.implied([held], step, scope),
         }
     )
 

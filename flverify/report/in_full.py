@@ -98,13 +98,11 @@ def _evidence(finding: Finding, whole: bool) -> Pairs:
 
 def _given(lines: Lines, entries: Mapping[str, Entry]) -> Pairs:
     """Yield who judges the lines a claim is given."""
+    unknown: Entry = {"verdict": "not in the ledger"}
     for line, keys in lines.items():
-        known = {
-            key: entries.get(key, {"verdict": "not in the ledger"}) for key in keys
-        }
-        if known:
-            told = "; ".join(f"{key}, {known[key]['verdict']}" for key in keys)
-            yield f"given {line}", told
+        if keys:
+            told = [f"{key}, {entries.get(key, unknown)['verdict']}" for key in keys]
+            yield f"given {line}", "; ".join(told)
 
 
 def _outcome(finding: Finding) -> str:

@@ -122,7 +122,7 @@ def test_the_claims_that_judge_them_are_named():
             assert {*keys} <= {*known} - {one.id}, one.id
 
 
-def test_corrections_that_take_lines_as_given_declare_them():
+def test_refuted_lines_behind_shipped_claims_and_corrections_are_named():
     entries = ledger.read(registry.proofs_folder() / "ledger.toml")
     said = {
         one.id: [*premises.warnings(one, entries)] for one in shipped_claims().values()
