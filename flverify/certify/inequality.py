@@ -128,32 +128,39 @@ class Sweep:
         In floats.
     constants : dict
         Matrices added to blocks, whatever the unknowns.
+    bases : dict
+        Block by block, B such that B'MB is to be PSD in place of M; none for the
+        coordinates of the inequality.
     """
 
     def __init__(
-        self, inequality: Inequality, constants: dict[str, Array] | None = None
+        self,
+        inequality: Inequality,
+        constants: dict[str, Array] | None = None,
+        bases: dict[str, Array] | None = None,
     ) -> None:
-        self.inequality = inequality
-        self._blocks = {b: inequality.coefficients(b) for b in inequality.sizes}
+        self.inequality, self._bases = inequality, bases or {}
+        self._blocks = {
+            block: tuple(
+                self._in_basis(block, m) for m in inequality.coefficients(block)
+            )
+            for block in inequality.sizes
+        }
         base, slope = inequality.equality_rows()
         used = (base != 0).any(axis=1) | (slope != 0).any(axis=1)
         self._equal = (base[used], slope[used])
-        self._constants = constants or {}
-        self._units = self._units_of_signed()
+        self._constants = {
+            block: self._in_basis(block, m) for block, m in (constants or {}).items()
+        }
+        self._signed = np.array(inequality.signed)
         self._normal = self._sizes_of_unknowns()
 
-    def _units_of_signed(self) -> Array:
-        """Largest entries of the matrices of signed unknowns, at least 1; else 0.
-
-        Near kappa = 1 the matrices of multipliers are huge, and the multipliers small.
-        """
-        largest = np.ones(len(self.inequality.place))
-        for base, slope in self._blocks.values():
-            for matrices in (base, slope):
-                sizes = np.abs(matrices).max(axis=(1, 2), initial=0.0)
-                largest = np.maximum(largest, sizes)
-        out: Array = largest * np.array(self.inequality.signed)
-        return out
+    def _in_basis(self, block: str, matrices: Array) -> Array:
+        basis = self._bases.get(block)
+        if basis is None:
+            return matrices
+        changed: Array = basis.T @ matrices @ basis
+        return changed
 
     def _sizes_of_unknowns(self) -> Array:
         """Traces of V's blocks plus the signed unknowns, which a margin normalises.
@@ -161,7 +168,7 @@ class Sweep:
         Both are positive where the margin is. The trace of V's matrices alone is not:
         values of f may outweigh a negative quadratic, and then no margin is widest.
         """
-        out = self._units
+        out: Array = self._signed.astype(float)
         for name, (base, _) in self._blocks.items():
             if name.startswith("positivity"):
                 out = out + np.trace(base, axis1=1, axis2=2)
@@ -177,7 +184,7 @@ class Sweep:
         base, slope = self._equal
         return Programme(
             tuple(blocks),
-            self._units,
+            self._signed,
             base + rho * slope,
             np.zeros(len(base)),
             self._normal,

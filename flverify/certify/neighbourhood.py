@@ -191,7 +191,7 @@ def _programme(found: Search, rho: Fraction, weight: Fraction) -> Programme:
     constant: dict[str, Array] = {}
     block = "decrease/mean" if weight else "positivity/mean"
     constant[block] = -ansatz.model_square(ansatz.sizes[block])
-    return Sweep(ansatz, constant).at(float(rho))
+    return Sweep(ansatz, constant, found.bases).at(float(rho))
 
 
 def _proof(

@@ -26,6 +26,7 @@ from flverify.certify.coordinates import Coordinates, Memory, Structure
 from flverify.certify.discover import previous_point
 from flverify.certify.forms import Reading, read
 from flverify.certify.inequality import Sweep
+from flverify.certify.loop_shift import shifted
 from flverify.certify.rationalise import Values, rationalise, worst_pivot
 from flverify.certify.solve import Solution, given, least, widest_margin
 from flverify.certify.start import Start
@@ -37,6 +38,8 @@ ALONG = tuple(Fraction(k, 4) for k in (0, 4, 2, 1, 3))  # parts of the last step
 MOST_STEPS = 40  # local steps; the inequality grows with their square
 ACCURACY = 2e-6  # width at which the float search stops
 NO_CERTIFICATE = "floats see none of this ansatz"
+CLOSE = 0.5  # mu/L above which gradients are shifted; below, that gains nothing
+NARROWEST = 1 - Fraction(1, 10**6)  # the largest mu, with L = 1, that is searched for
 UNIT = Fraction(1, 10**6)  # in which rates are written, slow ones finer
 SLACK = Fraction(5, 10**6)  # how far above a lower bound a rate has reached it
 SHARE = Fraction(1, 200)  # the same as a share of 1 less the bound, for slow rates
@@ -103,6 +106,7 @@ class Search:
     level: Level
     ansatz: Ansatz
     sweep: Sweep
+    bases: dict[str, Array]
 
     def margin(self, rho: float) -> Solution:
         """Widest margin at one rho, measured anew on the mended point."""
@@ -147,10 +151,16 @@ def levels(reading: Reading, structure: Structure) -> list[tuple[Structure, Leve
 def search(
     reading: Reading, structure: Structure, level: Level, mu: Fraction
 ) -> Search:
-    """Lay out one ansatz in floats."""
+    """Lay out one ansatz in floats.
+
+    Multipliers for a class serve every class within it, whose inequalities say more; so
+    where mu is too close to L for floats, a slightly larger class is asked for.
+    """
     space = Coordinates(reading, structure, float)
-    ansatz = Ansatz(space, level, mu, 1)
-    return Search(space, level, ansatz, Sweep(ansatz))
+    ansatz = Ansatz(space, level, min(mu, NARROWEST), 1)
+    near = ansatz.mu > CLOSE
+    bases = shifted(space, float(ansatz.mu), ansatz.sizes) if near else {}
+    return Search(space, level, ansatz, Sweep(ansatz, bases=bases), bases)
 
 
 def smallest(

@@ -44,8 +44,8 @@ class Programme:
     Parameters
     ----------
     blocks : tuple of Block
-    nonnegative : (n,) array, none negative
-        Units of the y_j that must not be negative, 0 (or false) for all others.
+    nonnegative : (n,) array of bool
+        Which y_j must not be negative.
     equalities, values : (k, n) array, (k,) array
         equalities @ y = values.
     normal : (n,) array
@@ -81,7 +81,7 @@ class Solution:
 
 
 def widest_margin(programme: Programme) -> Solution:
-    """Maximise t with every block >= t I, signed y_j >= t / unit, and normal @ y <= 1.
+    """Maximise t with every block >= t I, signed y_j >= t, and normal @ y <= 1.
 
     This form is feasible (when blocks and equalities are homogeneous, y = 0 will do)
     and, with a normal as described, bounded; its solution is the centred point that
@@ -161,7 +161,7 @@ class _Cone:
         equal = np.zeros((len(programme.values), size))
         equal[:, :n] = programme.equalities
         signs = np.zeros((len(signed), size))
-        signs[np.arange(len(signed)), signed] = -1.0 * programme.nonnegative[signed]
+        signs[np.arange(len(signed)), signed] = -1.0
         rows, right = [equal, signs], [programme.values, np.zeros(len(signed))]
         if moving:
             signs[:, -1] = 1.0

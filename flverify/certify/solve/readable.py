@@ -33,8 +33,7 @@ def widest_margin(programme: Programme) -> Solution:
     if len(programme.values):
         rules.append(programme.equalities @ y == programme.values)
     if programme.nonnegative.any():
-        signed = np.flatnonzero(programme.nonnegative)
-        rules += [programme.nonnegative[j] * y[j] >= t for j in signed]
+        rules.append(y[np.flatnonzero(programme.nonnegative)] >= t)
     for block in programme.blocks:
         m = len(block.constant)
         terms = [y[j] * block.coefficients[j] for j in range(programme.size)]
