@@ -127,7 +127,8 @@ def contraction(
     found = _search(setting)
     if rate is not None:
         return _certified(found, setting, rate, Fraction(0))
-    rho, word = smallest(found)
+    # with room for c, rho is bound by g* = 0 alone; c then grows towards the bound
+    rho, word = smallest(_search(setting, shared=True))
     if rho is None:
         status: Status = "not_certified" if word == NO_CERTIFICATE else "inconclusive"
         return Neighbourhood(status, word)
@@ -141,7 +142,8 @@ def contraction(
     return result
 
 
-def _search(setting: Problem) -> Search:
+def _search(setting: Problem, *, shared: bool = False) -> Search:
+    """Lay out V in the slots; `shared`: x* minimises every f_i, so that g* is zero."""
     reading = read_round(setting)
     structure = replace(discover(reading), neighbourhood=True, memories=())
     if any(beta for _, beta in structure.equilibrium.values()):
@@ -149,6 +151,8 @@ def _search(setting: Problem) -> Search:
             "a neighbourhood is for methods that move away from x*; got one that "
             "stays there; certify its rate."
         )
+    if shared:
+        structure = replace(structure, neighbourhood=False)
     return search(reading, structure, Level("slots"), setting.mu)
 
 

@@ -204,7 +204,7 @@ def test_the_neighbourhood_of_fedavg():
 def test_fedavg_contracts_like_descent_with_two_steps():
     found = contraction(FedAvg("1/10", 2), Full(2), MU, SMOOTH)
     exact = (1 - Fraction(1, 10) * MU) ** 4  # two steps on the flattest quadratic
-    assert 0 <= found.rate - exact <= 2 * WIDTH
+    assert 0 <= found.rate - exact <= WIDTH
 
 
 UNEVEN = Bernoulli(["1/2", "1/3"])
@@ -225,6 +225,8 @@ def test_a_contraction_is_as_near_as_promised():
         (UNEVEN, 2, "1/10"),
         (UNEVEN, 4, "1/5"),
         (Bernoulli(["1/20", "9/10", "9/10"]), 3, "3/10"),
+        # where c grows to 1e5 on the way to the smallest rate
+        (Bernoulli(["1/2", "1/2", "1/2", "1/64"]), 2, "1.692893"),
     ],
 )
 def test_fedavg_contracts_like_the_worst_quadratic(law, steps, step_size):
@@ -232,7 +234,7 @@ def test_fedavg_contracts_like_the_worst_quadratic(law, steps, step_size):
     found = contraction(algorithm, law, MU, SMOOTH)
     assert check(found.certificate).rho == found.rate
     bound = worst_quadratic(algorithm, law, MU, SMOOTH).lower_bound
-    assert 0 <= found.rate - bound <= 5 * WIDTH
+    assert 0 <= found.rate - bound <= WIDTH
 
 
 @pytest.mark.parametrize("asked", [None, Fraction(97, 100)])
