@@ -71,12 +71,13 @@ def command(
 ) -> None:
     """Judge, write all pages, say where they are."""
     chosen = groups(targets)
+    known = {key: entry for group in chosen for key, entry in group.expected().items()}
     claims = [claim for group in chosen for claim in group.claims.values()]
     _require_room(out, [f"{key}.{kind}" for key in (*paper_keys(claims), "index")])
     parts = judge_groups("report", chosen, fresh=fresh, workers=workers)
     everyone = [one for part in parts for one in part]
     page, index = FORMATS[kind]
-    found = papers(everyone)
+    found = papers(everyone, known)
     texts = {f"{paper.key}.{kind}": page(paper) for paper in found}
     texts[f"index.{kind}"] = index(found)
     out.mkdir(exist_ok=True)

@@ -56,6 +56,13 @@ def test_a_page_says_how_to_judge_a_claim_again(run, claims, tmp_path):
     assert run("show", "demo.sum", "--file", claims).code == 0
 
 
+def test_one_step_alone_says_that_it_is_from_refuted_lines(run, tmp_path):
+    step, out = "focus.thm1.sc.step100-101", tmp_path / "pages"
+    assert run("report", step, "--format", "md", "--out", out).code == 0
+    page = (out / "focus.md").read_text(encoding="utf-8")
+    assert "REFUTED among these and what they are from" in page
+
+
 def test_bad_input(fails, claims, write, tmp_path):
     out = tmp_path / "pages"
     assert "must match a claim" in fails("report", "no.such.id", "--out", out)

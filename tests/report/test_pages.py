@@ -323,6 +323,15 @@ def test_what_is_from_refuted_lines_says_so(module):
     assert "eware" not in harmless
 
 
+def test_refuted_lines_that_are_on_no_page_are_looked_up():
+    step = made("focus.step")
+    step = replace(step, claim=replace(step.claim, given={"(1)": ["focus.a"]}))
+    ledger = {"focus.a": {"verdict": "REFUTED"}, "focus.step": {"verdict": "REFUTED"}}
+    said = "the claim is given (1); REFUTED among these and what they are from: focus.a"
+    assert papers([step], ledger)[0].beware == {"focus.step": (said,)}
+    assert papers([step])[0].beware == {"focus.step": ()}
+
+
 def drawn(step, depth=0):
     mark = "!" if step.failing else ""
     rest = [line for part in step.below for line in drawn(part, depth + 1)]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from flverify._core.sources import PAPERS
 from flverify.claims.audit import Audited
 from flverify.claims.claim import Claim
-from flverify.claims.ledger import entry
+from flverify.claims.ledger import Entry, entry
 from flverify.claims.premises import warnings
 from flverify.claims.verdict import Correction, Verdict
 from flverify.report.pages.outlines import OUTLINES, Chapter, places
@@ -81,15 +81,19 @@ class Paper:
         return [one for part in self.parts for one in part.claims]
 
 
-def papers(audited: Sequence[Audited]) -> list[Paper]:
+def papers(
+    audited: Sequence[Audited], ledger: Mapping[str, Entry] | None = None
+) -> list[Paper]:
     """Return a page for every paper that the claims come from.
 
     Parameters
     ----------
     audited : sequence of Audited
+    ledger : mapping of str to Entry, optional
+        What is known of claims that are on no page, but that others rest on.
     """
     keys = paper_keys([one.claim for one in audited])
-    entries = {one.claim.id: entry(one) for one in audited}
+    entries = {**(ledger or {}), **{one.claim.id: entry(one) for one in audited}}
     beware = {k.id: tuple(warnings(k, entries)) for k in (one.claim for one in audited)}
     own = {key: [one for one in audited if _paper(one) == key] for key in keys}
     return [_page(key, own[key], beware) for key in keys]
