@@ -11,7 +11,7 @@ import pytest
 from flverify.algorithms import FedAvg, Focus, GradientDescent, Scaffold
 from flverify.certify.check import check
 from flverify.certify.ladder import Ladder
-from flverify.certify.neighbourhood import contraction
+from flverify.certify.neighbourhood import contraction, distance
 from flverify.certify.rates import certify
 from flverify.certify.sandwich import worst_quadratic
 from flverify.certify.threshold import threshold
@@ -88,6 +88,9 @@ def test_gradients_are_shifted_near_kappa_one(digits):
     mu = 1 - Fraction(1, 10**digits)
     nothing = contraction(FedAvg(1, 2), UniformCohort(3, 2), mu, 1)
     assert 0 < nothing.rate < Fraction(1, 10**5)
+    # at mu = L models end at their own minimisers: (1/m - 1/N) N/(N - 1) = 1/4
+    around = distance(FedAvg(1, 2), UniformCohort(3, 2), mu, 1)
+    assert 0 < around.constant - Fraction(1, 4) < 1 - mu + Fraction(1, 10**5)
     close = Fraction(1, 10**5)
     for setting in (
         (GradientDescent("1/2"), Full(1)),
