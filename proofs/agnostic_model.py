@@ -184,8 +184,8 @@ def by_pairs(drawn: str) -> Finding:
     """Judge both moments of a batch from the chances of one and of two samples.
 
     With d_j = g_j - g, of sum 0, the pairs j != k have sum_{j != k} <d_j, d_k> =
-    -n s^2. Without replacement a sample is in C(n - 1, b - 1) of the C(n, b) batches,
-    a pair in C(n - 2, b - 2); with it, different draws are independent.
+    -n s^2. Without replacement the batches with a sample, or a pair, are counted as
+    cohorts are (N = n, m = b); with it, different draws are independent.
     """
     n, b, s2 = sympy.symbols("n b s2", positive=True)
     pairs_of = {
@@ -197,18 +197,17 @@ def by_pairs(drawn: str) -> Finding:
         ("weight of a sample", b / n / b, 1 / n),
         ("variance", variance, (n - b) / (n - 1) * s2 / b),
     ]
-    k, m = sympy.symbols("k m", integer=True, positive=True)
-    share = sympy.binomial(m - 1, k - 1) / sympy.binomial(m, k)
-    both = sympy.binomial(m - 2, k - 2) / sympy.binomial(m, k)
-    pairs += [
-        ("chance of a sample", sympy.combsimp(sympy.gammasimp(share)), k / m),
-        (
-            "chance of a pair",
-            sympy.combsimp(sympy.gammasimp(both)),
-            k * (k - 1) / (m * (m - 1)),
-        ),
-    ]
-    return judge.identity(pairs, "every n > 1 and b, all gradients")
+    c, scope = cohorts.counted(), "every n > 1 and b, all gradients"
+    ones, twos = c.m / c.n, c.m * (c.m - 1) / (c.n * (c.n - 1))
+    held = [*c.relations, c.n > 1]
+    one, two = sympy.Eq(c.with_one / c.all, ones), sympy.Eq(c.with_two / c.all, twos)
+    return judge.all_of(
+        {
+            "moments": judge.identity(pairs, scope),
+            "chance of a sample": judge.implied(held, one, scope),
+            "chance of a pair": judge.implied(held, two, scope),
+        }
+    )
 
 
 def batch_cases(drawn: str) -> Iterator[Case]:

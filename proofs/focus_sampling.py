@@ -141,10 +141,15 @@ def uniform_clients(c: Any) -> Finding:
 
 def uniform_weights(name: str) -> Finding:
     """Judge p_i = m/N and a printed q_i for uniform sampling of m clients."""
-    n, m = sympy.symbols("N m", integer=True, positive=True)
-    chance = sympy.binomial(n - 1, m - 1) / sympy.binomial(n, m)
-    pairs = [("p_i", chance, m / n), ("q_i", chance / m, PRINTED_Q[name](n, m))]
-    proof = judge.identity(pairs, "every N and m")
+    c = cohorts.counted()
+    chance, printed = c.with_one / c.all, PRINTED_Q[name](c.n, c.m)
+    pairs = {"p_i": (chance, c.m / c.n), "q_i": (chance / c.m, printed)}
+    proof = judge.all_of(
+        {
+            key: judge.implied(c.relations, sympy.Eq(*pair), "every N and m")
+            for key, pair in pairs.items()
+        }
+    )
     search = judge.instances(uniform_cases(name), "==", "N = 1..4, m = 1..N")
     return judge.proof_or_search(proof, search)
 

@@ -34,7 +34,7 @@ import sympy
 from flverify._core.errors import Refusal, RefusedError
 from flverify._core.sources import Source
 from flverify.algorithms import Focus
-from flverify.claims import judge, sag_lyapunov
+from flverify.claims import cohorts, judge, sag_lyapunov
 from flverify.claims.claim import Free, Sharp, claim
 from flverify.claims.sag_lyapunov import Setting
 from flverify.claims.verdict import Finding
@@ -273,11 +273,10 @@ def uniform_noise() -> dict[str, Finding]:
     P(i in S) and P(i, j in S) count the cohorts; S1, S2 are sums over all clients of
     c_i - h_i and of its square.
     """
-    n, m = sympy.symbols("N m", integer=True, positive=True)
+    c = cohorts.counted()
+    n, m, held = c.n, c.m, [*c.relations, c.n > 1]
     one, two = sympy.symbols("S1 S2")
-    total = sympy.binomial(n, m)
-    alone = sympy.combsimp(sympy.binomial(n - 1, m - 1) / total)
-    both = sympy.combsimp(sympy.binomial(n - 2, m - 2) / total)
+    alone, both = m / n, m * (m - 1) / (n * (n - 1))
     square = alone * two + both * (one**2 - two)
     noise = (n / m / n) ** 2 * (square - (alone * one) ** 2)
     omega = (n - m) / (m * (n - 1))
@@ -286,6 +285,12 @@ def uniform_noise() -> dict[str, Finding]:
     rare = omega.subs(n, m + k).subs(m, 1 + v)
     frequent = (1 + 2 * k) / (1 + k)  # N/m < 2, with N = 2 + v
     return {
+        "alone": judge.implied(
+            held, sympy.Eq(c.with_one / c.all, alone), "every m, N >= 2"
+        ),
+        "both": judge.implied(
+            held, sympy.Eq(c.with_two / c.all, both), "every m, N >= 2"
+        ),
         "omega": judge.identity([("noise", noise, omega * spread)], "every m, N >= 2"),
         "bounds": judge.nonnegative(
             [("1 - omega", 1 - rare), ("n/2", frequent / 2 - (frequent - 1) / (1 + v))],

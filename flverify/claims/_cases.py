@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -134,9 +135,12 @@ def _overlap(one: Interval, other: Interval) -> bool:
 def margin(sides: Sides) -> float:
     """Distance between the two sides relative to the larger."""
     (low, high), (below, above) = sides
-    gap = min(abs(high - below), abs(above - low))
     size = max(abs(high), abs(above))
-    return float(gap / size) if size else 0.0
+    try:
+        gap = min(abs(high - below), abs(above - low))
+        return float(gap / size) if size else 0.0
+    except OverflowError:  # a rational above all floats, beside a float
+        return 1.0
 
 
 @dataclass(frozen=True)
@@ -198,5 +202,16 @@ def short(value: Any) -> str:
     """Text of a value, long rationals as decimals."""
     out = str(text(value))
     if isinstance(value, Fraction) and len(out) > 24:
-        return f"{float(value):.6g}"
+        return _rounded(value)
     return out
+
+
+def _rounded(value: Fraction) -> str:
+    """Write six digits, also of what is above or below all floats."""
+    try:
+        near = float(value)
+    except OverflowError:
+        near = 0.0
+    if near == 0 and value != 0:
+        return f"{Decimal(value.numerator) / Decimal(value.denominator):.6g}"
+    return f"{near:.6g}"

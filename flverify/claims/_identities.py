@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 import sympy
 
+from flverify._core.algebra import vanishes
 from flverify._core.errors import ShapeError
+from flverify._core.exact import text as exact_text
 from flverify.claims import _points
+from flverify.claims._cases import short
 from flverify.claims._points import inconclusive
 from flverify.claims.verdict import Finding, Verdict
 
@@ -22,10 +25,12 @@ LONGEST = 240  # characters of one of them
 def identity(pairs: Iterable[Pair], scope: str) -> Finding:
     """Judge that two sides agree, for every value of their symbols.
 
-    The pairs must cover the whole claim within `scope`. PROVED if every difference is
-    identically zero; REFUTED with a rational point where a difference is not, and
-    which satisfies what is assumed of the symbols; otherwise INCONCLUSIVE. Sides may
-    be exact numbers, sympy expressions, or arrays of these, of the same shape.
+    The pairs must cover the whole claim within `scope`. PROVED if algebra shows that
+    every difference is zero: quotients, roots, and powers with symbols in the exponent,
+    where any other function is an unknown; REFUTED with a rational point where a
+    difference is not, and which satisfies what is assumed of the symbols; otherwise
+    INCONCLUSIVE. Sides may be exact numbers, sympy expressions, or arrays of these, of
+    the same shape.
 
     Parameters
     ----------
@@ -40,7 +45,7 @@ def identity(pairs: Iterable[Pair], scope: str) -> Finding:
     InputError
         If an entry is text, a boolean, or no number at all.
     """
-    checked, divided = list[str](), False
+    checked, divided, partial = list[str](), False, False
     for label, left, right in pairs:
         entries = _entries(label, left, right)
         if not entries:
@@ -49,7 +54,7 @@ def identity(pairs: Iterable[Pair], scope: str) -> Finding:
             found = _compare(f"{label}[{place}]", one, other)
             if isinstance(found, Finding):
                 return found
-            divided = divided or found
+            divided, partial = divided or found[0], partial or found[1]
         short = len(checked) < WRITTEN
         checked.append(_written(label, left, right) if short else label)
     if not checked:
@@ -59,6 +64,7 @@ def identity(pairs: Iterable[Pair], scope: str) -> Finding:
         f"{many} identities hold exactly" if many > 1 else "1 identity holds exactly"
     )
     scope = _points.within_denominators(scope, divided)
+    scope += _points.EXISTING if partial else ""
     return Finding(Verdict.PROVED, scope, reason, {"identities": checked})
 
 
@@ -66,8 +72,9 @@ def _written(label: str, left: Any, right: Any) -> str:
     """Write an identity out, unless a side is long or has many entries."""
     if not all(isinstance(side, sympy.Expr | Rational) for side in (left, right)):
         return label
-    text = f"{label}: {left} = {right}"
-    return text if str(left) != str(right) and len(text) <= LONGEST else label
+    one, other = _points.written(left), _points.written(right)
+    text = f"{label}: {one} = {other}"
+    return text if one != other and len(text) <= LONGEST else label
 
 
 def _entries(label: str, left: Any, right: Any) -> list[tuple[Any, Any]]:
@@ -89,28 +96,34 @@ def _flat(side: Any) -> tuple[tuple[int, ...], list[Any]]:
     return (), [side]
 
 
-def _compare(label: str, one: Any, other: Any) -> Finding | bool:
-    """Judge two entries: if they agree, tell whether a denominator may vanish."""
+def _compare(label: str, one: Any, other: Any) -> Finding | tuple[bool, bool]:
+    """Judge two entries.
+
+    If they agree, tell whether a denominator may vanish, or a term not exist.
+    """
     if _points.has_floats(one) or _points.has_floats(other):
         return inconclusive(f"{label}: floats cannot show an identity")
     left, right = (_points.exact_expression(side, label) for side in (one, other))
-    if sympy.simplify(left - right) != 0:
+    if not vanishes(left - right):
         return _refuting_point(label, left, right)
-    return _points.may_divide_by_zero(left) or _points.may_divide_by_zero(right)
+    sides = left, right
+    divided = any(map(_points.may_divide_by_zero, sides))
+    return divided, any(map(_points.may_not_exist, sides))
 
 
 def _refuting_point(label: str, left: sympy.Expr, right: sympy.Expr) -> Finding:
     """Find a rational point where both sides differ, evaluating each side anew."""
     for point in _points.points([left, right], largest=8, unit=9):
-        values = [side.subs(point) for side in (left, right)]
-        if all(value.is_Rational for value in values) and values[0] != values[1]:
+        values = [_points.value_at(side, point) for side in (left, right)]
+        if None not in values and values[0] != values[1]:
             evidence = {
                 "identity": label,
                 "point": _points.shown(point),
-                "left": str(values[0]),
-                "right": str(values[1]),
-                "sides": [str(left), str(right)],
+                "left": exact_text(values[0]),
+                "right": exact_text(values[1]),
+                "sides": [_points.written(left), _points.written(right)],
             }
-            reason = f"{label}: {values[0]} is not {values[1]}{_points.at(point)}"
+            one, other = map(short, values)
+            reason = f"{label}: {one} is not {other}{_points.at(point)}"
             return Finding(Verdict.REFUTED, "counterexample", reason, evidence)
     return inconclusive(f"{label}: neither zero nor a rational point of difference")

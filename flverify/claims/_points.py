@@ -11,11 +11,15 @@ from typing import Any
 
 import numpy as np
 import sympy
+from sympy.core.function import AppliedUndef
 
 from flverify._core.errors import InputError
+from flverify.certify._scalar import evaluation
 from flverify.claims.verdict import Finding, Verdict
 
 DIVIDED = ", wherever no denominator vanishes"
+EXISTING = ", wherever every term exists"
+TOTAL = (sympy.Abs, sympy.Max, sympy.Min, sympy.sign, sympy.exp, sympy.sin, sympy.cos)
 UNCONFIRMED = "unconfirmed violation"  # key of the evidence that stops a proof
 POINTS = 40  # rational points tried before a question is left open
 
@@ -76,6 +80,26 @@ def may_divide_by_zero(expression: sympy.Expr) -> bool:
     )
 
 
+def may_not_exist(expression: sympy.Expr) -> bool:
+    """Whether a root or a function in it may have no real value.
+
+    Examples
+    --------
+    >>> p = sympy.Symbol("p", positive=True)
+    >>> may_not_exist(sympy.sqrt(p)), may_not_exist(sympy.log(p - 1))
+    (False, True)
+    """
+    roots = (
+        power.base.is_nonnegative is not True
+        for power in expression.atoms(sympy.Pow)
+        if power.exp.is_integer is not True
+    )
+    return any(roots) or any(
+        not isinstance(e, (*TOTAL, AppliedUndef))
+        for e in expression.atoms(sympy.Function)
+    )
+
+
 def within_denominators(scope: str, divided: bool) -> str:
     """State in the scope that quotients are meant where they exist."""
     return f"{scope}{DIVIDED}" if divided and DIVIDED not in scope else scope
@@ -87,7 +111,8 @@ def points(
     """Draw rational points that satisfy what is assumed of each symbol.
 
     Multiples of 1/unit up to largest/unit; where the assumptions exclude these,
-    integers, negative numbers or 0. Nothing is drawn if none of them satisfies.
+    integers, negative numbers or 0. Nothing is drawn if none of them satisfies, or if
+    what is free is no plain symbol, or two symbols have one name.
 
     Examples
     --------
@@ -98,12 +123,32 @@ def points(
     found = set().union(*(expression.free_symbols for expression in expressions))
     symbols = sorted(found, key=str)
     pools = [_pool(symbol, largest, unit) for symbol in symbols]
-    if not all(pools):
+    plain = all(type(symbol) in (sympy.Symbol, sympy.Dummy) for symbol in symbols)
+    if not all(pools) or not plain or len({s.name for s in symbols}) < len(symbols):
         return
     draws = random.Random(0)  # noqa: S311 - a deterministic search, not a secret
     for _ in range(POINTS):
         values = [draws.choice(pool) for pool in pools]
         yield dict(zip(symbols, values, strict=True))
+
+
+def value_at(expression: sympy.Expr, point: Point) -> Fraction | None:
+    """Return the rational value at a point; None where a part has no real value.
+
+    Examples
+    --------
+    >>> x = sympy.Symbol("x", positive=True)
+    >>> value_at(1 / (1 + x), {x: sympy.Rational(1, 2)})
+    Fraction(2, 3)
+    >>> value_at(1 / (1 + 1 / (x - 1)), {x: sympy.Integer(1)}) is None
+    True
+    """
+    named = {s.name: Fraction(int(x.p), int(x.q)) for s, x in point.items()}
+    try:
+        found = evaluation.value(expression, named)
+    except evaluation.UndefinedError:
+        return None
+    return found.low if found.low == found.high else None
 
 
 def _pool(symbol: sympy.Symbol, largest: int, unit: int) -> list[sympy.Rational]:
@@ -129,6 +174,14 @@ def _satisfies(value: sympy.Rational, symbol: sympy.Symbol) -> bool:
 def shown(point: Point) -> dict[str, str]:
     """Exact text of a point."""
     return {str(symbol): str(value) for symbol, value in point.items()}
+
+
+def written(side: object) -> str:
+    """Text of a side, unless it has more digits than Python writes."""
+    try:
+        return str(side)
+    except ValueError:
+        return "a number of very many digits"
 
 
 def at(point: Point) -> str:

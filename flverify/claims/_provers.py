@@ -59,6 +59,7 @@ def implied(hypotheses: Sequence[Any], conclusion: Any, scope: str) -> Finding:
     scope : str
         What the symbols range over.
     """
+    hypotheses = tuple(hypotheses)  # they are read more than once
     answer = implies(hypotheses, conclusion)
     if answer.answer == Answer.PROVED:
         return _proved(answer, scope, _stated(hypotheses, conclusion))

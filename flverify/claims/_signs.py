@@ -7,7 +7,9 @@ from collections.abc import Iterable
 import sympy
 
 from flverify._core.exact import Scalar
+from flverify._core.exact import text as exact_text
 from flverify.claims import _points
+from flverify.claims._cases import short
 from flverify.claims._points import inconclusive
 from flverify.claims.verdict import Finding, Verdict
 
@@ -73,13 +75,16 @@ def without_negatives(expression: sympy.Expr) -> bool:
     """
     if not expression.is_rational_function():
         return False
-    above, below = sympy.fraction(sympy.cancel(expression))
-    return any(
-        below != 0
-        and all(c.is_Rational and c >= 0 for c in _coefficients(sign * above))
-        and all(c.is_Rational and c >= 0 for c in _coefficients(sign * below))
-        for sign in (1, -1)
-    )
+    try:
+        above, below = sympy.fraction(sympy.cancel(expression))
+        return any(
+            below != 0
+            and all(c.is_Rational and c >= 0 for c in _coefficients(sign * above))
+            and all(c.is_Rational and c >= 0 for c in _coefficients(sign * below))
+            for sign in (1, -1)
+        )
+    except sympy.PolynomialError:  # as of a power 0 that was left standing
+        return False
 
 
 def _coefficients(expression: sympy.Expr) -> list[sympy.Expr]:
@@ -89,13 +94,13 @@ def _coefficients(expression: sympy.Expr) -> list[sympy.Expr]:
 
 def _negative_point(label: str, expression: sympy.Expr) -> Finding:
     for point in _points.points([expression], largest=24, unit=8):
-        value = expression.subs(point)
-        if value.is_Rational and value < 0:
-            reason = f"{label}: {value} is negative{_points.at(point)}"
+        value = _points.value_at(expression, point)
+        if value is not None and value < 0:
+            reason = f"{label}: {short(value)} is negative{_points.at(point)}"
             evidence = {
                 "point": _points.shown(point),
-                "expression": str(expression),
-                "left": str(value),
+                "expression": _points.written(expression),
+                "left": exact_text(value),
                 "right": "0",
             }
             return Finding(Verdict.REFUTED, "counterexample", reason, evidence)

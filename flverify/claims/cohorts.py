@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations, permutations, product
 from math import prod
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import sympy
 
@@ -91,6 +91,35 @@ def uniform(n_clients: int, m: int) -> dict[Cohort, Fraction]:
     """Each cohort of m clients equally likely."""
     sets = [frozenset(s) for s in combinations(range(1, n_clients + 1), m)]
     return {s: Fraction(1, len(sets)) for s in sets}
+
+
+class Counted(NamedTuple):
+    """Numbers of cohorts of m of N clients, as unknowns, and what holds between them.
+
+    Counting pairs of a cohort and a member in two ways gives N `with_one` = m `all`;
+    counting cohorts with ordered pairs of members, N (N-1) `with_two` = m (m-1) `all`.
+    """
+
+    n: sympy.Symbol
+    m: sympy.Symbol
+    all: sympy.Symbol
+    with_one: sympy.Symbol
+    with_two: sympy.Symbol
+
+    @property
+    def relations(self) -> list[Any]:
+        """Both counts, and 1 <= m <= N."""
+        n, m = self.n, self.m
+        one = sympy.Eq(n * self.with_one, m * self.all)
+        two = sympy.Eq(n * (n - 1) * self.with_two, m * (m - 1) * self.all)
+        return [one, two, m <= n]
+
+
+def counted() -> Counted:
+    """Return N, m and the numbers of cohorts, of those with one client, with two."""
+    n, m = sympy.symbols("N m", integer=True, positive=True)
+    every, one = sympy.symbols("all with_one", positive=True)
+    return Counted(n, m, every, one, sympy.Symbol("with_two", nonnegative=True))
 
 
 def with_replacement(shares: Sequence[Scalar], m: int) -> dict[Cohort, Scalar]:

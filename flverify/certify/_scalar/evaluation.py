@@ -18,6 +18,7 @@ import sympy
 from sympy.core import relational
 from sympy.logic import boolalg
 
+MOST_TIMES = 10_000  # exponents up to which powers are multiplied out
 ROOT_BITS = 256  # an irrational root is enclosed to 2^-256
 
 Point = Mapping[str, Fraction]
@@ -144,16 +145,43 @@ def _value(e: Any, point: Point) -> Enclosure:
         return _exactly(Fraction(int(e.p), int(e.q)))
     if e.is_Symbol:
         return _exactly(point[e.name])
-    if e.is_Pow and e.exp.is_Rational:
-        return _power(_value(e.base, point), int(e.exp.p), int(e.exp.q))
+    if e.is_Pow:
+        exponent = _exponent(e.exp, point)
+        return _power(_value(e.base, point), exponent.numerator, exponent.denominator)
     if e.is_Mul:
         return _product(e.args, point)
+    chosen = isinstance(e, sympy.Max | sympy.Min | sympy.Abs)
+    if isinstance(e, sympy.Function) and not chosen:
+        return _called(e, point)
+    if not (e.is_Add or chosen):
+        raise UndefinedError
     parts = [_value(arg, point) for arg in e.args]
-    if e.is_Add:
-        return reduce(Enclosure.__add__, parts)
-    if isinstance(e, sympy.Max | sympy.Min | sympy.Abs):
-        return _chosen(e, parts)
-    raise UndefinedError
+    return _chosen(e, parts) if chosen else reduce(Enclosure.__add__, parts)
+
+
+def _called(e: Any, point: Point) -> Enclosure:
+    """Value of a function of the user's own that is rational at rational points.
+
+    Those of sympy are left open: some have values by convention alone.
+    """
+    home = e.func.__module__ or "sympy"  # a bare name has none
+    if home.split(".")[0] == "sympy":
+        raise UndefinedError
+    known = [_value(arg, point) for arg in e.args]
+    if any(part.low != part.high for part in known):
+        raise UndefinedError
+    at = [sympy.Rational(part.low.numerator, part.low.denominator) for part in known]
+    found = e.func(*at)
+    if not found.is_Rational:
+        raise UndefinedError
+    return _exactly(Fraction(int(found.p), int(found.q)))
+
+
+def _exponent(e: Any, point: Point) -> Fraction:
+    found = _value(e, point)
+    if found.low != found.high or abs(found.low) > MOST_TIMES:
+        raise UndefinedError
+    return found.low
 
 
 def _product(args: Sequence[Any], point: Point) -> Enclosure:

@@ -1,0 +1,152 @@
+"""Whether an expression is zero by algebra alone: quotients of polynomials.
+
+Symbols, and what is no sum, product or power, are unknowns of their own. A root u of b
+stands for any number with u^q = b, and b^n with symbols in n for any number. What is
+zero for all these is zero wherever it exists. Nothing is simplified: the rules of other
+functions have exceptions that are easily missed.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import add, mul
+from typing import Any
+
+import sympy
+from sympy.core.function import AppliedUndef
+
+
+class NotAlgebraError(ArithmeticError):
+    """An expression that is infinite, undefined, or no number."""
+
+
+def vanishes(expression: sympy.Expr) -> bool:
+    """Whether an expression is zero wherever it exists; False: that is not seen.
+
+    Examples
+    --------
+    >>> x, n = sympy.symbols("x n", positive=True)
+    >>> vanishes((x**2 - 1) / (x - 1) - x - 1), vanishes(x - 1)
+    (True, False)
+    >>> vanishes(x ** (n + 1) * (1 + 1 / x) - x**n * (x + 1))
+    True
+    >>> vanishes(1 / (1 + sympy.sqrt(2)) - sympy.sqrt(2) + 1)
+    True
+    >>> m = sympy.Symbol("m", integer=True, nonnegative=True)
+    >>> vanishes(sympy.binomial(m - 1, m))  # 1 at m = 0
+    False
+    """
+    try:
+        return _Unknowns().is_zero(expression)
+    except (NotAlgebraError, sympy.PolynomialError):
+        return False
+
+
+class _Unknowns:
+    """The unknowns of one expression, and what the roots among them satisfy."""
+
+    def __init__(self) -> None:
+        self.names: dict[Any, sympy.Dummy] = {}
+        self.relations: list[tuple[sympy.Dummy, sympy.Expr]] = []
+
+    def is_zero(self, expression: sympy.Expr) -> bool:
+        """Reduce the numerator by what the roots satisfy, the last ones first."""
+        above, below = sympy.fraction(sympy.together(self._plain(expression)))
+        if below.has(sympy.nan, sympy.zoo) or _is_null(below):
+            raise NotAlgebraError
+        for unknown, relation in reversed(self.relations):
+            if above.has(unknown):
+                above = sympy.prem(sympy.expand(above), relation, unknown)
+        return _is_null(above)
+
+    def _quotient(self, e: Any) -> sympy.Expr:
+        found = sympy.cancel(self._plain(e))
+        if found.has(sympy.nan, sympy.zoo, sympy.oo):
+            raise NotAlgebraError
+        return found
+
+    def _plain(self, e: Any) -> sympy.Expr:
+        """Write an expression in the unknowns, with whole powers alone."""
+        if not e.is_commutative or e.has(sympy.nan, sympy.zoo, sympy.oo, -sympy.oo):
+            raise NotAlgebraError
+        if e.is_Add or e.is_Mul:
+            return e.func(*map(self._plain, e.args))
+        if e.is_Pow:
+            return self._power(e.base, e.exp)
+        return e if e.is_Rational else self._leaf(e)
+
+    def _leaf(self, e: Any) -> sympy.Dummy:
+        if e == sympy.I:
+            return self._known(e, sympy.Integer(-1), 2)
+        if isinstance(e, AppliedUndef):  # equal arguments, equal values
+            return self._any(e.func, *map(self._quotient, e.args))
+        return self._any(e)
+
+    def _any(self, *key: Any) -> sympy.Dummy:
+        return self.names.setdefault(key, sympy.Dummy())
+
+    def _known(self, key: Any, power: sympy.Expr, degree: int) -> sympy.Dummy:
+        """Return the unknown whose degree-th power is known."""
+        new = (key, degree) not in self.names
+        unknown = self._any(key, degree)
+        if new:
+            above, below = sympy.fraction(power)
+            self.relations.append((unknown, below * unknown**degree - above))
+        return unknown
+
+    def _power(self, base: Any, exponent: Any) -> sympy.Expr:
+        """Split b^(2 m + 1/2) into (b^m)^2 and a root of b."""
+        if exponent.is_Integer and exponent >= 0:
+            return self._plain(base) ** exponent
+        found, out = self._quotient(base), sympy.Integer(1)
+        if found == 0:
+            raise NotAlgebraError
+        for term in sympy.Add.make_args(sympy.expand(exponent)):
+            factor, rest = term.as_coeff_Mul()
+            if not factor.is_Rational:
+                raise NotAlgebraError
+            if rest != 1:
+                raised = self._raised(found, rest / factor.q)
+            elif factor.q == 1:
+                raised = found
+            else:
+                raised = self._known(found, found, int(factor.q))
+            out *= raised**factor.p
+        return out
+
+    def _raised(self, base: sympy.Expr, exponent: Any) -> sympy.Expr:
+        """Return b^m; whole powers of a product are those of its factors."""
+        if not exponent.is_integer:
+            return self._any(base, exponent)
+        out = sympy.Integer(1)
+        above, below = sympy.fraction(base)
+        for part, sign in ((above, 1), (below, -1)):
+            content, factors = sympy.factor_list(part)
+            primes = sympy.factorint(content.p), sympy.factorint(content.q)
+            for number, side in zip(primes, (1, -1), strict=True):
+                factors += [(sympy.Integer(p), side * k) for p, k in number.items()]
+            for factor, times in factors:
+                if factor == -1:
+                    raised = self._known((factor, exponent), sympy.Integer(1), 2)
+                else:
+                    raised = self._any(factor, exponent)
+                out *= raised ** (sign * times)
+        return out
+
+
+def _is_null(polynomial: sympy.Expr) -> bool:
+    """Multiply a polynomial out, in a ring, which is faster than in expressions."""
+    unknowns = sorted(polynomial.free_symbols, key=str)
+    ring = sympy.ring(unknowns or [sympy.Dummy()], sympy.QQ)[0]
+    values = dict(zip(unknowns, ring.gens, strict=False))
+
+    def value(e: Any) -> Any:
+        if e.is_Rational:
+            return ring(sympy.QQ(int(e.p), int(e.q)))
+        if e.is_Pow:
+            return value(e.base) ** int(e.exp)
+        if e.is_Symbol:
+            return values[e]
+        return reduce(add if e.is_Add else mul, map(value, e.args))
+
+    return bool(value(polynomial) == 0)
