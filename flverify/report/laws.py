@@ -106,8 +106,9 @@ def _notes(inclusion: list[Scalar], weights: list[Scalar], law: Any) -> list[str
     if empty != 0:
         out.append(
             f"a round is empty with probability {shown(empty)}: the q sum to 1 minus "
-            "that and are not renormalised; averaging methods keep the model, and "
-            "FOCUS steps with the unchanged tracker unless empty_round=skip."
+            "that and are not renormalised; averaging methods keep the model, "
+            "FOCUS steps with the unchanged tracker unless empty_round=skip, and "
+            "ProxSkip takes local steps alone."
         )
     return out
 

@@ -22,17 +22,19 @@ from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
 
 from flverify._core.exact import Array
 from flverify.certify.certificate import NAMES
 from flverify.certify.region import OVER, Cell, Region, RowFound
 from flverify.report import style
+from flverify.report.label_room import apart, keep_inside, minor
 
 HEIGHT = 3.3  # inches, at the width of one column
 SYMBOLS = {"tau": r"$\tau$", "p": "$p$", "n": "$N$", "kappa": r"$\kappa = L/\mu$"}
 WHOLE = ("tau", "n")
 GEOMETRIC = ("n", "kappa")  # parameters on a logarithmic axis
+SHORT_AXIS = 30  # ends of a step-size axis on which labels between decades fit
 FEW = 12  # rows up to which every value is a tick
 REACH = 30.0  # how far beyond the grid the axis follows a line
 COLOURS = "viridis"  # even in lightness, and without grey: for every colour vision
@@ -106,6 +108,7 @@ def draw(figure: Figure, region: Region, law: str) -> None:
     lines = [line for line in LINES if _drawn(ax, region, line)]
     _axes(ax, region, lines)
     _bar(figure, bar, mesh)
+    keep_inside(figure, ax, bar)
     figure.suptitle(title(region, law), y=0.985, fontsize=7.5, linespacing=1.25)
     figure.legend(
         handles=_handles(region, lines),
@@ -320,6 +323,9 @@ def _axes(ax: Axes, region: Region, lines: Sequence[Line]) -> None:
         min([across[0], *(v / 1.15 for v in near)]),
         max([across[-1], *(v * 1.15 for v in near)]),
     )
+    left, right = ax.get_xlim()
+    short = right < SHORT_AXIS * left
+    ax.xaxis.set_minor_formatter(FuncFormatter(minor) if short else NullFormatter())
     ax.set_xlabel(r"step size $\eta$")
     if region.over in GEOMETRIC:
         ax.set_yscale("log")
@@ -345,7 +351,8 @@ def _bar(figure: Figure, ax: Axes, mesh: Any) -> None:
     bar = figure.colorbar(mesh, cax=ax)
     inside = [r for r in TICKS if low <= slowness(r) <= high]
     if len(inside) < 2:
-        inside = [float(1 - 10**-v) for v in np.linspace(low, high, 3)]
+        inside = [float(1 - 10**-v) for v in np.unique(np.linspace(low, high, 3))]
+    inside = apart(inside, slowness, high - low)
     bar.set_ticks([slowness(r) for r in inside], labels=[f"{r:.6g}" for r in inside])
     ax.yaxis.set_minor_locator(NullLocator())
     bar.set_label(r"best certified rate $\rho$ per round")

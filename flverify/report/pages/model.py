@@ -27,7 +27,7 @@ SYMBOLS = {
 MEANINGS = {
     Verdict.PROVED: "shown exactly for every parameter in the scope",
     Verdict.CERTIFIED: "an exact certificate passed an independent checker",
-    Verdict.SUPPORTED: "exact on the instances listed, or sampled within its error",
+    Verdict.SUPPORTED: "computed on the instances listed, or sampled within its error",
     Verdict.REFUTED: "a counterexample, checked again in exact arithmetic",
     Verdict.INCONCLUSIVE: "anything else, with the reason",
 }
