@@ -19,6 +19,7 @@ from flverify.certify.coordinates import Coordinates
 from flverify.certify.inequality import Unknown
 
 VERSION = 1
+UNPRINTED = {"notebook": "the FOCUS authors' notebook; printed nowhere"}  # by variant
 NAMES = {
     "Focus": "focus",
     "FedAvg": "fedavg",
@@ -70,7 +71,9 @@ def write(
         "level": proof.level.name,
         "algorithm": {
             "name": NAMES[type(algorithm).__name__],
-            "source": str(algorithm.source),
+            "source": UNPRINTED.get(
+                str(settings.get("variant")), str(algorithm.source)
+            ),
             "settings": settings,
         },
         "function_class": {

@@ -40,6 +40,7 @@ TOO_SLOW = (
     "a quadratic allows no rate below 0.999999 here, and so near 1 floats miss what is "
     "there; ask for a rate of your own"
 )
+TOO_NEAR = "a rate above 0.999999 is so near 1 that floats miss what is there"
 
 
 @dataclass(frozen=True)
@@ -134,8 +135,11 @@ def certify(
             best = result
         if best.rate is not None and aim is not None and best.rate <= aim:
             break
-    near = aim is not None and wanted is None and BLURRED < aim < 1
-    return best if best.rate is not None else _nothing(words, near)
+    if best.rate is not None:
+        return best
+    if aim is not None and BLURRED < aim < 1:
+        return Certified("inconclusive", TOO_SLOW if wanted is None else TOO_NEAR)
+    return _nothing(words)
 
 
 def _aim(wanted: Fraction | None, lower_bound: object) -> Fraction | None:
@@ -146,9 +150,7 @@ def _aim(wanted: Fraction | None, lower_bound: object) -> Fraction | None:
     return just_above(Fraction(bound))
 
 
-def _nothing(found: list[tuple[str, Certified]], near_one: bool) -> Certified:
-    if near_one:
-        return Certified("inconclusive", TOO_SLOW)
+def _nothing(found: list[tuple[str, Certified]]) -> Certified:
     unsure = any(result.status == "inconclusive" for _, result in found)
     status: Status = "inconclusive" if unsure else "not_certified"
     return Certified(status, "; ".join(f"{name}: {r.reason}" for name, r in found))

@@ -135,9 +135,15 @@ def run(
 def _check(variant: str, probability: Number | None, local_steps: int) -> None:
     """Raise ValueError unless the settings suit the variant."""
     require("variant", variant, ("paper", "notebook"))
-    if variant == "paper" and probability is None:
+    if variant == "notebook":
+        if probability is not None:
+            raise ValueError("the notebook variant has no probability")
+        return
+    if probability is None:
         raise ValueError("the paper variant needs the probability")
-    if variant == "paper" and local_steps != 1:
+    if not 0 < probability <= 1:
+        raise ValueError("the probability must lie in (0, 1]")
+    if local_steps != 1:
         raise ValueError("the paper variant takes one local step per iteration")
 
 

@@ -43,6 +43,7 @@ LOOPS = {
     "proxskip": (proxskip, "mishchenko2022, Algorithm 1 (Scaffnew)"),
     "scaffold": (scaffold, "karimireddy2020, Algorithm 1"),
 }  # the plain loops, and where the boxes that they transcribe are printed
+UNPRINTED = {"notebook": "the FOCUS authors' notebook; printed nowhere"}  # by variant
 FAMILIES = (
     "For all L-smooth and mu-strongly convex f_1, ..., f_N, x* the minimiser of "
     "their mean and every round r: "
@@ -130,9 +131,11 @@ def _words(
         richer = "previous gradients"
     level = richer if case.memories else "slots"
     algorithm = names(c["algorithm"], "algorithm")
+    printed = LOOPS[algorithm["name"]][1]
+    source = UNPRINTED.get(algorithm["settings"].get("variant"), printed)
     return {
         "statement": (text(c["statement"], "statement"), STATEMENTS[kind]),
-        "source": (text(algorithm["source"], "source"), LOOPS[algorithm["name"]][1]),
+        "source": (text(algorithm["source"], "source"), source),
         "level": (text(c["level"], "level"), level),
     }
 
