@@ -16,7 +16,7 @@ from flverify.algorithms import FedAvg, Focus, GradientDescent, Scaffold
 from flverify.certify import neighbourhood
 from flverify.certify.check import Rejected, check
 from flverify.certify.neighbourhood import contraction, distance
-from flverify.certify.rates import TOO_SLOW, certify
+from flverify.certify.rates import TOO_NEAR, TOO_SLOW, certify
 from flverify.certify.sandwich import worst_quadratic
 from flverify.certify.solve import Solution
 from flverify.certify.stationary import worst_stationary
@@ -302,6 +302,8 @@ def test_rates_too_near_one_are_not_said_to_be_absent():
     bound = worst_quadratic(tiny, Full(3), MU, SMOOTH).lower_bound
     found = certify(tiny, Full(3), MU, SMOOTH, lower_bound=bound)
     assert (found.status, found.reason) == ("inconclusive", TOO_SLOW)
+    asked = certify(tiny, Full(3), MU, SMOOTH, 1 - (1 - bound) / 2)
+    assert (asked.status, asked.reason) == ("inconclusive", TOO_NEAR)
 
 
 def test_a_neighbourhood_scales_as_a_distance_does():

@@ -92,6 +92,11 @@ def agree(certificate):
     return both.count("accepted") != 1
 
 
+def test_no_paper_is_named_for_what_none_prints():
+    for name, source in (("notebook", "printed nowhere"), ("coin of two", "Scaffnew")):
+        assert source in certificate(name)["algorithm"]["source"]
+
+
 def reworded(certificate):
     """The certificate with the words that belong to its numbers, and its digest."""
     try:

@@ -185,6 +185,23 @@ def hand_made(certified, stable, *cells, over="n", contraction=False):
     return figure
 
 
+@pytest.mark.parametrize("largest", [1, 10**5, 123456])
+def test_no_label_is_cut_off(largest):
+    values = [Fraction(v) for v in (2, 11487, largest)]
+    law = Bernoulli(["1/2"] * 2)
+    rows = tuple(Row(v, Focus(1), law, 1 / v, Fraction(1)) for v in values)
+    cells = tuple(cell(f"1/{10**k}", "certified", 1 - 10.0**-k) for k in (5, 3, 1))
+    ends = Fraction(1, 20), Fraction(1, 2), Fraction(3, 4)
+    found = tuple(RowFound(v, cells, *ends, contraction=False) for v in values)
+    figure = Figure(figsize=(3.35, 3.3), dpi=200)
+    steps = tuple(one.step_size for one in cells)
+    draw(figure, Region("kappa", steps, rows, found), "some law")
+    figure.canvas.draw()
+    for axes in figure.axes:
+        box = axes.get_tightbbox()
+        assert 0 <= box.x0 < box.x1 <= figure.bbox.width
+
+
 def test_the_unstable_region_begins_at_the_stability_boundary():
     # the cell of 1 begins at 1/2; it is certified up to 3/5 and stable up to 3/4
     figure = hand_made(

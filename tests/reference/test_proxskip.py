@@ -133,3 +133,7 @@ def test_wrong_settings(pair):
         proxskip.run(*pair.start, [], step_size=STEP)
     with pytest.raises(ValueError, match="local step"):
         proxskip.run(*pair.start, [], step_size=STEP, probability=1, local_steps=2)
+    with pytest.raises(ValueError, match=r"in \(0, 1\]"):
+        proxskip.run(*pair.start, [], step_size=STEP, probability=2)
+    with pytest.raises(ValueError, match="no probability"):
+        proxskip.run(*pair.start, [], step_size=STEP, variant="notebook", probability=1)
