@@ -50,14 +50,15 @@ class _Unknowns:
         self.relations: list[tuple[sympy.Dummy, sympy.Expr]] = []
 
     def is_zero(self, expression: sympy.Expr) -> bool:
-        """Reduce the numerator by what the roots satisfy, the last ones first."""
-        above, below = sympy.fraction(sympy.together(self._plain(expression)))
-        if below.has(sympy.nan, sympy.zoo) or _is_null(below):
-            raise NotAlgebraError
+        """Whether the numerator is null."""
+        return self._is_null(sympy.fraction(sympy.together(self._plain(expression)))[0])
+
+    def _is_null(self, polynomial: sympy.Expr) -> bool:
+        """Reduce a polynomial by what the roots satisfy, the last ones first."""
         for unknown, relation in reversed(self.relations):
-            if above.has(unknown):
-                above = sympy.prem(sympy.expand(above), relation, unknown)
-        return _is_null(above)
+            if polynomial.has(unknown):
+                polynomial = sympy.prem(sympy.expand(polynomial), relation, unknown)
+        return is_null(polynomial)
 
     def _quotient(self, e: Any) -> sympy.Expr:
         found = sympy.cancel(self._plain(e))
@@ -99,7 +100,7 @@ class _Unknowns:
         if exponent.is_Integer and exponent >= 0:
             return self._plain(base) ** exponent
         found, out = self._quotient(base), sympy.Integer(1)
-        if found == 0:
+        if self._is_null(sympy.fraction(found)[0]):
             raise NotAlgebraError
         for term in sympy.Add.make_args(sympy.expand(exponent)):
             factor, rest = term.as_coeff_Mul()
@@ -134,7 +135,7 @@ class _Unknowns:
         return out
 
 
-def _is_null(polynomial: sympy.Expr) -> bool:
+def is_null(polynomial: sympy.Expr) -> bool:
     """Multiply a polynomial out, in a ring, which is faster than in expressions."""
     unknowns = sorted(polynomial.free_symbols, key=str)
     ring = sympy.ring(unknowns or [sympy.Dummy()], sympy.QQ)[0]

@@ -112,7 +112,7 @@ def points(
 
     Multiples of 1/unit up to largest/unit; where the assumptions exclude these,
     integers, negative numbers or 0. Nothing is drawn if none of them satisfies, or if
-    what is free is no plain symbol, or two symbols have one name.
+    two symbols have one name.
 
     Examples
     --------
@@ -123,8 +123,7 @@ def points(
     found = set().union(*(expression.free_symbols for expression in expressions))
     symbols = sorted(found, key=str)
     pools = [_pool(symbol, largest, unit) for symbol in symbols]
-    plain = all(type(symbol) in (sympy.Symbol, sympy.Dummy) for symbol in symbols)
-    if not all(pools) or not plain or len({s.name for s in symbols}) < len(symbols):
+    if not all(pools) or len({symbol.name for symbol in symbols}) < len(symbols):
         return
     draws = random.Random(0)  # noqa: S311 - a deterministic search, not a secret
     for _ in range(POINTS):

@@ -126,3 +126,11 @@ def test_formal_functions_are_refuted_by_their_values():
     x, y = (Fraction(found.evidence["point"][name]) for name in "pq")
     assert Fraction(found.evidence["left"]) == x * x + x
     assert Fraction(found.evidence["right"]) == (x + y) ** 2
+
+
+def test_dummies_are_symbols_too():
+    d = sympy.Dummy("d", positive=True)
+    assert identity(d + d, 3 * d).verdict == Verdict.REFUTED
+    assert judge.nonnegative([("it", d - 1)], "all").verdict == Verdict.REFUTED
+    twice = sympy.Dummy("d", positive=True)  # which of the two is d in a point?
+    assert identity(d, twice).verdict == Verdict.INCONCLUSIVE
