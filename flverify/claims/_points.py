@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import sympy
-from sympy.core.function import AppliedUndef
 
 from flverify._core.errors import InputError
 from flverify.certify._scalar import evaluation
@@ -83,6 +82,8 @@ def may_divide_by_zero(expression: sympy.Expr) -> bool:
 def may_not_exist(expression: sympy.Expr) -> bool:
     """Whether a root or a function in it may have no real value.
 
+    Formal functions, which sympy does not define, have values everywhere.
+
     Examples
     --------
     >>> p = sympy.Symbol("p", positive=True)
@@ -95,7 +96,7 @@ def may_not_exist(expression: sympy.Expr) -> bool:
         if power.exp.is_integer is not True
     )
     return any(roots) or any(
-        not isinstance(e, (*TOTAL, AppliedUndef))
+        (e.func.__module__ or "").startswith("sympy") and not isinstance(e, TOTAL)
         for e in expression.atoms(sympy.Function)
     )
 

@@ -100,3 +100,7 @@ def test_gradients_are_shifted_near_kappa_one(digits):
         least = worst_quadratic(*setting, mu, 1).lower_bound
         found = certify(*setting, mu, 1)
         assert 0 < check(found.certificate).rho - least < close
+    # for long steps the ansatz itself leaves a third of 1 - mu
+    setting = Focus("1/2", 4), Full(5), mu, 1
+    gap = certify(*setting).rate - worst_quadratic(*setting).lower_bound
+    assert 0 < gap < close + (1 - mu) / 2

@@ -121,6 +121,7 @@ class Own(sympy.Function):
 def test_formal_functions_are_refuted_by_their_values():
     f = sympy.Function("f")
     assert identity(f(p) + p, f(p)).verdict == Verdict.INCONCLUSIVE
+    assert identity(Own(q) + Own(q), 2 * Own(q)).scope == "all"
     found = identity(Own(p) + p, Own(p + q))
     assert found.verdict == Verdict.REFUTED
     x, y = (Fraction(found.evidence["point"][name]) for name in "pq")
