@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from flverify._core.exact import Array
-from flverify.certify.solve import Block, Programme
+from flverify.certify.solve import Block, Programme, Solution
 
 Unknown: TypeAlias = tuple[Any, ...]
 
@@ -173,6 +173,16 @@ class Sweep:
             if name.startswith("positivity"):
                 out = out + np.trace(base, axis1=1, axis2=2)
         return out
+
+    def slope(self, solution: Solution) -> float:
+        """Return how fast the widest margin grows with rho, from a solution's duals.
+
+        The derivative of the optimum is that of the Lagrangian at fixed variables.
+        """
+        y, total = solution.values, 0.0
+        for (_, slope), gram in zip(self._blocks.values(), solution.grams, strict=True):
+            total += float(y @ np.einsum("jab,ab->j", slope, gram))
+        return total - float(solution.prices @ self._equal[1] @ y)
 
     def at(self, rho: float) -> Programme:
         """Lay out the programme at one rho."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -40,7 +40,7 @@ from flverify.certify.search import (
 from flverify.certify.solve import Programme, least, widest_margin
 from flverify.participation._law import Participation
 
-NEAREST = 4  # millionths above what floats found, where rounding is tried first
+NEAREST = (4, 6)  # millionths above what floats found, where rounding is tried first
 SLACK = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)  # how far above the least c to round
 
 
@@ -133,9 +133,8 @@ def contraction(
         status: Status = "not_certified" if word == NO_CERTIFICATE else "inconclusive"
         return Neighbourhood(status, word)
     result = Neighbourhood("inconclusive", "rounding would take the rate to 1")
-    nearest = next(trials(rho, first=NEAREST), None)
-    further = trials(rho, first=10)
-    for trial in further if nearest is None else chain([nearest], further):
+    nearest = chain.from_iterable(islice(trials(rho, gap), 1) for gap in NEAREST)
+    for trial in chain(nearest, trials(rho, first=10)):
         result = _certified(found, setting, trial, Fraction(0))
         if result.status == "certified":
             break

@@ -7,9 +7,12 @@ numbers, accepts the exact certificate.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Literal
+from heapq import merge
+from itertools import islice, repeat, tee
+from typing import Any, Literal, TypeAlias
 
 from flverify._core.checks import positive
 from flverify._core.errors import DomainError, RefusedError
@@ -67,6 +70,9 @@ class Certified:
     certificate: dict[str, Any] | None = None
 
 
+Words: TypeAlias = dict[str, Certified]
+
+
 def certify(
     algorithm: Algorithm,
     participation: Participation,
@@ -120,23 +126,16 @@ def certify(
         )
     wanted = None if rate is None else _rate(rate)
     aim = _aim(wanted, lower_bound)
-    best, words = Certified("not_certified", ""), []
-    ladder = [search(reading, *rung, setting.mu) for rung in levels(reading, structure)]
-    if aim is not None and wanted is None:  # one solve per ansatz, before any bisection
-        for found in ladder:
-            result = _proved(found, setting, aim) if aim < 1 else best
-            if result.status == "certified":
-                return result
-    for found in ladder:
-        ceiling = TOP if best.rate is None else best.rate - PRECISION
-        result = _attempt(found, setting, wanted, aim, ceiling)
-        words.append((found.level.name, result))
-        if result.rate is not None and (best.rate is None or result.rate < best.rate):
-            best = result
-        if best.rate is not None and aim is not None and best.rate <= aim:
-            break
-    if best.rate is not None:
-        return best
+    rungs = levels(reading, structure)
+    asked, ladder = tee(search(reading, *rung, setting.mu) for rung in rungs)
+    words: Words = {}
+    result = None
+    if aim is not None:  # one solve per ansatz, before any bisection
+        result = _first(((aim, found) for found in asked), setting, words)
+    if result is None and wanted is None:
+        result = _smallest(ladder, setting, aim, words)
+    if result is not None:
+        return result
     if aim is not None and BLURRED < aim < 1:
         return Certified("inconclusive", TOO_SLOW if wanted is None else TOO_NEAR)
     return _nothing(words)
@@ -150,10 +149,11 @@ def _aim(wanted: Fraction | None, lower_bound: object) -> Fraction | None:
     return just_above(Fraction(bound))
 
 
-def _nothing(found: list[tuple[str, Certified]]) -> Certified:
-    unsure = any(result.status == "inconclusive" for _, result in found)
+def _nothing(words: Mapping[str, Certified]) -> Certified:
+    unsure = any(result.status == "inconclusive" for result in words.values())
     status: Status = "inconclusive" if unsure else "not_certified"
-    return Certified(status, "; ".join(f"{name}: {r.reason}" for name, r in found))
+    reason = "; ".join(f"{name}: {found.reason}" for name, found in words.items())
+    return Certified(status, reason)
 
 
 def _rate(value: object) -> Fraction:
@@ -166,27 +166,68 @@ def _rate(value: object) -> Fraction:
     return Fraction(number)
 
 
-def _attempt(
-    found: Search,
-    setting: Problem,
-    wanted: Fraction | None,
-    aim: Fraction | None,
-    ceiling: Fraction,
-) -> Certified:
-    """Certify one rate, or the smallest with this ansatz below a ceiling."""
-    if wanted is not None:
-        return _proved(found, setting, wanted)
-    rho, word = smallest(found, float(aim or 0), float(ceiling))
-    if rho is None:
-        failed = word != NO_CERTIFICATE
-        reason = f"the solver stopped with {word}" if failed else word
-        return Certified("inconclusive" if failed else "not_certified", reason)
-    for rate in trials(rho):
-        result = _proved(found, setting, rate)
+def _first(
+    trials: Iterable[tuple[Fraction, Search]], setting: Problem, words: Words
+) -> Certified | None:
+    """Return the first of some attempts that the checker accepts."""
+    for rho, found in trials:
+        if rho >= 1:
+            continue
+        result = _proved(found, setting, rho)
         if result.status == "certified":
             return result
-        word = result.reason
-    return Certified("inconclusive", word or "rounding would take the rate to 1")
+        words[found.level.name] = result
+    return None
+
+
+def _smallest(
+    ladder: Iterable[Search], setting: Problem, aim: Fraction | None, words: Words
+) -> Certified | None:
+    """Certify the smallest rate of all ansaetze, with few proofs of any other.
+
+    Each is searched in floats, below what those before it reached. Where rounding
+    loses the smallest, those that were passed over are searched up to 1.
+    """
+    seen: list[tuple[float, Search]] = []
+    passed: list[Search] = []
+    ceiling = TOP
+    for found in ladder:
+        hopeless = aim is not None and ceiling < aim
+        rho = None if hopeless else _sought(found, aim, ceiling, words)
+        if rho is not None:
+            seen.append((rho, found))
+            ceiling = Fraction(rho) - PRECISION
+        elif seen:
+            passed.append(found)
+    result = _first(islice(_trials(seen[-1:]), 1), setting, words)
+    if result is None and seen:
+        more = ((_sought(found, aim, TOP, words), found) for found in passed)
+        seen += [(rho, found) for rho, found in more if rho is not None]
+        result = _first(_trials(seen), setting, words)
+    for _, found in seen:  # floats saw a rate, whatever they say at others
+        name = found.level.name
+        words[name] = replace(words[name], status="inconclusive")
+    return result
+
+
+def _trials(seen: list[tuple[float, Search]]) -> Iterator[tuple[Fraction, Search]]:
+    """Yield rates to prove, the smallest first whatever its ansatz."""
+    each = [zip(trials(rho), repeat(found), strict=False) for rho, found in seen]
+    return merge(*each, key=lambda pair: pair[0])
+
+
+def _sought(
+    found: Search, aim: Fraction | None, ceiling: Fraction, words: Words
+) -> float | None:
+    """Find the smallest rate of one ansatz below a ceiling in floats."""
+    rho, word = smallest(found, float(aim or 0), float(ceiling))
+    status: Status = "not_certified" if word == NO_CERTIFICATE else "inconclusive"
+    if rho is not None:
+        word = "rounding would take the rate to 1"
+    elif status == "inconclusive":
+        word = f"the solver stopped with {word}"
+    words[found.level.name] = Certified(status, word)
+    return rho
 
 
 def _proved(found: Search, setting: Problem, rho: Fraction) -> Certified:

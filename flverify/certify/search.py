@@ -30,7 +30,7 @@ from flverify.certify.loop_shift import shifted
 from flverify.certify.rationalise import Values, rationalise, worst_pivot
 from flverify.certify.solve import Solution, given, least, widest_margin
 from flverify.certify.start import Start
-from flverify.certify.threshold import WIDE_ENOUGH, threshold
+from flverify.certify.threshold import WIDE_ENOUGH, Margin, threshold
 from flverify.participation._law import Participation
 
 LEVELS = ("slots", "lifted", "previous point", "last step", "previous gradients")
@@ -109,12 +109,14 @@ class Search:
     bases: dict[str, Array]
 
     def margin(self, rho: float) -> Solution:
-        """Widest margin at one rho, measured anew on the mended point."""
+        """Widest margin at one rho and its slope, measured anew on the mended point."""
         solution = widest_margin(self.sweep.at(rho))
         if not solution.margin > 0:
             return solution
         measured = worst_pivot(self.ansatz, solution.values, rho)
-        return replace(solution, margin=measured)
+        # the slope is that of the solver's own margin, which may have other units
+        slope = measured / solution.margin * self.sweep.slope(solution)
+        return replace(solution, margin=measured, slope=slope)
 
 
 def levels(reading: Reading, structure: Structure) -> list[tuple[Structure, Level]]:
@@ -176,8 +178,13 @@ def smallest(
     top = found.margin(high)
     if not top.margin > WIDE_ENOUGH:
         return None, top.detail if top.status == "failed" else NO_CERTIFICATE
-    known = high, top.margin
-    return threshold(lambda rho: found.margin(rho).margin, low, known, _width), ""
+    known = high, Margin(top.margin, top.slope)
+    return threshold(lambda rho: _margin(found, rho), low, known, _width), ""
+
+
+def _margin(found: Search, rho: float) -> Margin:
+    solution = found.margin(rho)
+    return Margin(solution.margin, solution.slope)
 
 
 def _width(high: float) -> float:

@@ -1,38 +1,53 @@
 """Where a margin begins, found from above with few solves.
 
 Above its threshold the margin of an inequality grows almost in proportion to the
-distance; below, it is zero and says nothing of how far away the threshold is. So lines
-through points above say where to look, and a solve below is spent only to confirm.
+distance; below, it is zero and says nothing of how far away the threshold is. Duals
+give the slope of the margin with every solve; so the curves through points above say
+where to look, and a solve below is spent only to confirm.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 WIDE_ENOUGH = 1e-11  # margin that lets rounding try
-NEAR = 1e-4  # distance of two points, well above what a solver errs
-MISSED = 3.0  # by how much more the next line may err than the last two differ
+MISSED = 0.5  # how much the next curve may err, in terms of how the last two differ
+UNSURE = 0.3  # how much a first tangent may err, in terms of the way it goes
+LEAP = 4.0  # how much longer than the last a step is that must not leave so much
 
-Points = list[tuple[float, float]]
+
+class Margin(NamedTuple):
+    """How wide a margin is, and how fast it grows with the point."""
+
+    width: float
+    slope: float
+
+
+class _Point(NamedTuple):
+    place: float
+    width: float
+    slope: float
 
 
 def threshold(
-    margin: Callable[[float], float],
+    margin: Callable[[float], Margin],
     low: float,
-    known: tuple[float, float],
-    width: Callable[[float], float],
+    known: tuple[float, Margin],
+    accuracy: Callable[[float], float],
 ) -> float:
-    """Return a point with a margin, at most `width` above one without.
+    """Return a point with a margin, at most `accuracy` above one without.
 
     Parameters
     ----------
     margin : callable
-        Above WIDE_ENOUGH at every point from the threshold on, and nowhere below.
+        Wider than WIDE_ENOUGH at every point from the threshold on, and nowhere below;
+        its slope need not be right, which costs solves alone.
     low : float
         The threshold is above it.
-    known : (float, float)
-        A point with a margin, and how wide it is there.
-    width : callable
+    known : (float, Margin)
+        A point with a margin, and what it is there.
+    accuracy : callable
         Accuracy wanted, given the best point so far.
 
     Examples
@@ -40,47 +55,66 @@ def threshold(
     >>> asked = []
     >>> def rising(rho):
     ...     asked.append(rho)
-    ...     return max(0.0, (rho - 0.9) * (2 - rho))
+    ...     width = max(0.0, (rho - 0.9) * (2 - rho))
+    ...     return Margin(width, 2.9 - 2 * rho)
     >>> found = threshold(rising, 0.0, (1.0, rising(1.0)), lambda rho: 1e-6)
-    >>> 0.9 < found < 0.900001, len(asked) < 12
+    >>> 0.9 < found < 0.900001, len(asked) < 8
     (True, True)
     """
-    high, points = known[0], [known]
-    gap, zero, halve = _first_gap(high), None, False
-    while high - low > width(high):
+    high, points = known[0], [_Point(known[0], *known[1])]
+    zero, halve = None, False
+    while high - low > accuracy(high):
         last, zero = zero, _zero(points)
-        if zero is None:
-            guess, gap = high - gap, 8 * gap
-        else:
-            guess = _beside(zero, last, high, width(high))
+        guess = low if zero is None else _beside(zero, last, high, accuracy(high))
+        further = _further(points)
+        guess = min(guess, further)
         if halve or not low < guess < high:
             guess = (low + high) / 2
-        value = margin(guess)
-        if value > WIDE_ENOUGH:
+        found = margin(guess)
+        if found.width > WIDE_ENOUGH:
             high, halve = guess, False
-            points.append((guess, value))
+            points.append(_Point(guess, *found))
         else:
-            # a line that failed above its own zero has nothing more to say
-            low, halve = guess, zero is None or guess > zero
+            # a curve that failed above its own zero has nothing more to say
+            low, halve = guess, zero is None or guess > zero or further < high
     return high
 
 
-def _first_gap(high: float) -> float:
-    """Return the distance to the second point; slow rates lie close together."""
-    return NEAR if 1 - high < NEAR else min(NEAR, (1 - high) / 50)
+def _further(points: list[_Point]) -> float:
+    """Where to look at the latest if the last step left most of the margin."""
+    if len(points) < 2 or points[-1].width <= points[-2].width / 2:
+        return points[-1].place
+    return points[-1].place - LEAP * (points[-2].place - points[-1].place)
 
 
-def _zero(points: Points) -> float | None:
-    """Where the line through the last two points meets zero."""
-    if len(points) < 2:
+def _zero(points: list[_Point]) -> float | None:
+    """Where the curve through the last points meets zero."""
+    last = points[-1]
+    if len(points) > 1 and (zero := _inverse(points[-2], last)) is not None:
+        return zero
+    return last.place - last.width / last.slope if last.slope > 0 else None
+
+
+def _inverse(far: _Point, near: _Point) -> float | None:
+    """Place at width zero of the cubic through two points, as a function of width.
+
+    Its slopes there are those of the margin, or where one of them is not positive the
+    line through both points is taken.
+    """
+    rise, run = far.width - near.width, far.place - near.place
+    if not rise > 0:
         return None
-    (far, most), (near, least) = points[-2:]
-    rise = most - least
-    return near - least * (far - near) / rise if rise > 0 else None
+    chord = run / rise
+    if not (far.slope > 0 and near.slope > 0):
+        return near.place - near.width * chord
+    at = -near.width / rise  # in units of the rise, from the near point
+    bend = (1 / near.slope - chord) * (at - 1) ** 2 * at
+    bend += (1 / far.slope - chord) * (at - 1) * at**2
+    return near.place + rise * (chord * at + bend)
 
 
-def _beside(zero: float, last: float | None, high: float, width: float) -> float:
+def _beside(zero: float, last: float | None, high: float, accuracy: float) -> float:
     """Step to the near side of a zero, or, from close by, to its other side."""
-    unsure = (high - zero) / 20 if last is None else MISSED * abs(zero - last)
-    step = max(0.4 * width, unsure)
+    unsure = UNSURE * (high - zero) if last is None else MISSED * abs(zero - last)
+    step = max(0.4 * accuracy, unsure)
     return zero + step if high - zero > 1.5 * step else zero - step

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import exp
+from math import exp, inf, nan
 from random import Random
 
 import pytest
@@ -14,7 +14,7 @@ from flverify.certify.ladder import Ladder
 from flverify.certify.neighbourhood import contraction, distance
 from flverify.certify.rates import certify
 from flverify.certify.sandwich import worst_quadratic
-from flverify.certify.threshold import threshold
+from flverify.certify.threshold import Margin, threshold
 from flverify.participation import Bernoulli, Full, UniformCohort
 
 # how margins may rise from their threshold: straight, bent either way, in steps, and
@@ -30,13 +30,30 @@ SHAPES = {
 }
 
 
-def asked(shape, where, noise=None):
+# duals say how margins rise, well or badly
+SLOPES = {
+    "right": lambda slope, _: slope,
+    "rough": lambda slope, noise: slope * noise.uniform(0.5, 2),
+    "none": lambda *_: 0.0,
+    "steep": lambda *_: 1e9,
+    "flat": lambda *_: 1e-9,
+    "down": lambda slope, _: -slope,
+    "infinite": lambda *_: inf,
+    "not a number": lambda *_: nan,
+}
+
+
+def asked(shape, where, noise=None, slope=SLOPES["right"]):
     points = []
 
     def margin(rho):
         points.append(rho)
+        if rho <= where:
+            return Margin(0.0, 0.0)
         error = noise.uniform(0.9, 1.1) if noise else 1
-        return shape(rho - where) * error if rho > where else 0.0
+        d, tiny = rho - where, 1e-9
+        rise = (shape(d + tiny) - shape(d - tiny)) / (2 * tiny)
+        return Margin(shape(d) * error, slope(rise, Random(f"{rho}")))
 
     return margin, points
 
@@ -44,9 +61,10 @@ def asked(shape, where, noise=None):
 @pytest.mark.parametrize("where", [1e-7, 0.3, 0.96, 0.99995])
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("noisy", [False, True])
-def test_it_lies_between_a_point_without_and_one_with(shape, where, noisy):
+@pytest.mark.parametrize("slope", SLOPES)
+def test_it_lies_between_a_point_without_and_one_with(shape, where, noisy, slope):
     noise = Random(f"{shape} {where}") if noisy else None
-    margin, points = asked(SHAPES[shape], where, noise)
+    margin, points = asked(SHAPES[shape], where, noise, SLOPES[slope])
     known = 1 - 1e-9, margin(1 - 1e-9)
     found = threshold(margin, 0.0, known, lambda high: min(2e-6, (1 - high) / 200))
     assert found in points
@@ -62,13 +80,41 @@ def test_it_lies_between_a_point_without_and_one_with(shape, where, noisy):
 def test_a_straight_line_costs_few_solves(where):
     margin, points = asked(SHAPES["straight"], where)
     threshold(margin, 0.0, (1 - 1e-9, margin(1 - 1e-9)), lambda _: 1e-7)
-    assert len(points) <= 6  # bisection takes 24
+    assert len(points) <= 5  # bisection takes 24
+
+
+@pytest.mark.parametrize("where", [0.3, 0.96, 0.99995])
+@pytest.mark.parametrize("shape", ["concave", "convex"])
+def test_a_bent_line_costs_few_solves_by_its_slopes(shape, where):
+    counts = {}
+    for slope in ("right", "none"):
+        margin, points = asked(SHAPES[shape], where, slope=SLOPES[slope])
+        threshold(margin, 0.0, (1 - 1e-9, margin(1 - 1e-9)), lambda _: 1e-7)
+        counts[slope] = len(points)
+    assert counts["right"] <= 12
+    assert counts["right"] < counts["none"]
 
 
 def test_nothing_is_asked_where_the_bracket_is_narrow():
     margin, points = asked(SHAPES["straight"], 0.5)
-    assert threshold(margin, 0.4999999, (0.5000001, 1e-8), lambda _: 1e-6) == 0.5000001
+    known = 0.5000001, Margin(1e-8, 0.2)
+    assert threshold(margin, 0.4999999, known, lambda _: 1e-6) == 0.5000001
     assert points == []
+
+
+@pytest.mark.parametrize("law", [UniformCohort(8, 1), Bernoulli(["1/2"] * 3)])
+@pytest.mark.parametrize(
+    "algorithm", [Focus("1/20", 1), Scaffold("1/10", 3), FedAvg("1/10", 2)]
+)
+def test_the_slope_is_that_of_the_margin(algorithm, law):
+    # FedAvg's ansatz has matrices that no unknown multiplies
+    for found in Ladder.of(algorithm, law, "1/10", 1).searches(algorithm.step_size):
+        for rho in (0.997, 0.9999):
+            here, step = found.margin(rho), 1e-4
+            near = [found.margin(rho + s).margin for s in (-step, step)]
+            if min(near) <= 0:
+                continue
+            assert here.slope == pytest.approx((near[1] - near[0]) / (2 * step), 0.05)
 
 
 @pytest.mark.parametrize("law", [UniformCohort(8, 1), Bernoulli(["1/2"] * 3)])

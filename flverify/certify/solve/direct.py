@@ -69,7 +69,8 @@ class Programme:
 class Solution:
     """What a solver said: a status of three values, its word, a margin and y.
 
-    `grams` are the dual matrices of the blocks and `prices` the duals of equalities.
+    `grams` are the dual matrices of the blocks and `prices` the duals of equalities;
+    `slope` is how fast the margin grows with what a sweep varies, where it was asked.
     """
 
     status: Status
@@ -78,6 +79,7 @@ class Solution:
     values: Array
     grams: tuple[Array, ...] = ()
     prices: Array = field(default_factory=lambda: np.zeros(0))
+    slope: float = 0.0
 
 
 def widest_margin(programme: Programme) -> Solution:
