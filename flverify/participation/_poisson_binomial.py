@@ -2,18 +2,23 @@
 
 The size of a set whose members i are in it independently with probability p_i has
 the generating function prod_i (1 - p_i + p_i z). Only sums, products and divisions
-by whole numbers are used, so the p_i may be symbols.
+by whole numbers are used, so the p_i may be symbols; of rationals, members alike are
+included at once, as powers of polynomials in whole numbers.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import reduce
 from math import prod
 from typing import NamedTuple
 
+import flint
+
 from flverify._core.exact import Scalar, is_symbolic
+from flverify._core.rationals import to_fraction
 from flverify.participation._law import inverse_power
 from flverify.participation._leave_out import without_one, without_two
 
@@ -55,6 +60,24 @@ def include(sizes: Sizes, coin: Coin) -> Sizes:
     return Sizes(tuple(expanded(c) for c in out), sizes.unit * coin.unit)
 
 
+def sizes_of(members: list[Coin]) -> Sizes:
+    """Sizes of a set of members, each alike ones at once if all are rational.
+
+    Examples
+    --------
+    >>> sizes_of(coins([Fraction(1, 2), Fraction(1, 3), Fraction(1, 2)]))
+    Sizes(counts=(2, 5, 4, 1), unit=12)
+    """
+    if any(is_symbolic(coin.hit) for coin in members):
+        return reduce(include, members, NOBODY)
+    polynomial = flint.fmpz_poly([1])
+    for coin, times in Counter(members).items():
+        polynomial *= flint.fmpz_poly([coin.miss, coin.hit]) ** times
+    counts = [int(c) for c in polynomial.coeffs()]
+    counts += [0] * (len(members) + 1 - len(counts))  # where nobody can be in
+    return Sizes(tuple(counts), prod(coin.unit for coin in members))
+
+
 def expanded(value: Scalar) -> Scalar:
     """One normal form for a polynomial in symbols; numbers stay as they are."""
     return value.expand() if is_symbolic(value) else value
@@ -62,8 +85,13 @@ def expanded(value: Scalar) -> Scalar:
 
 def mean_inverse_power(sizes: Sizes, known: int, power: int) -> Scalar:
     """E[1/(known + size)^power], 0 where the sum is 0 and power is not."""
-    terms = (c * inverse_power(known + k, power) for k, c in enumerate(sizes.counts))
-    return expanded(sum(terms, Fraction(0)) * Fraction(1, sizes.unit))
+    terms = [(c, inverse_power(known + k, power)) for k, c in enumerate(sizes.counts)]
+    if any(is_symbolic(c) for c, _ in terms):
+        return expanded(sum(c * w for c, w in terms) * Fraction(1, sizes.unit))
+    total = flint.fmpq(0)
+    for c, weight in terms:
+        total += flint.fmpq(c * weight.numerator, weight.denominator)
+    return to_fraction(total / sizes.unit)
 
 
 def moment(
@@ -71,7 +99,7 @@ def moment(
 ) -> Scalar:
     """E[1{chosen in S} / |S|^power]."""
     others = (p for i, p in enumerate(probabilities) if i not in chosen)
-    sizes = reduce(include, coins(others), NOBODY)
+    sizes = sizes_of(coins(others))
     hits = prod(probabilities[i] for i in sorted(chosen))
     return expanded(hits * mean_inverse_power(sizes, len(chosen), power))
 
