@@ -23,6 +23,11 @@ def to_flint(values: Array) -> Array:
     return out.reshape(values.shape)
 
 
+def rational(value: Scalar) -> flint.fmpq:
+    """Convert one rational to a flint rational."""
+    return flint.fmpq(value.numerator, value.denominator)
+
+
 def to_fraction(value: flint.fmpq) -> Fraction:
     """Convert one flint rational to a Fraction."""
     return Fraction(int(value.p), int(value.q))

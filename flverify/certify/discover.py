@@ -15,7 +15,7 @@ import numpy as np
 
 from flverify._core.errors import RefusedError
 from flverify._core.exact import Array
-from flverify._core.rationals import entries, matrix, to_flint, to_fraction
+from flverify._core.rationals import entries, matrix, rational, to_flint, to_fraction
 from flverify.certify.coordinates import Coordinates, Memory, Structure
 from flverify.certify.equilibrium import equilibrium
 from flverify.certify.expect import (
@@ -67,7 +67,7 @@ def _kernel(table: Array) -> list[list[Fraction]]:
     """Rational vectors v with table @ v = 0, one per free column."""
     if table.shape[0] == 0:
         return np.eye(table.shape[1], dtype=int).astype(object).tolist()
-    reduced, rank = matrix(to_flint(table)).rref()
+    reduced, rank = matrix(table).rref()
     rows = entries(reduced)[:rank]
     pivots = [next(k for k, v in enumerate(row) if v != 0) for row in rows]
     kernel = []
@@ -121,9 +121,9 @@ def _overall(space: Coordinates, branch: Branch) -> Vectors:
 
 
 def _eliminated(reading: Reading) -> dict[str, dict[str, Fraction]]:
-    space = Coordinates(reading, Structure(), Fraction)
+    space = Coordinates(reading, Structure(), rational)
     gram = sum(
-        branch.chance * _gram(space, _changes(space, branch))
+        space.number(branch.chance) * _gram(space, _changes(space, branch))
         for branch in reading.branches
     )
     names = [*space.server, *space.client]
@@ -219,7 +219,9 @@ def _memory(slot: str, branch: Branch) -> Memory | str | None:
     return Memory(slot, tuple(k for k, _ in pairs), tuple(w for _, w in pairs))
 
 
-def previous_point(space: Coordinates) -> dict[str, Fraction] | None:
+def previous_point(
+    reading: Reading, structure: Structure
+) -> dict[str, Fraction] | None:
     """Find the combination of the new state that always equals the old server model.
 
     Such a combination remembers where the server was one round ago; a certificate may
@@ -230,12 +232,14 @@ def previous_point(space: Coordinates) -> dict[str, Fraction] | None:
     point : dict or None
         Coefficients of server slots and of means over all clients.
     """
+    space = Coordinates(reading, structure, rational)
     if "model" not in space.server:
         return None
     names = [*space.server, *_kept(space)]
     gram: Array = space.zeros(len(names) + 1, len(names) + 1)
-    for branch in space.reading.branches:
-        gram = gram + branch.chance * _gram(space, _with_old_model(space, branch))
+    for branch in reading.branches:
+        both = _gram(space, _with_old_model(space, branch))
+        gram = gram + space.number(branch.chance) * both
     for vector in _kernel(gram[:, [*range(1, len(names) + 1), 0]]):
         # ordered: other coordinates..., old model, new model last and free
         values = dict(zip([*names[1:], "old", names[0]], vector, strict=True))

@@ -134,7 +134,7 @@ def levels(reading: Reading, structure: Structure) -> list[tuple[Structure, Leve
     if not structure.memories:
         return out
     out.append((structure, Level(LEVELS[1], (here,), ghost_values=True)))
-    before = previous_point(Coordinates(reading, structure, Fraction))
+    before = previous_point(reading, structure)
     if before is not None:
         away = {name: v - here.get(name, Fraction(0)) for name, v in before.items()}
         along = [

@@ -55,7 +55,7 @@ SETTINGS: dict[str, tuple[Any, Any]] = {
 def _levels(space: Coordinates) -> list[Level]:
     if space.structure.neighbourhood:
         return [Level("slots"), Level("value", ({"model": Fraction(1)},))]
-    before = previous_point(space)
+    before = previous_point(space.reading, space.structure)
     here = space.structure.eliminated.get("model", {"model": Fraction(1)})
     other = {**here, **({} if before is None else before)}
     return [Level("value", (here,)), Level("two", (here, other), ghost_values=True)]
