@@ -1,0 +1,110 @@
+"""One ansatz of several is proved; those passed over are there if rounding loses it."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from flverify.algorithms import Focus, Scaffold
+from flverify.certify import rates
+from flverify.certify.check import check
+from flverify.certify.rates import certify
+from flverify.certify.search import prove, smallest
+from flverify.participation import Bernoulli, UniformCohort
+
+# rates of every ansatz differ; a poor one is as good as any; two of five are
+DIFFERENT = Focus("1/20", 1), UniformCohort(8, 1), "1/10", 1
+ALIKE = Scaffold("1/10", 1), UniformCohort(4, 2), "1/10", 1
+MIXED = Focus("1/10", 2), Bernoulli(["1/2"] * 3), "1/10", 1
+
+
+@pytest.fixture
+def tried(monkeypatch):
+    """Record which ansatz was searched in floats and which rates were tried."""
+    searched, proved = [], []
+
+    def watched_search(found, *limits):
+        searched.append(found.level.name)
+        return smallest(found, *limits)
+
+    def watched_proof(found, rho, setting):
+        proved.append((found.level.name, rho))
+        return prove(found, rho, setting)
+
+    monkeypatch.setattr(rates, "smallest", watched_search)
+    monkeypatch.setattr(rates, "prove", watched_proof)
+    return searched, proved
+
+
+def refusing(monkeypatch, refused, word="not today"):
+    """Let rounding fail wherever `refused(level, rho)` says so."""
+    real = rates.prove
+
+    def fails(found, rho, setting):
+        if refused(found.level.name, rho):
+            return None, word
+        return real(found, rho, setting)
+
+    monkeypatch.setattr(rates, "prove", fails)
+
+
+@pytest.mark.parametrize("setting", [DIFFERENT, ALIKE, MIXED])
+def test_one_certificate_is_proved(setting, tried):
+    searched, proved = tried
+    found = certify(*setting)
+    assert len(searched) == len(set(searched)) > 1
+    assert proved == [(found.level, found.rate)]
+    assert check(found.certificate).rho == found.rate
+
+
+def test_where_a_quadratic_is_as_slow_one_ansatz_is_laid_out(tried, monkeypatch):
+    free = certify(*ALIKE)
+    laid = []
+    real = rates.search
+    monkeypatch.setattr(rates, "search", lambda *a: laid.append(a) or real(*a))
+    tried[0].clear()
+    found = certify(*ALIKE, lower_bound=free.rate - Fraction(2, 10**6))
+    assert found.status == "certified"
+    assert tried[0] == []
+    assert len(laid) == 1
+
+
+def test_the_next_best_is_proved_where_rounding_loses_the_best(monkeypatch):
+    best = certify(*DIFFERENT)
+    refusing(monkeypatch, lambda level, _: level == best.level)
+    found = certify(*DIFFERENT)
+    assert found.status == "certified"
+    assert found.level != best.level
+    assert found.rate > best.rate + rates.PRECISION
+
+
+def test_what_was_passed_over_is_searched_where_rounding_loses_the_rest(
+    tried, monkeypatch
+):
+    best = certify(*ALIKE)  # the poorest, since none is better
+    assert best.level == "slots"
+    tried[0].clear()
+    refusing(monkeypatch, lambda level, _: level == "slots")
+    found = certify(*ALIKE)
+    assert found.status == "certified"
+    assert found.level != "slots"
+    assert abs(found.rate - best.rate) < rates.PRECISION
+    assert tried[0].count(found.level) == 2
+
+
+def test_a_later_rate_of_the_best_comes_before_an_earlier_one_of_the_rest(monkeypatch):
+    best = certify(*DIFFERENT)
+    refusing(monkeypatch, lambda level, rho: level == best.level and rho == best.rate)
+    found = certify(*DIFFERENT)
+    assert found.level == best.level
+    assert best.rate < found.rate < best.rate + Fraction(2, 10**5)
+
+
+@pytest.mark.parametrize("word", ["not today", rates.NO_CERTIFICATE])
+def test_what_floats_saw_is_never_called_absent(monkeypatch, word):
+    refusing(monkeypatch, lambda *_: True, word)
+    found = certify(*DIFFERENT)
+    assert (found.status, found.certificate) == ("inconclusive", None)
+    for name in ("slots", "lifted"):
+        assert f"{name}: {word}" in found.reason
