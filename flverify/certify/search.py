@@ -20,7 +20,7 @@ from flverify._core.exact import Array, is_exact
 from flverify.algorithms._algorithm import Algorithm
 from flverify.certify.ansatz import Ansatz, Level
 from flverify.certify.certificate import NAMES, Proof, write
-from flverify.certify.check import Rejected, check
+from flverify.certify.check import MOST_CLIENTS, Rejected, check
 from flverify.certify.classes import Classes, classes
 from flverify.certify.coordinates import Coordinates, Memory, Structure
 from flverify.certify.discover import previous_point
@@ -89,6 +89,7 @@ def problem(
             "one or raise the other."
         )
     whole(algorithm.local_steps, "local_steps of a certificate", most=MOST_STEPS)
+    whole(participation.n_clients, "n_clients of a certificate", most=MOST_CLIENTS)
     if type(algorithm).__name__ not in NAMES:
         raise RefusedError(
             f"a certificate must be for one of {', '.join(sorted(NAMES))}; got "

@@ -446,6 +446,7 @@ def test_too_many_classes_are_refused(fails):
         (["focus", *CLASS, "--step-size", 1], "add --n-clients"),
         (["focus", *HERE[2:4], *CLASS, "--step-size", 1], "add --n-clients"),
         (["focus", *HERE, "--n-clients", 0], "not in the range"),
+        (["focus", *HERE, "--n-clients", 100_001], "between 1 and 100000; got 100001"),
         (["focus", *HERE, "--law", "bernoulli:1/2,1/3,1/4"], "the same clients"),
         (["focus", *HERE, "--law", "bernoulli:3/2"], "must lie in [0, 1]"),
         (["focus", *HERE, "--law", "bernoulli:-1/2"], "must lie in [0, 1]"),

@@ -46,9 +46,18 @@ from ._certificate import Certificate
 from ._conditions import Findings, conditions
 from ._forms import Matrix, smallest_pivot
 from ._json import Rejected, require
+from ._law_outcomes import MOST_CLIENTS
 from ._reading import read
 
-__all__ = ["Rejected", "Summary", "blocks", "cancellations", "check", "load"]
+__all__ = [
+    "MOST_CLIENTS",
+    "Rejected",
+    "Summary",
+    "blocks",
+    "cancellations",
+    "check",
+    "load",
+]
 
 
 @dataclass(frozen=True)
