@@ -8,7 +8,7 @@ is reused or guessed, the checker judges every certificate from scratch.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -18,7 +18,7 @@ from flverify.certify.ansatz import Level
 from flverify.certify.coordinates import Structure
 from flverify.certify.discover import discover
 from flverify.certify.neighbourhood import contraction
-from flverify.certify.rates import Certified
+from flverify.certify.rates import BLURRED, TOO_NEAR, TOO_SLOW, TOP, Certified, Status
 from flverify.certify.search import (
     NO_CERTIFICATE,
     Problem,
@@ -35,12 +35,18 @@ from flverify.certify.search import (
 from flverify.certify.threshold import WIDE_ENOUGH
 from flverify.participation._law import Participation
 
-NEARLY_ONE = 1 - Fraction(1, 10**6)  # the rate that asks whether there is any
+NEARLY_ONE = BLURRED  # the rate that asks whether there is any
 GAP = Fraction(4, 10**6)  # from what floats found to the first attempt to round
 AGAIN = Fraction(5, 2)  # how much further up the next attempt to round is
 
 # the power of the step size that grows so when it is doubled
 DOUBLED = {Fraction(2) ** power: power for power in (-2, -1, 0, 1, 2)}
+
+_ANSWERS: Mapping[Status, bool | None] = {
+    "certified": True,
+    "not_certified": False,
+    "inconclusive": None,
+}
 
 Rungs: TypeAlias = tuple[tuple[Structure, Level], ...]
 
@@ -111,43 +117,58 @@ class Ladder:
         Returns
         -------
         result : Certified
+            "not_certified" only where the solver answered and rates are seen: a method
+            that is slower than 0.999999 on a quadratic is not.
         """
         setting, target = _at(self.setting, step_size), just_above(lower_bound)
         if lower_bound >= 1:
             return Certified("not_certified", "a quadratic does not contract")
         if self.neighbourhood:
-            return _contraction(setting, target)
+            result = _contraction(setting, target)
+        else:
+            result = self._smallest(setting, target)
+        blurred = result.status == "not_certified" and target > NEARLY_ONE
+        return Certified("inconclusive", TOO_SLOW) if blurred else result
+
+    def _smallest(self, setting: Problem, target: Fraction) -> Certified:
+        """Try every ansatz just above the floor, then bisect from the richest down."""
+        step_size = setting.algorithm.step_size
         tried: list[Search] = []
         for found in self.searches(step_size):
             result = _proved(found, setting, target)
             if result.status == "certified":
                 return result
             tried.append(found)
+        if target > NEARLY_ONE:  # nothing lies between
+            return Certified("not_certified", NO_CERTIFICATE)
         results = []
         for found in reversed(tried):
             results.append(_best(found, setting, target))
             if results[-1].status == "certified":
                 return results[-1]
         unsure = [result for result in results if result.status == "inconclusive"]
+        if not unsure and _sees(tried[-1], TOP):  # the richest, which has all there is
+            return Certified("inconclusive", TOO_NEAR)
         return (unsure or results)[0]
 
-    def promising(self, step_size: Fraction) -> bool:
-        """Whether floats see a certificate of 1 - 1e-6 at a step size; no proof."""
+    def promising(self, step_size: Fraction) -> bool | None:
+        """Whether floats see a certificate of 1 - 1e-6 at a step size; no proof.
+
+        None where they see none and the solver gave up.
+        """
         if self.neighbourhood:
             return self.certifiable(step_size)
         found = reversed(list(self.searches(step_size)))
-        rho = float(NEARLY_ONE)
-        return any(one.margin(rho).margin > WIDE_ENOUGH for one in found)
+        return _any(_sees(one, NEARLY_ONE) for one in found)
 
-    def certifiable(self, step_size: Fraction) -> bool:
-        """Whether 1 - 1e-6 is certified at a step size."""
+    def certifiable(self, step_size: Fraction) -> bool | None:
+        """Whether 1 - 1e-6 is certified at a step size; None where that is open."""
         setting = _at(self.setting, step_size)
         if self.neighbourhood:
             asked = contraction(*_question(setting), rate=NEARLY_ONE)
-            return asked.status == "certified"
+            return _ANSWERS[asked.status]
         found = reversed(list(self.searches(step_size)))
-        proved = (_proved(one, setting, NEARLY_ONE) for one in found)
-        return any(one.status == "certified" for one in proved)
+        return _any(_ANSWERS[_proved(one, setting, NEARLY_ONE).status] for one in found)
 
     def searches(self, step_size: Fraction) -> Iterator[Search]:
         """Lay out the ansaetze from poor to rich, each when it is asked for."""
@@ -238,12 +259,39 @@ def _proved(found: Search, setting: Problem, rho: Fraction) -> Certified:
 
 def _best(found: Search, setting: Problem, floor_: Fraction) -> Certified:
     """Certify the smallest rate of one ansatz above the floor."""
-    rho, _ = smallest(found, float(floor_), float(NEARLY_ONE))
+    rho, word = smallest(found, float(floor_), float(NEARLY_ONE))
+    if rho is None and word == NO_CERTIFICATE:
+        return Certified("not_certified", word)
     if rho is None:
-        return Certified("not_certified", NO_CERTIFICATE)
-    gap = GAP
-    result = Certified("inconclusive", "the solver's points did not survive rounding")
-    while rounded_up(Fraction(rho) + gap) < 1 and result.status != "certified":
+        return Certified("inconclusive", f"the solver stopped with {word}")
+    gap, word = GAP, "rounding would take the rate to 1"
+    while rounded_up(Fraction(rho) + gap) < 1:
         result = _proved(found, setting, rounded_up(Fraction(rho) + gap))
-        gap *= AGAIN
-    return result
+        if result.status == "certified":
+            return result
+        gap, word = gap * AGAIN, result.reason
+    return Certified("inconclusive", word)  # floats saw one, whatever the last try said
+
+
+def _sees(found: Search, rho: Fraction) -> bool | None:
+    """Whether floats see a certificate at a rate; None where the solver gave up."""
+    solution = found.margin(float(rho))
+    if solution.margin > WIDE_ENOUGH:
+        return True
+    return None if solution.status == "failed" else False
+
+
+def _any(answers: Iterable[bool | None]) -> bool | None:
+    """Whether one is yes; None where none is and not all are no.
+
+    Examples
+    --------
+    >>> _any([None, True]), _any([False, None]), _any([False, False])
+    (True, None, False)
+    """
+    seen = False
+    for answer in answers:
+        if answer:
+            return True
+        seen = seen or answer is None
+    return None if seen else False

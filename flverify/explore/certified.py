@@ -116,7 +116,8 @@ def certified_row(view: View, value: Fraction) -> CertifiedRow:
         return CertifiedRow(float(value), str(value), nan, nan, False, found)
     certified, stable = found.certified_boundary, found.stability_boundary
     missing = math.nan if found.remark else math.inf
-    remark = "no certificate was found" if certified is None else ""
+    doubt = "; the search was inconclusive" if found.unsure else ""
+    remark = f"no certificate was found{doubt}" if certified is None else ""
     return CertifiedRow(
         float(value),
         str(value),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Any
 
+from flverify._core.sentences import number_of
 from flverify.certify.certificate import NAMES
 from flverify.certify.classes import classes
 from flverify.certify.region import Cell, Region, Row, RowFound
@@ -139,7 +141,7 @@ def record(region: Region) -> list[dict[str, Any]]:
             "certified_boundary": found.certified_boundary,
             "stability_boundary": found.stability_boundary,
             "certified_share": found.share,
-            **({"remark": found.remark} if found.remark else {}),
+            **({"remark": "; ".join(said)} if (said := _said(found)) else {}),
             "cells": [
                 {
                     "step_size": cell.step_size,
@@ -147,6 +149,7 @@ def record(region: Region) -> list[dict[str, Any]]:
                     "certified_rate": cell.rate,
                     "level": cell.level,
                     "quadratic_rate": cell.quadratic_rate,
+                    **({"reason": cell.reason} if cell.reason else {}),
                 }
                 for cell in found.cells
             ],
@@ -180,8 +183,8 @@ def _some(rows: Sequence[RowFound]) -> list[RowFound]:
 
 
 def _line(found: RowFound) -> list[str]:
-    proved = [cell for cell in found.cells if cell.rate is not None]
-    best = min(proved, key=lambda cell: cell.rate or 1, default=None)
+    best = _best(found)
+    proved = sum(cell.rate is not None for cell in found.cells)
     return [
         short(found.value),
         short(found.printed_cap),
@@ -190,8 +193,14 @@ def _line(found: RowFound) -> list[str]:
         "" if found.share is None else f"{float(found.share):.1%}",
         "none" if best is None else exact(best.rate),
         "" if best is None else short(best.step_size),
-        f"{len(proved)} of {len(found.cells)}",
+        f"{proved} of {len(found.cells)}",
     ]
+
+
+def _best(found: RowFound) -> Cell | None:
+    """Return the cell with the smallest certified rate."""
+    proved = [cell for cell in found.cells if cell.rate is not None]
+    return min(proved, key=lambda cell: cell.rate or 1, default=None)
 
 
 def short(value: Fraction | None) -> str:
@@ -216,9 +225,32 @@ def remarks(region: Region) -> list[str]:
             "this method moves away from the minimiser: rates are those of the "
             "contraction to a neighbourhood."
         )
-    out += [
-        f"{region.over} = {short(found.value)}: {found.remark}"
-        for found in region.found
-        if found.remark
-    ]
+    if any(None in (found.certified_boundary, _best(found)) for found in region.found):
+        out.append(
+            'a certified boundary or best rate "none" means none at the step sizes '
+            "tried; others may have one."
+        )
+    for found in region.found:
+        name = f"{region.over} = {short(found.value)}"
+        out += [f"{name}: {text}" for text in _said(found)]
+    return out
+
+
+def _said(found: RowFound) -> list[str]:
+    """Return what is to be said of one row."""
+    out = [found.remark] if found.remark else []
+    if found.holes:
+        steps = number_of(len(found.holes), "step size")
+        out.append(f"no certificate was found at {steps} below the certified boundary")
+    reasons = Counter(cell.reason for cell in found.cells if cell.reason)
+    for reason, count in reasons.items():
+        cells = "1 cell is" if count == 1 else f"{count} cells are"
+        out.append(f"{cells} inconclusive: {reason}")
+    if found.unsure:
+        steps = number_of(found.unsure, "step size")
+        end = found.certified_boundary
+        what = ": there may be one" if end is None else " above it: it may lie higher"
+        out.append(
+            f"the search for a certified boundary was inconclusive at {steps}{what}"
+        )
     return out

@@ -21,7 +21,8 @@ from flverify._core.errors import DomainError, ShapeError
 from flverify._core.exact import is_exact
 from flverify.certify.region._store import Store
 from flverify.certify.region._workers import find_rows
-from flverify.certify.region.row import Cell, Row, RowFound, Status
+from flverify.certify.region.cell import Cell, Status
+from flverify.certify.region.row import Row, RowFound
 from flverify.certify.search import problem
 
 __all__ = [

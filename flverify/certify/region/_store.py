@@ -19,10 +19,11 @@ from typing import Any
 from flverify import __version__
 from flverify._core.errors import FormatError, InputError
 from flverify.certify.classes import classes
-from flverify.certify.region.row import Cell, Row, RowFound
+from flverify.certify.region.cell import Cell
+from flverify.certify.region.row import Row, RowFound
 
 FORMAT = "flverify/region-rows"
-VERSION = 1
+VERSION = 2
 
 
 @dataclass
@@ -189,11 +190,14 @@ def to_json(found: RowFound) -> dict[str, Any]:
         "stability_boundary": _text(found.stability_boundary),
         "contraction": found.contraction,
         "remark": found.remark,
-        "cells": [
-            [str(c.step_size), c.status, _text(c.rate), c.level, str(c.quadratic_rate)]
-            for c in found.cells
-        ],
+        "unsure": found.unsure,
+        "cells": [_cell_to_json(cell) for cell in found.cells],
     }
+
+
+def _cell_to_json(cell: Cell) -> list[str | None]:
+    ends = [cell.level, str(cell.quadratic_rate), cell.reason]
+    return [str(cell.step_size), cell.status, _text(cell.rate), *ends]
 
 
 def _text(value: Fraction | None) -> str | None:
@@ -207,8 +211,8 @@ def _number(text: str | None) -> Fraction | None:
 def _found(data: dict[str, Any], path: Path) -> RowFound:
     try:
         cells = tuple(
-            Cell(Fraction(step), status, _number(rate), level, Fraction(floor))
-            for step, status, rate, level, floor in data["cells"]
+            Cell(Fraction(step), status, _number(rate), level, Fraction(floor), reason)
+            for step, status, rate, level, floor, reason in data["cells"]
         )
         return RowFound(
             Fraction(data["value"]),
@@ -218,6 +222,7 @@ def _found(data: dict[str, Any], path: Path) -> RowFound:
             _number(data["stability_boundary"]),
             data["contraction"],
             data["remark"],
+            data["unsure"],
         )
     except (KeyError, TypeError, ValueError) as error:
         raise _damaged(path) from error

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Context, Decimal
 from fractions import Fraction
-from typing import Literal, TypeAlias
 
 from threadpoolctl import threadpool_limits
 
@@ -15,15 +13,11 @@ from flverify.algorithms._algorithm import Algorithm
 from flverify.certify.ladder import Ladder
 from flverify.certify.printed import printed
 from flverify.certify.quadratics import QuadraticRates
+from flverify.certify.region._boundary import Ends
 from flverify.certify.region._floor import Floor
+from flverify.certify.region.cell import Cell, Status
 from flverify.certify.stability import Boundary, boundary_of
 from flverify.participation._law import Participation
-
-Status: TypeAlias = Literal["certified", "not certified", "inconclusive", "unstable"]
-
-DIGITS = 7  # significant digits of a certified boundary
-CLOSE = Fraction(1, 10**4)  # relative width at which the certified boundary is found
-DOWN = 40  # halvings of a step size before giving up
 
 _STATUS: Mapping[str, Status] = {
     "certified": "certified",
@@ -54,31 +48,6 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Cell:
-    """What was found at one step size.
-
-    Parameters
-    ----------
-    step_size : Fraction
-    status : {"certified", "not certified", "inconclusive", "unstable"}
-        "unstable" where a quadratic's rate is at least 1, so that no rate below 1 can
-        hold; "inconclusive" where the solver failed or its points did not survive.
-    rate : Fraction or None
-        Certified factor per round of the squared distance.
-    level : str
-        The ansatz of the certificate.
-    quadratic_rate : Fraction
-        Lower bound of the worst quadratic's rate, proved in rationals.
-    """
-
-    step_size: Fraction
-    status: Status
-    rate: Fraction | None
-    level: str
-    quadratic_rate: Fraction
-
-
-@dataclass(frozen=True)
 class RowFound:
     """What was found along a row.
 
@@ -99,6 +68,9 @@ class RowFound:
         Whether rates are those of a contraction to a neighbourhood.
     remark : str
         Why there is no stability boundary, where it was refused.
+    unsure : int
+        Step sizes tried above the certified boundary (all, where there is none) at
+        which the search was inconclusive; 0 where it is known to end there.
     """
 
     value: Fraction
@@ -108,6 +80,13 @@ class RowFound:
     stability_boundary: Fraction | None
     contraction: bool
     remark: str = ""
+    unsure: int = 0
+
+    @property
+    def holes(self) -> tuple[Cell, ...]:
+        """Cells without a certificate below the certified boundary."""
+        end = self.certified_boundary or 0
+        return tuple(c for c in self.cells if c.rate is None and c.step_size < end)
 
     @property
     def share(self) -> Fraction | None:
@@ -163,15 +142,18 @@ def _find_row(
         if stopped():
             return None
         cells.append(_cell(ladder, floor, step))
+    search = Ends(ladder, floor)
+    largest = search.largest(cells)
     theorem = printed(row.algorithm, row.law, *ends)
     return RowFound(
         row.value,
         tuple(cells),
         None if theorem is None else theorem.cap,
-        _certified_boundary(ladder, cells, floor.unstable),
+        largest,
         floor.unstable,
         ladder.neighbourhood,
         remark,
+        search.unsure(largest),
     )
 
 
@@ -190,57 +172,5 @@ def _cell(ladder: Ladder, floor: Floor, step: Fraction) -> Cell:
     if bound >= 1:
         return Cell(step, "unstable", None, "", bound)
     found = ladder.certify(step, bound)
-    return Cell(step, _STATUS[found.status], found.rate, found.level, bound)
-
-
-def _certified_boundary(
-    ladder: Ladder, cells: Sequence[Cell], unstable: Fraction | None
-) -> Fraction | None:
-    """Bisect for the largest step size with a certificate, below the unstable ones.
-
-    Floats bisect, as if the step sizes with a certificate were an interval from 0; the
-    end they find is proved, or an end a little before it.
-    """
-    stable = [c for c in cells if unstable is None or c.step_size < unstable]
-    proved = max((c.step_size for c in stable if c.rate is not None), default=None)
-    above = [c.step_size for c in stable if proved is None or c.step_size > proved]
-    high = min(above, default=unstable)
-    if high is None:
-        return proved
-    low = _any_below(ladder, high) if proved is None else proved
-    while low is not None and high - low > CLOSE * high:
-        middle = _short((low + high) / 2)
-        low, high = (middle, high) if ladder.promising(middle) else (low, middle)
-    return _end(ladder, low, proved)
-
-
-def _any_below(ladder: Ladder, high: Fraction) -> Fraction | None:
-    """Halve a step size until floats see a certificate."""
-    for _ in range(DOWN):
-        high = _short(high / 2)
-        if ladder.promising(high):
-            return high
-    return None
-
-
-def _end(
-    ladder: Ladder, end: Fraction | None, proved: Fraction | None
-) -> Fraction | None:
-    """Prove an end that floats found, drawing back where that fails."""
-    if end is None or end == proved:
-        return proved
-    back = Fraction(0)
-    while back < 1:
-        step = _short(end * (1 - back))
-        if proved is not None and step <= proved:
-            return proved
-        if ladder.certifiable(step):
-            return step
-        back = 4 * back or CLOSE
-    return proved
-
-
-def _short(value: Fraction) -> Fraction:
-    """Return a rational of few digits, within 1e-6 of a value."""
-    size = Decimal(value.numerator) / Decimal(value.denominator)
-    return Fraction(Context(prec=DIGITS).plus(size))
+    reason = found.reason if found.status == "inconclusive" else ""
+    return Cell(step, _STATUS[found.status], found.rate, found.level, bound, reason)

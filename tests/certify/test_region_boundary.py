@@ -1,0 +1,289 @@
+"""Where certificates end along a row: by hand-made answers, and where none is clear."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+
+from flverify.algorithms import Focus, GradientDescent
+from flverify.certify import search
+from flverify.certify.rates import TOO_SLOW
+from flverify.certify.region import Cell, Region, Row, RowFound
+from flverify.certify.region._boundary import CLOSE, DOWN, FAR, Ends
+from flverify.certify.region._store import Store
+from flverify.certify.region.row import find_row
+from flverify.certify.solve import Solution
+from flverify.participation import Bernoulli, Full
+from flverify.report.regions import record, remarks
+
+HALF = Bernoulli(["1/2", "1/2"])
+TENTH = Fraction(1, 10)
+
+
+class Steps:
+    """A ladder and a floor at once: which step sizes have what, by comparison."""
+
+    def __init__(self, end, unsure=(), proved=None, slow=(), unstable=None):
+        self.end, self.open, self.slow = Fraction(end), unsure, slow
+        self.last = self.end if proved is None else Fraction(proved)
+        self.unstable = None if unstable is None else Fraction(unstable)
+        self.seen = []
+
+    def promising(self, step):
+        self.seen.append(step)
+        if any(low <= step <= high for low, high in self.open):
+            return None
+        return step <= self.end
+
+    def certifiable(self, step):
+        return step <= self.last
+
+    def at(self, step):
+        slow = any(low <= step <= high for low, high in self.slow)
+        return 1 - Fraction(1, 10**8) if slow else Fraction(1, 2)
+
+
+def cell(step, status="certified"):
+    rate = Fraction(9, 10) if status == "certified" else None
+    why = "the solver stopped" if status == "inconclusive" else ""
+    return Cell(Fraction(step), status, rate, "", Fraction(1, 2), why)
+
+
+def ends(steps, *cells):
+    found = Ends(steps, steps)
+    largest = found.largest(cells)
+    return largest, found.unsure(largest)
+
+
+# -- bisection -------------------------------------------------------------------
+
+
+def test_the_end_is_found_between_a_cell_with_and_one_without():
+    end = Fraction(2, 7)
+    largest, unsure = ends(Steps(end), cell("1/10"), cell("1/2", "not certified"))
+    assert 0 <= end - largest <= CLOSE * end
+    assert unsure == 0
+
+
+def test_it_is_found_below_a_grid_without_any():
+    end = Fraction(1, 700)
+    steps = Steps(end)
+    largest, unsure = ends(steps, cell(1, "not certified"))
+    assert 0 <= end - largest <= CLOSE * end
+    assert unsure == 0
+    assert steps.seen[0] == Fraction(1, 2)
+
+
+def test_it_is_found_up_to_the_unstable_steps():
+    steps = Steps(10, unstable="3/5")
+    largest, unsure = ends(steps, cell("1/10"), cell(1, "unstable"))
+    assert 0 < Fraction(3, 5) - largest <= CLOSE
+    assert unsure == 0
+
+
+def test_an_island_beyond_the_unstable_steps_is_no_end():
+    steps = Steps(10, unstable="3/5")
+    largest, _ = ends(steps, cell("1/10"), cell(1, "unstable"), cell(2))
+    assert largest < Fraction(3, 5)
+
+
+def test_without_anything_above_the_last_cell_is_the_end():
+    steps = Steps(10)
+    assert ends(steps, cell("1/10"), cell("1/5")) == (Fraction(1, 5), 0)
+    assert ends(steps) == (None, 0)
+    assert steps.seen == []
+
+
+def test_a_search_below_ends():
+    steps = Steps(0)
+    assert ends(steps, cell(1, "not certified")) == (None, 0)
+    assert len(steps.seen) == DOWN
+
+
+def test_an_end_that_is_not_proved_is_drawn_back():
+    steps = Steps("1/2", proved="9/20")  # a tenth below what floats see
+    largest, unsure = ends(steps, cell("1/10"), cell(1, "not certified"))
+    assert Fraction(4, 10) < largest <= Fraction(9, 20)
+    assert unsure > 0
+    steps = Steps("1/2", proved="1/8")  # back past a cell
+    assert ends(steps, cell("1/5"), cell(1, "not certified"))[0] == Fraction(1, 5)
+    steps = Steps("1/2", proved=0)
+    largest, unsure = ends(steps, cell(1, "not certified"))
+    assert largest is None
+    assert unsure > 0
+
+
+def test_drawing_back_a_little_leaves_nothing_open():
+    proved = Fraction(1, 2) * (1 - 2 * CLOSE)
+    steps = Steps("1/2", proved=proved)
+    largest, unsure = ends(steps, cell("1/10"), cell(1, "not certified"))
+    assert proved - FAR < largest <= proved
+    assert unsure == 0
+
+
+# -- what is open ----------------------------------------------------------------
+
+
+def test_an_end_where_the_solver_gives_up_is_open():
+    given_up = [(Fraction(1, 3), Fraction(2, 3))]
+    steps = Steps("2/3", unsure=given_up)
+    largest, unsure = ends(steps, cell("1/10"), cell(1, "not certified"))
+    assert Fraction(1, 3) - CLOSE < largest < Fraction(1, 3)
+    assert unsure > 2
+
+
+def test_an_end_where_rates_are_not_seen_is_open():
+    steps = Steps("1/3", slow=[(Fraction(1, 3), Fraction(2, 3))])
+    assert ends(steps, cell("1/10"), cell(1, "not certified"))[1] > 2
+    at_all = Steps(0, slow=[(Fraction(0), Fraction(1, 8))])
+    assert ends(at_all, cell(1, "not certified")) == (None, DOWN - 2)
+
+
+def test_what_is_open_beyond_a_clear_end_does_not_matter():
+    cells = cell("1/10"), cell("1/2", "not certified"), cell("3/5", "inconclusive")
+    assert ends(Steps("1/4"), *cells)[1] == 0
+    below = cell("1/20", "inconclusive"), *cells
+    assert ends(Steps("1/4"), *below)[1] == 0
+
+
+def test_an_inconclusive_cell_at_the_end_is_open():
+    cells = cell("1/10"), cell("1/2", "inconclusive"), cell("3/5", "not certified")
+    largest, unsure = ends(Steps(1), *cells)
+    assert Fraction(1, 2) - largest <= CLOSE
+    assert unsure == 1
+    assert ends(Steps(1), *cells[:2])[1] == 1  # nor with nothing known above it
+    close = cells[0], cells[1], cell("5001/10000", "not certified")
+    assert ends(Steps(1), *close)[1] == 0
+
+
+# -- rows ------------------------------------------------------------------------
+
+
+def row(algorithm, law=HALF, mu=TENTH):
+    return Row(Fraction(2), algorithm, law, Fraction(mu), Fraction(1))
+
+
+def region(asked, found):
+    return Region("n", tuple(c.step_size for c in found.cells), (asked,), (found,))
+
+
+def test_a_solver_that_gives_up_leaves_a_row_open(monkeypatch):
+    def gives_up(programme):
+        nothing = np.zeros(programme.size)
+        return Solution("failed", "NumericalError", float("nan"), nothing)
+
+    monkeypatch.setattr(search, "widest_margin", gives_up)
+    asked = row(Focus(1))
+    found = find_row(asked, [TENTH, Fraction(1, 5), Fraction(1)])
+    statuses = [cell.status for cell in found.cells]
+    assert statuses == ["inconclusive", "inconclusive", "unstable"]
+    reasons = {cell.reason for cell in found.cells[:2]}
+    assert reasons == {"the solver stopped with NumericalError"}
+    assert found.certified_boundary is None
+    assert found.unsure == 2 + DOWN
+    said = remarks(region(asked, found))
+    assert (
+        "n = 2: 2 cells are inconclusive: the solver stopped with NumericalError"
+        in said
+    )
+    last = f"was inconclusive at {2 + DOWN} step sizes: there may be one"
+    assert f"n = 2: the search for a certified boundary {last}" in said
+    (line,) = record(region(asked, found))
+    assert line["cells"][0]["reason"] == "the solver stopped with NumericalError"
+    assert "reason" not in line["cells"][2]
+    assert "inconclusive" in line["remark"]
+
+
+def test_rates_that_floats_cannot_see_leave_a_row_open():
+    # (1 - 2 eta mu)^2 > 0.999999 at every stable step size
+    asked = row(GradientDescent(1), Full(2), Fraction(1, 10**8))
+    steps = [Fraction(k, 10) for k in range(1, 12, 2)]
+    found = find_row(asked, steps)
+    assert all(c.status in ("certified", "inconclusive") for c in found.cells[:5])
+    assert found.cells[5].status == "unstable"
+    reasons = {c.reason for c in found.cells if c.status == "inconclusive"}
+    assert reasons <= {TOO_SLOW}
+    end = found.certified_boundary
+    assert end is None or end > Fraction(999, 1000) or found.unsure > 0
+
+
+def test_a_row_that_floats_see_well_has_nothing_open():
+    asked = row(Focus(1))
+    found = find_row(asked, [TENTH, Fraction(59, 100), Fraction(1)])
+    assert [c.status for c in found.cells] == ["certified", "not certified", "unstable"]
+    assert (found.unsure, found.holes) == (0, ())
+    assert not any(cell.reason for cell in found.cells)
+    assert len(remarks(region(asked, found))) == 1
+    (line,) = record(region(asked, found))
+    assert "remark" not in line
+
+
+# -- words -----------------------------------------------------------------------
+
+
+def made(*cells, end="1/2", **rest):
+    end = end and Fraction(end)
+    found = RowFound(Fraction(2), cells, None, end, None, contraction=False, **rest)
+    return region(row(Focus(1)), found)
+
+
+def test_holes_are_told():
+    cells = (
+        cell("1/20", "not certified"),
+        cell("1/10"),
+        cell("1/5", "inconclusive"),
+        cell("1/4"),
+        cell("3/5", "not certified"),
+    )
+    one = made(*cells)
+    (found,) = one.found
+    assert [str(c.step_size) for c in found.holes] == ["1/20", "1/5"]
+    text = "no certificate was found at 2 step sizes below the certified boundary"
+    assert f"n = 2: {text}" in remarks(one)
+    assert text in record(one)[0]["remark"]
+    single = made(*cells[1:])
+    assert any("at 1 step size below" in text for text in remarks(single))
+    whole = made(cell("1/10"), cell("1/2", "not certified"))
+    assert whole.found[0].holes == ()
+
+
+def test_none_is_none_at_the_step_sizes_tried():
+    said = '"none" means none at the step sizes tried'
+    nothing = made(cell("1/10", "not certified"), end=None)
+    off_the_grid = made(cell(1, "not certified"))
+    everything = made(cell("1/10"))
+    told = [
+        any(said in text for text in remarks(one))
+        for one in (nothing, off_the_grid, everything)
+    ]
+    assert told == [True, True, False]
+    assert nothing.found[0].holes == ()
+
+
+def test_a_boundary_that_may_lie_higher_is_told():
+    text = (
+        "the search for a certified boundary was inconclusive at 3 step sizes above it"
+    )
+    one = made(cell("1/10"), unsure=3)
+    assert f"n = 2: {text}: it may lie higher" in remarks(one)
+    assert record(one)[0]["remark"] == f"{text}: it may lie higher"
+    assert len(remarks(made(cell("1/10")))) == 1
+
+
+def test_every_remark_of_a_row_is_in_its_record():
+    one = made(cell("1/10", "inconclusive"), remark="too many clients", unsure=1)
+    (line,) = record(one)
+    assert line["remark"].startswith("too many clients; no certificate was found at 1 ")
+    assert "; 1 cell is inconclusive: the solver stopped; the search" in line["remark"]
+    again = replace(one, found=(replace(one.found[0], remark="", unsure=0),))
+    assert "too many" not in record(again)[0]["remark"]
+
+
+def test_what_is_open_is_kept_in_a_store(tmp_path):
+    one = made(cell("1/10", "inconclusive"), unsure=7)
+    (found,) = one.found
+    setting = tmp_path / "rows", "n", one.step_sizes, one.rows
+    Store.open(*setting, False).add(0, found)
+    assert Store.open(*setting, True).known == {0: found}
