@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from flverify._core.errors import InputError
+from flverify._core.held import held
 from flverify.certify.region import OVER, SPACINGS, Region, region
 from flverify.commands._function_class import CERTIFIABLE
 from flverify.commands._laws import file_of
@@ -42,9 +43,9 @@ rate is one whose exact certificate the independent checker accepted; where none
 found, nothing is said about the method.
 
 Finished rows are kept in OUT.rows until the region is whole; after an interruption
---resume takes them up. The result does not depend on the number of workers. Numbers
-are fractions or decimal text, read exactly; those of the table are rounded to floats,
-and exact with --json.
+--resume takes them up. Files that another run is writing are refused. The result does
+not depend on the number of workers. Numbers are fractions or decimal text, read
+exactly; those of the table are rounded to floats, and exact with --json.
 """
 
 
@@ -140,22 +141,23 @@ def command(
     kind = _format(figure)
     _require_places(out, figure, file_of(asked.law))
     store = _store(out, resume)
-    with _kept(store), console.progress("region", len(asked.rows)) as begin:
-        found = region(
-            asked.over,
-            asked.step_sizes,
-            asked.rows,
-            workers=workers,
-            store=store,
-            resume=resume,
-            begin=begin,
-        )
-    if out is not None:
-        write_whole(out, as_csv(found))
-    if figure is not None:
-        render(found, asked.law, figure, kind)
-    if store is not None:
-        store.unlink(missing_ok=True)
+    with held(out), held(figure):
+        with _kept(store), console.progress("region", len(asked.rows)) as begin:
+            found = region(
+                asked.over,
+                asked.step_sizes,
+                asked.rows,
+                workers=workers,
+                store=store,
+                resume=resume,
+                begin=begin,
+            )
+        if out is not None:
+            write_whole(out, as_csv(found))
+        if figure is not None:
+            render(found, asked.law, figure, kind)
+        if store is not None:
+            store.unlink(missing_ok=True)
     files = [path for path in (out, figure) if path is not None]
     if as_json:
         click.echo(_json(asked, found, files))

@@ -330,6 +330,20 @@ def test_a_store_is_never_written_over(tmp_path):
     assert path.read_bytes() == before
 
 
+@pytest.mark.parametrize("resume", [True, False])
+def test_a_store_is_written_by_one_run_at_a_time(tmp_path, whole, resume):
+    path, said = tmp_path / "rows", []
+
+    def again(_):
+        with pytest.raises(InputError, match="one run at a time") as refused:
+            region("kappa", FEW, ROWS, store=path, resume=resume)
+        said.append(refused)
+
+    assert region("kappa", FEW, ROWS, store=path, begin=again) == whole
+    assert len(said) == len(ROWS)
+    assert list(tmp_path.iterdir()) == [path]
+
+
 @pytest.mark.parametrize(
     "asked",
     [

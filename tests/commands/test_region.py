@@ -17,6 +17,7 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
+from flverify._core.held import held
 from flverify.algorithms import Focus
 from flverify.certify.region import Cell, Region, Row, RowFound, _workers
 from flverify.certify.region.row import find_row
@@ -378,7 +379,37 @@ def test_a_killed_run_taken_up_is_the_uninterrupted_one(run, tmp_path):
     assert run(*slow, "--out", path, "--resume").code == 0
     assert run(*slow, "--out", whole).code == 0
     assert path.read_bytes() == whole.read_bytes()
-    assert not rows.exists()
+    assert sorted(tmp_path.iterdir()) == [path, whole]
+
+
+@pytest.mark.parametrize("name", ["region.csv", "region.png"])
+@pytest.mark.parametrize("more", [(), ("--resume",)])
+def test_a_file_that_another_run_writes_is_refused(fails, run, tmp_path, name, more):
+    path = tmp_path / name
+    flag = "--out" if name.endswith("csv") else "--figure"
+    beside = ("--out", tmp_path / "other.csv") if flag == "--figure" and more else ()
+    with held(path):
+        said = fails(*FAST, flag, path, *beside, *more)
+        assert f"another run is writing {path}; wait until it ends" in said
+        assert not path.exists()
+        assert run(*FAST, "--out", tmp_path / "third.csv").code == 0
+    assert run(*FAST, flag, path).code == 0
+    left = {one.name for one in tmp_path.iterdir()}
+    assert left == {name, "third.csv"}
+
+
+def test_files_are_held_until_they_are_written(run, tmp_path, monkeypatch):
+    table, picture = tmp_path / "region.csv", tmp_path / "region.png"
+    seen = []
+
+    def watched(path, text):
+        seen.extend(sorted(one.name for one in tmp_path.iterdir()))
+        path.write_text(text)
+
+    monkeypatch.setattr("flverify.commands.region.write_whole", watched)
+    assert run(*FAST, "--out", table, "--figure", picture).code == 0
+    assert seen == ["region.csv.held", "region.csv.rows", "region.png.held"]
+    assert sorted(tmp_path.iterdir()) == [table, picture]
 
 
 def _done(rows: Path) -> int:

@@ -19,6 +19,7 @@ from typing import Literal, TypeAlias
 from flverify._core.checks import choice, numbers, positive, whole
 from flverify._core.errors import DomainError, ShapeError
 from flverify._core.exact import is_exact
+from flverify._core.held import held
 from flverify.certify.region._store import Store
 from flverify.certify.region._workers import find_rows
 from flverify.certify.region.cell import Cell, Status
@@ -115,7 +116,8 @@ def region(
     ShapeError
         If there are no step sizes or no rows.
     InputError
-        If the store holds rows of another setting, or rows that were not asked for.
+        If the store holds rows of another setting, or rows that were not asked for, or
+        another run is writing it.
     RefusedError
         If the algorithm, its round or the law has no certificates.
 
@@ -131,14 +133,15 @@ def region(
     """
     steps = check_grid(over, step_sizes, rows)
     size = whole(workers, "workers")
-    keep = Store.open(store, over, steps, rows, resume)
-    for index in keep.known:
-        begin(_name(over, rows[index]))
-    missing = {k: row for k, row in enumerate(rows) if k not in keep.known}
-    finding = find_rows(missing, steps, size, lambda row: begin(_name(over, row)))
-    with closing(finding):
-        for index, found in finding:
-            keep.add(index, found)
+    with held(store):
+        keep = Store.open(store, over, steps, rows, resume)
+        for index in keep.known:
+            begin(_name(over, rows[index]))
+        missing = {k: row for k, row in enumerate(rows) if k not in keep.known}
+        finding = find_rows(missing, steps, size, lambda row: begin(_name(over, row)))
+        with closing(finding):
+            for index, found in finding:
+                keep.add(index, found)
     whole_ = tuple(keep.known[k] for k in range(len(rows)))
     return Region(over, steps, tuple(rows), whole_)
 
