@@ -91,16 +91,15 @@ def _rows(over: str, quick: bool) -> Iterator[Found]:
     for name in ALGORITHMS:
         for value in values:
             found = _found_at(asked(name, over, Fraction(value), quick))
-            if found is not None:
-                ends = (found.printed_cap, found.certified_boundary)
-                stable = found.stability_boundary
-                numbers = (downwards(float(end or 0)) for end in ends)
-                top = math.inf if stable is None else downwards(float(stable))
-                yield Found(name, over, float(Fraction(value)), *numbers, top)
+            ends = (found.printed_cap, found.certified_boundary)
+            stable = found.stability_boundary
+            numbers = (downwards(float(end or 0)) for end in ends)
+            top = math.inf if stable is None else downwards(float(stable))
+            yield Found(name, over, float(Fraction(value)), *numbers, top)
 
 
 @cache
-def _found_at(row: Row) -> RowFound | None:
+def _found_at(row: Row) -> RowFound:
     """Search once what several parameters share."""
     return find_row(row, [])
 

@@ -136,10 +136,9 @@ def _certified(view: View) -> RowFound | str:
         return "a certificate needs a strong convexity below the smoothness"
     algorithm, law = view.algorithm_object(), view.participation()
     try:
-        found = find_row(Row(Fraction(1), algorithm, law, *ends), [])
+        return find_row(Row(Fraction(1), algorithm, law, *ends), [])
     except RefusedError as error:
         return str(error)
-    return found or "the search was stopped"
 
 
 def certified_point(view: View) -> RowTable[PointRow]:

@@ -14,7 +14,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.progress import TimeElapsedColumn as Elapsed
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 WIDTH = 100  # columns in a pipe: the same everywhere, so that output repeats
@@ -136,37 +136,52 @@ def say(text: str) -> None:
     click.echo(text, err=True)
 
 
+class Begin:
+    """What a progress bar is told; without a bar nothing is shown.
+
+    Parameters
+    ----------
+    move : callable, optional
+        Told how many parts to go on, and what to show beside the bar.
+    """
+
+    def __init__(self, move: Callable[[int, str], object] | None = None) -> None:
+        self._move, self._begun = move, 0
+
+    def __call__(self, name: str) -> None:
+        """Begin a part."""
+        if self._move is not None:
+            self._move(min(self._begun, 1), name)
+        self._begun += 1
+
+    def at(self, place: str) -> None:
+        """Say where in a part the work is."""
+        if self._move is not None:
+            self._move(0, place)
+
+
 @contextmanager
-def progress(label: str, total: int) -> Iterator[Callable[[str], None]]:
+def progress(label: str, total: int) -> Iterator[Begin]:
     """Show a progress bar on the standard error if that is a terminal.
 
     Yields
     ------
-    begin : callable
+    begin : Begin
         To be called with the name of every part as it begins.
     """
     if not _is_terminal(sys.stderr):
-        yield _ignore
+        yield Begin()
         return
-    columns = (
+    columns = (  # where there is little room the last gives way, and no other
         TextColumn(label),
-        BarColumn(bar_width=30),
-        MofNCompleteColumn(),
-        Elapsed(),
-        TextColumn("{task.fields[part]}", markup=False),
+        BarColumn(bar_width=30, table_column=Column(no_wrap=True)),
+        MofNCompleteColumn(table_column=Column(no_wrap=True)),
+        Elapsed(table_column=Column(no_wrap=True)),
+        TextColumn("{task.fields[part]}", markup=False, table_column=Column()),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(label, total=total, part="")
-        begun = iter([False])
-
-        def begin(name: str) -> None:
-            bar.update(task, advance=int(next(begun, True)), part=name)
-
-        yield begin
-
-
-def _ignore(name: str) -> None:
-    """Begin a part without showing it."""
+        yield Begin(lambda count, name: bar.update(task, advance=count, part=name))
 
 
 def _print(shown: Table | Text, terminal: bool) -> None:

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 
@@ -305,7 +306,7 @@ def test_a_row_of_whole_numbers_is_a_band():
 def test_an_interrupted_run_leaves_rows_and_no_table(run, tmp_path, monkeypatch):
     left = [2]
 
-    def interrupted(row, step_sizes, stopped=None):
+    def interrupted(row, step_sizes, at):
         left[0] -= 1
         if left[0] < 0:
             raise KeyboardInterrupt
@@ -410,6 +411,67 @@ def test_files_are_held_until_they_are_written(run, tmp_path, monkeypatch):
     assert run(*FAST, "--out", table, "--figure", picture).code == 0
     assert seen == ["region.csv.held", "region.csv.rows", "region.png.held"]
     assert sorted(tmp_path.iterdir()) == [table, picture]
+
+
+SLOW = (
+    *("region", "scaffold", *ENDS, "--step-sizes", "1/20", "--over", "tau"),
+    *("--values", "7,8", "--participation", "bernoulli:1,1/3"),
+)
+SCRIPT = """
+import signal, sys
+from flverify.cli import main
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    main(sys.argv[1:])
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_terminated_run_leaves_nothing(tmp_path, workers):
+    path = tmp_path / "region.csv"
+    command = [sys.executable, "-c", SCRIPT, *SLOW, "--out", str(path)]
+    piped = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen([*command, "--workers", workers], **piped) as running:
+        while not list(tmp_path.iterdir()) and running.poll() is None:
+            time.sleep(0.02)
+        time.sleep(0.5)
+        running.send_signal(signal.SIGTERM)
+        said = running.communicate()
+    assert (running.returncode, *said) == (128 + signal.SIGTERM, b"", b"")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="terminals of POSIX")
+def test_a_terminal_shows_the_cells_in_work_and_an_interrupt_comes_through(tmp_path):
+    path = tmp_path / "region.csv"
+    ours, theirs = os.openpty()
+    command = [
+        sys.executable,
+        "-c",
+        SCRIPT,
+        *SLOW,
+        "--out",
+        str(path),
+        "--workers",
+        "2",
+    ]
+    shown, sent = b"", 0.0
+    with subprocess.Popen(command, stdout=theirs, stderr=theirs) as running:
+        os.close(theirs)
+        with suppress(OSError):  # the end of a terminal
+            while part := os.read(ours, 4096):
+                shown += part
+                if not sent and b"tau = 7, st" in shown and b"tau = 8, st" in shown:
+                    sent = time.monotonic()
+                    running.send_signal(signal.SIGINT)
+    os.close(ours)
+    assert time.monotonic() - sent < 5
+    assert running.returncode == 130
+    assert b"0/2" in shown
+    assert b"0:00:0" in shown
+    assert shown.rstrip().endswith(b"error: interrupted.")
+    assert list(tmp_path.iterdir()) == []
 
 
 def _done(rows: Path) -> int:

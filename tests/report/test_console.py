@@ -81,4 +81,22 @@ def test_progress_is_silent_without_a_terminal(capsys):
     with console.progress("work", 2) as begin:
         begin("one")
         begin("two")
+        begin.at("half of it")
     assert capsys.readouterr().err == ""
+
+
+def test_parts_are_counted_when_the_next_begins():
+    moves = []
+    begin = console.Begin(lambda count, name: moves.append((count, name)))
+    begin("one")
+    begin.at("half of one")
+    begin("two")
+    begin("three")
+    begin.at("half of three")
+    assert moves == [
+        (0, "one"),
+        (0, "half of one"),
+        (1, "two"),
+        (1, "three"),
+        (0, "half of three"),
+    ]

@@ -20,6 +20,7 @@ from flverify._core.checks import choice, numbers, positive, whole
 from flverify._core.errors import DomainError, ShapeError
 from flverify._core.exact import is_exact
 from flverify._core.held import held
+from flverify.certify.region._progress import Progress
 from flverify.certify.region._store import Store
 from flverify.certify.region._workers import find_rows
 from flverify.certify.region.cell import Cell, Status
@@ -85,6 +86,7 @@ def region(
     store: Path | None = None,
     resume: bool = False,
     begin: Callable[[str], object] = str,
+    at: Callable[[str], object] = str,
 ) -> Region:
     """Certify an algorithm on a grid.
 
@@ -104,6 +106,8 @@ def region(
         Take up the rows of the store; without one, begin anew.
     begin : callable
         Told the name of each row as it is begun, or finished by a worker.
+    at : callable
+        Told which cells are in work, every time that one is begun.
 
     Returns
     -------
@@ -135,19 +139,15 @@ def region(
     size = whole(workers, "workers")
     with held(store):
         keep = Store.open(store, over, steps, rows, resume)
+        progress = Progress(over, begin, at)
         for index in keep.known:
-            begin(_name(over, rows[index]))
+            progress.begin(rows[index])
         missing = {k: row for k, row in enumerate(rows) if k not in keep.known}
-        finding = find_rows(missing, steps, size, lambda row: begin(_name(over, row)))
-        with closing(finding):
+        with closing(find_rows(missing, steps, size, progress)) as finding:
             for index, found in finding:
                 keep.add(index, found)
     whole_ = tuple(keep.known[k] for k in range(len(rows)))
     return Region(over, steps, tuple(rows), whole_)
-
-
-def _name(over: str, row: Row) -> str:
-    return f"{over} = {row.value}"
 
 
 def check_grid(

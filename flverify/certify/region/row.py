@@ -96,15 +96,18 @@ class RowFound:
         return self.certified_boundary / self.stability_boundary
 
 
-def never() -> bool:
-    """Never stop."""
-    return False
-
-
 def find_row(
-    row: Row, step_sizes: Sequence[Fraction], stopped: Callable[[], bool] = never
-) -> RowFound | None:
-    """Find all there is to say along a row; None if it was stopped.
+    row: Row, step_sizes: Sequence[Fraction], at: Callable[[str], object] = str
+) -> RowFound:
+    """Find all there is to say along a row.
+
+    Parameters
+    ----------
+    row : Row
+    step_sizes : sequence of Fraction
+        Increasing.
+    at : callable
+        Told what is in work: a boundary, or a step size.
 
     Raises
     ------
@@ -126,22 +129,23 @@ def find_row(
     (Fraction(1, 180), Fraction(3, 5))
     """
     with threadpool_limits(1, user_api="blas"):  # the same bits whatever the machine
-        return _find_row(row, step_sizes, stopped)
+        return _find_row(row, step_sizes, at)
 
 
 def _find_row(
-    row: Row, step_sizes: Sequence[Fraction], stopped: Callable[[], bool]
-) -> RowFound | None:
+    row: Row, step_sizes: Sequence[Fraction], at: Callable[[str], object]
+) -> RowFound:
     ends = row.strong_convexity, row.smoothness
+    at("stability boundary")
     ladder = Ladder.of(row.algorithm, row.law, *ends)
     rates = QuadraticRates.of(row.algorithm, row.law)
     boundary, remark = _stability(rates, *ends)
     floor = Floor.of(rates, ends, step_sizes, boundary)
     cells = []
-    for step in step_sizes:
-        if stopped():
-            return None
+    for number, step in enumerate(step_sizes, start=1):
+        at(f"step size {float(step):.6g} ({number} of {len(step_sizes)})")
         cells.append(_cell(ladder, floor, step))
+    at("certified boundary")
     search = Ends(ladder, floor)
     largest = search.largest(cells)
     theorem = printed(row.algorithm, row.law, *ends)
