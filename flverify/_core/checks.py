@@ -75,7 +75,7 @@ def choice(value: object, name: str, allowed: Sequence[str]) -> str:
     DomainError
         If the value is not one of them.
     """
-    if value not in allowed:
+    if not isinstance(value, str) or value not in allowed:
         raise DomainError(
             f"{name} must be one of {', '.join(allowed)}; got {value!r}; pick one."
         )

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import re
-
 import click
 
 from flverify._core.errors import FlverifyError
+from flverify._core.shown import fewer_digits
 
 _TOO_LARGE = (MemoryError, OverflowError)
 EXPECTED = (FlverifyError, OSError, *_TOO_LARGE)  # failures that are one sentence
-_LONG = re.compile(r"\d{41,}")  # digits that tell a reader nothing
 
 
 def sentence(error: Exception) -> str:
     """Say what must hold, what was given and what to do, on one line."""
-    return " ".join(_LONG.sub(_shortened, _worded(error)).split())
-
-
-def _shortened(digits: re.Match[str]) -> str:
-    found = digits.group()
-    return f"{found[:10]}...({len(found)} digits)"
+    return " ".join(fewer_digits(_worded(error)).split())
 
 
 def _worded(error: Exception) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 from flverify._core.errors import RefusedError
 from flverify._core.exact import is_exact
 from flverify.engines.forms import SHARE, Feature
+from flverify.engines.kinds import require_law
 from flverify.participation._law import Participation
 from flverify.participation.all_or_nothing import AllOrNothing
 from flverify.participation.bernoulli import Bernoulli
@@ -101,6 +102,7 @@ def classes(participation: Participation) -> Classes:
     >>> classes(Bernoulli(["1/2", "1/5", "1/2"])).sizes
     (2, 1)
     """
+    require_law(participation)
     n = participation.n_clients
     if isinstance(participation, Full):
         return _whole(participation, {"kind": "full", "n_clients": n})

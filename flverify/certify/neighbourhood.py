@@ -38,6 +38,7 @@ from flverify.certify.search import (
     trials,
 )
 from flverify.certify.solve import Programme, least, widest_margin
+from flverify.engines.kinds import require_algorithm
 from flverify.participation._law import Participation
 
 NEAREST = (4, 6)  # millionths above what floats found, where rounding is tried first
@@ -89,6 +90,7 @@ def distance(
     >>> found.status, round(float(found.constant), 5)
     ('certified', 0.00935)
     """
+    require_algorithm(algorithm, "step_size", "local_steps")
     setting = problem(algorithm, participation, strong_convexity, smoothness)
     found = _search(setting)
     return _certified(found, setting, Fraction(1), Fraction(1))
@@ -123,6 +125,7 @@ def contraction(
     >>> found.status, float(found.rate)
     ('certified', 0.960601)
     """
+    require_algorithm(algorithm, "step_size", "local_steps")
     setting = problem(algorithm, participation, strong_convexity, smoothness)
     found = _search(setting)
     if rate is not None:

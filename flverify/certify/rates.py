@@ -32,6 +32,7 @@ from flverify.certify.search import (
     smallest,
     trials,
 )
+from flverify.engines.kinds import require_algorithm
 from flverify.participation._law import Participation
 
 Status = Literal["certified", "not_certified", "inconclusive"]
@@ -116,6 +117,7 @@ def certify(
     >>> found.status, float(found.rate)
     ('certified', 0.918114)
     """
+    require_algorithm(algorithm, "step_size", "local_steps")
     setting = problem(algorithm, participation, strong_convexity, smoothness)
     reading = read_round(setting)
     structure = discover(reading)

@@ -18,6 +18,7 @@ from flverify._core.errors import DomainError, Refusal, RefusedError
 from flverify.algorithms._algorithm import Algorithm
 from flverify.certify.classes import Classes, classes
 from flverify.certify.sandwich import limits
+from flverify.engines.kinds import require_algorithm
 from flverify.engines.moments import moments
 from flverify.participation._law import Participation
 from flverify.problems import Quadratics
@@ -70,6 +71,7 @@ def worst_stationary(
     >>> round(float(found.ratio), 5), [str(h) for h in found.curvatures]
     (1.005, ['1/10', '1/10', '1/10', '1/10'])
     """
+    require_algorithm(algorithm)
     mu, smooth = limits(strong_convexity, smoothness)
     known = classes(participation)
     if not 2 <= known.n_clients <= MOST_CLIENTS:

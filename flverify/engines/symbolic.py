@@ -16,6 +16,7 @@ import sympy
 from flverify._core.errors import ReadingError, Refusal, RefusedError
 from flverify._core.exact import Array, Scalar
 from flverify.algorithms._algorithm import Algorithm
+from flverify.engines.kinds import require_setting
 from flverify.engines.lower import ALWAYS, Draw, Layout, Lowering, dense, lower
 from flverify.engines.trace import trace
 from flverify.participation._law import Participation
@@ -123,6 +124,11 @@ def symbolic(
     -------
     Symbolic or Refusal
 
+    Raises
+    ------
+    InputError
+        If a part of the setting is of another kind.
+
     Examples
     --------
     >>> from flverify.algorithms import FedAvg
@@ -133,6 +139,7 @@ def symbolic(
     >>> symbolic(problem, FedAvg(eta), UniformCohort(2, 1)).mean_fixed_point()
     Matrix([[b/(3*h)]])
     """
+    require_setting(problem, algorithm, participation)
     n_clients, dim = problem.n_clients, problem.dim
     if n_clients != participation.n_clients:
         return Refusal("symbolic", "problem and law must have the same clients.")

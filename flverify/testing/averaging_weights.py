@@ -7,6 +7,7 @@ from typing import Any
 
 from flverify._core.errors import InputError, ShapeError
 from flverify._core.exact import Scalar
+from flverify._core.shown import shown
 from flverify.participation._law import Participation
 from flverify.testing import given, reproduce, written
 from flverify.testing.comparison import keeps
@@ -54,7 +55,7 @@ def assert_averaging_weights(
     __tracebackhide__ = True
     if not isinstance(law, Participation):
         raise InputError(
-            f"law must be a participation law; got {law!r}; pass one such as "
+            f"law must be a participation law; got {shown(law)}; pass one such as "
             "Bernoulli([...])."
         )
     given.require_numbers(law, "law", irrational=True)

@@ -7,6 +7,7 @@ from os import PathLike
 from pathlib import Path
 
 from flverify._core.errors import InputError, UnknownNameError
+from flverify._core.shown import shown
 from flverify.claims.audit import Audited, audit
 from flverify.claims.claim import Claim
 from flverify.claims.registry import claims_in, shipped_claims
@@ -55,9 +56,10 @@ def assert_claim(
     <Status.HOLDS: 'HOLDS'>
     """
     __tracebackhide__ = True
-    if verdict not in tuple(Verdict):
+    if not isinstance(verdict, str) or verdict not in tuple(Verdict):
         raise InputError(
-            f"verdict must be one of {', '.join(Verdict)}; got {verdict!r}; pick one."
+            f"verdict must be one of {', '.join(Verdict)}; got {shown(verdict)}; "
+            "pick one."
         )
     return settle(_judged(_find(id, path), Verdict(verdict), path))
 
@@ -70,12 +72,20 @@ def _find(wanted: str | Claim, path: str | PathLike[str] | None) -> Claim:
                 "leave path out."
             )
         return wanted
-    known = shipped_claims() if path is None else claims_in([Path(path)])
-    if wanted not in known:
+    known = shipped_claims() if path is None else claims_in([_file(path)])
+    if not isinstance(wanted, str) or wanted not in known:
         raise UnknownNameError(
-            f"id must be that of a claim; got {wanted!r}; see `flverify list`."
+            f"id must be that of a claim; got {shown(wanted)}; see `flverify list`."
         )
     return known[wanted]
+
+
+def _file(path: object) -> Path:
+    if isinstance(path, str | PathLike):
+        return Path(path)
+    raise InputError(
+        f"path must be that of a file of claims; got {shown(path)}; pass its name."
+    )
 
 
 def _judged(

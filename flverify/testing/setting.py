@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -11,7 +11,9 @@ import numpy as np
 
 from flverify._core.errors import DomainError, InputError, ShapeError
 from flverify._core.exact import Array
+from flverify._core.shown import shown
 from flverify.algorithms._algorithm import Algorithm
+from flverify.engines.kinds import require_algorithm, require_law, require_listed
 from flverify.participation._law import Participation
 from flverify.problems._problem import Problem
 from flverify.testing import given, written
@@ -109,11 +111,8 @@ class Setting:
 
 def _require_numbers(algorithm: Algorithm) -> None:
     """Refuse settings that a user's class has left as text."""
-    if not is_dataclass(algorithm):
-        raise InputError(
-            f"an algorithm must be a dataclass; {type(algorithm).__name__} is none; "
-            "add @dataclass(frozen=True)."
-        )
+    require_listed(algorithm)
+    require_algorithm(algorithm)
     if isinstance(getattr(algorithm, "step_size", 0), str):
         raise InputError(
             f"step_size must be a number; {type(algorithm).__name__} keeps the text "
@@ -152,25 +151,21 @@ def setting(
     if not isinstance(problem, Problem) or not hasattr(problem, "minimiser"):
         raise InputError(
             "problem must be a Problem with the method minimiser(), since errors are "
-            f"distances to it; got {problem!r}; pass one such as Quadratics(...)."
+            f"distances to it; got {shown(problem)}; pass one such as Quadratics(...)."
         )
-    if not isinstance(participation, Participation):
-        raise InputError(
-            f"participation must be a law; got {participation!r}; pass one such as "
-            "Bernoulli([...])."
-        )
+    law = require_law(participation)
     is_class = isinstance(algorithm, type)
     if is_class or not (isinstance(algorithm, Algorithm) or callable(algorithm)):
         raise InputError(
             "algorithm must be an instance of an Algorithm or a function of masks and "
-            f"gradients; got {algorithm!r}; pass one of them."
+            f"gradients; got {shown(algorithm)}; pass one of them."
         )
     if isinstance(algorithm, Algorithm):
         _require_numbers(algorithm)
-    if problem.n_clients != participation.n_clients:
+    if problem.n_clients != law.n_clients:
         raise ShapeError(
             "problem and participation must have the same clients; got "
-            f"{problem.n_clients} and {participation.n_clients}; change one of them."
+            f"{problem.n_clients} and {law.n_clients}; change one of them."
         )
     begin = None if start is None else given.vector(start, "start")
     if begin is not None and begin.shape != (problem.dim,):
@@ -181,7 +176,7 @@ def setting(
     parts = {"problem": problem, "algorithm": algorithm, "participation": participation}
     for name, part in parts.items():  # an irrational step size is sampled
         given.require_numbers(part, name, irrational=name == "algorithm")
-    made = Setting(problem, algorithm, participation, begin)
+    made = Setting(problem, algorithm, law, begin)
     _require_range(made)
     if isinstance(algorithm, Algorithm):
         require_pure(problem, algorithm, participation, made.begin)

@@ -24,6 +24,7 @@ from flverify.certify.discover import discover
 from flverify.certify.forms import Reading, read
 from flverify.certify.quadratics._map import moment_matrix
 from flverify.certify.quadratics.rows import Batch
+from flverify.engines.kinds import require_algorithm, require_listed
 from flverify.engines.moments._radius import Interval, exact_radius
 from flverify.participation._law import Participation
 
@@ -115,6 +116,8 @@ class QuadraticRates:
         ReadingError
             If the round is not linear in the features.
         """
+        require_algorithm(algorithm, "step_size")
+        require_listed(algorithm)
         reading = read(algorithm, classes(participation))
         return cls(reading, discover(reading))
 

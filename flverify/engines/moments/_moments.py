@@ -17,6 +17,7 @@ from flverify.engines.arithmetic import (
     arithmetic_for,
     settings_are_symbolic,
 )
+from flverify.engines.kinds import require_listed, require_setting
 from flverify.engines.moments._kept import conserves
 from flverify.engines.moments._large import LargeMoments
 from flverify.engines.moments._small import SmallMoments
@@ -167,6 +168,8 @@ def moments(
     >>> setting.mean_square_rate, setting.bias.tolist()
     (Fraction(1581, 4096), [Fraction(-2, 57)])
     """
+    require_setting(problem, algorithm, participation)
+    require_listed(algorithm)
     refusal = _refuses(problem, algorithm, participation)
     if refusal is not None:
         return refusal

@@ -14,6 +14,7 @@ from flverify._core.checks import numbers, positive, whole
 from flverify._core.errors import DomainError, InputError, ShapeError
 from flverify._core.exact import Array, Scalar
 from flverify.algorithms._algorithm import Algorithm
+from flverify.engines.kinds import require_algorithm, require_setting
 from flverify.engines.simulate._basis import Basis
 from flverify.participation._law import Participation
 from flverify.problems._problem import Problem
@@ -67,6 +68,8 @@ def check(
     keep_models: bool,
 ) -> Setting:
     """Validate the inputs of `simulate` and bring them to floats."""
+    require_setting(problem, algorithm, participation)
+    require_algorithm(algorithm, "step_size")
     rounds, runs = whole(sizes[0], "rounds"), whole(sizes[1], "runs")
     seed = whole(sizes[2], "seed", least=0, most=(1 << 63) - 1)
     if problem.n_clients != participation.n_clients:

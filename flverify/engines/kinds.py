@@ -1,0 +1,101 @@
+"""What a setting is made of: a problem, an algorithm and a law, and nothing else.
+
+Public functions ask here first, so that a text or a class in place of an instance is
+one sentence, not a failure deep inside.
+"""
+
+from __future__ import annotations
+
+from dataclasses import is_dataclass
+from typing import cast
+
+from flverify._core.errors import InputError
+from flverify._core.shown import shown
+from flverify.algorithms._algorithm import Algorithm
+from flverify.participation._law import Participation
+from flverify.problems._problem import Problem
+
+_LIKE: dict[type, tuple[str, str]] = {  # each kind, and an instance to imitate
+    Problem: ("problem", "Quadratics(hessians=[[[1]], [[2]]], linear=[[0], [2]])"),
+    Algorithm: ("algorithm", 'Focus("1/8")'),
+    Participation: ("participation law", 'Bernoulli(["1/2", "1/3"])'),
+}
+
+
+def require_setting(problem: object, algorithm: object, participation: object) -> None:
+    """Check what an engine is asked about.
+
+    Raises
+    ------
+    InputError
+        If a part is of another kind.
+    """
+    _require(problem, "problem", Problem)
+    require_algorithm(algorithm)
+    require_law(participation)
+
+
+def require_law(given: object) -> Participation:
+    """Return a law, if it is one.
+
+    Raises
+    ------
+    InputError
+        If it is not.
+
+    Examples
+    --------
+    >>> require_law("full")
+    Traceback (most recent call last):
+    flverify._core.errors.InputError: participation must be an instance of a ...
+    """
+    _require(given, "participation", Participation)
+    return cast(Participation, given)
+
+
+def require_algorithm(given: object, *needed: str) -> None:
+    """Check that an algorithm is one, and has the settings that an engine needs.
+
+    Raises
+    ------
+    InputError
+        If it is not, or lacks the slot model or a setting.
+    """
+    _require(given, "algorithm", Algorithm)
+    slots = getattr(getattr(given, "State", None), "_fields", ())
+    if "model" not in slots:
+        raise InputError(
+            "an algorithm must have a NamedTuple State with the slot model; "
+            f"{type(given).__name__} has {', '.join(slots) or 'none'}; add it."
+        )
+    for name in needed:
+        if not hasattr(given, name):
+            raise InputError(
+                f"an algorithm must have the setting {name}; {type(given).__name__} "
+                "has none; add it."
+            )
+
+
+def require_listed(algorithm: Algorithm) -> None:
+    """Check that the settings of an algorithm can be listed.
+
+    Raises
+    ------
+    InputError
+        If it is no dataclass.
+    """
+    if not is_dataclass(algorithm):
+        raise InputError(
+            f"an algorithm must be a dataclass; {type(algorithm).__name__} is none; "
+            "add @dataclass(frozen=True)."
+        )
+
+
+def _require(given: object, name: str, kind: type) -> None:
+    if isinstance(given, kind):
+        return
+    word, like = _LIKE[kind]
+    raise InputError(
+        f"{name} must be an instance of a{'n' * (word[0] in 'aeiou')} {word}; got "
+        f"{shown(given)}; pass one such as {like}."
+    )
