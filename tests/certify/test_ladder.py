@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -15,7 +17,7 @@ from flverify.certify.rates import TOO_NEAR, TOO_SLOW
 from flverify.certify.sandwich import worst_quadratic
 from flverify.certify.search import NO_CERTIFICATE
 from flverify.certify.solve import Solution, widest_margin
-from flverify.participation import Bernoulli, Full
+from flverify.participation import Bernoulli, Full, UniformCohort
 
 HALF = Bernoulli(["1/2", "1/2"])
 INSIDE, OUTSIDE = Fraction(1, 5), Fraction(59, 100)  # certified below 0.5867
@@ -55,18 +57,33 @@ def test_a_solver_that_gives_up_is_no_absence(focus, giving_up):
     assert found.reason == "the solver stopped with InsufficientProgress"
 
 
-def test_one_ansatz_that_is_given_up_leaves_all_open(focus, monkeypatch):
-    widest = max(found.ansatz.sizes["decrease/mean"] for found in focus.searches(1))
+def give_up_at(place, ladder, monkeypatch):
+    """Let the solver give up on one ansatz, from poor to rich."""
+    sizes = [found.sweep.at(0.5).size for found in ladder.searches(Fraction(1))]
+    assert len(set(sizes)) == len(sizes)
 
     def sometimes(programme):
-        large = max(len(block.constant) for block in programme.blocks) >= widest
-        return gives_up(programme) if large else widest_margin(programme)
+        given_up = programme.size == sizes[place]
+        return gives_up(programme) if given_up else widest_margin(programme)
 
     monkeypatch.setattr(search, "widest_margin", sometimes)
+
+
+@pytest.mark.parametrize("place", [0, -1])
+def test_one_ansatz_that_is_given_up_leaves_all_open(focus, monkeypatch, place):
+    give_up_at(place, focus, monkeypatch)
     found = focus.certify(OUTSIDE, floor_of(Focus(OUTSIDE)))
     assert (found.status, found.rate) == ("inconclusive", None)
     assert focus.promising(OUTSIDE) is None
     assert focus.certifiable(OUTSIDE) is None
+
+
+def test_a_poorer_ansatz_will_do_where_the_richest_is_given_up(focus, monkeypatch):
+    give_up_at(-1, focus, monkeypatch)
+    found = focus.certify(INSIDE, Fraction(1, 2))
+    assert (found.status, found.level) == ("certified", "last step")
+    assert focus.promising(INSIDE)
+    assert focus.certifiable(INSIDE)
 
 
 def test_where_floats_see_none_and_could_the_answer_is_no(focus):
@@ -97,8 +114,9 @@ def test_a_contraction_too_near_one_is_open(fedavg, monkeypatch):
 def test_a_rate_above_the_largest_that_is_searched_for_is_open(focus, monkeypatch):
     # as if floats saw nothing above 0.9, where the rate is 0.918
     monkeypatch.setattr(ladders, "NEARLY_ONE", Fraction(9, 10))
-    found = focus.certify(INSIDE, Fraction(1, 2))
-    assert (found.status, found.reason) == ("inconclusive", TOO_NEAR)
+    for step in (INSIDE, Fraction(29, 50)):  # there the richest ansatz alone has it
+        found = focus.certify(step, Fraction(1, 2))
+        assert (found.status, found.reason) == ("inconclusive", TOO_NEAR)
     assert focus.certify(OUTSIDE, Fraction(1, 2)).status == "not_certified"
 
 
@@ -128,6 +146,34 @@ def test_a_rate_without_room_to_round_is_open(focus, monkeypatch):
     assert len(asked) == rungs  # just above the floor, and never at 1
 
 
+@pytest.mark.parametrize("bound", [1, Fraction(3, 2)])
+def test_where_a_quadratic_does_not_contract_the_answer_is_no(focus, fedavg, bound):
+    for ladder in (focus, fedavg):
+        found = ladder.certify(INSIDE, Fraction(bound))
+        assert found.status == "not_certified"
+        assert found.reason == "a quadratic does not contract"
+
+
+def test_rounding_is_tried_further_and_further_up(focus, monkeypatch):
+    asked, rho = [], Fraction(float(Fraction(9, 10)))
+    monkeypatch.setattr(ladders, "smallest", lambda *_: (float(rho), ""))
+
+    def refuse(found, rate, _):
+        asked.append(rate)
+        return None, "not today"
+
+    monkeypatch.setattr(ladders, "prove", refuse)
+    found = focus.certify(INSIDE, Fraction(1, 2))
+    assert (found.status, found.reason) == ("inconclusive", "not today")
+    above = asked[len(focus.rungs) :]
+    own = above[: len(above) // len(focus.rungs)]
+    assert above == own * len(focus.rungs)  # the same for every ansatz
+    assert 0 < own[0] - rho < Fraction(6, 10**6)
+    gaps = [rate - rho for rate in own]
+    assert all(2 * a < b < 3 * a for a, b in pairwise(gaps))
+    assert own[-1] < 1 < rho + 3 * gaps[-1]
+
+
 # -- yes, no, and open ---------------------------------------------------------------
 
 
@@ -146,5 +192,51 @@ def test_floats_that_give_up_answer_nothing(focus, giving_up):
 def test_a_contraction_that_is_given_up_is_open(fedavg, monkeypatch):
     monkeypatch.setattr(neighbourhood, "least", lambda one, _: gives_up(one))
     assert fedavg.promising(INSIDE) is None
-    found = fedavg.certify(INSIDE, floor_of(FedAvg(INSIDE, 2)))
-    assert (found.status, found.rate) == ("inconclusive", None)
+    for floor in (floor_of(FedAvg(INSIDE, 2)), SLOW):
+        found = fedavg.certify(INSIDE, floor)
+        assert (found.status, found.rate) == ("inconclusive", None)
+        assert found.reason == "the solver stopped with InsufficientProgress"
+
+
+# -- rungs at other step sizes -------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def several():
+    return Ladder.of(Focus("1/5", 3), UniformCohort(4, 1), "1/10", 1)
+
+
+def test_what_does_not_scale_is_discovered_anew(several):
+    anew, step = replace(several, powers=None), Fraction(3, 70)
+    moved, found = (
+        [(one.space.structure, one.level) for one in ladder.searches(step)]
+        for ladder in (several, anew)
+    )
+    assert moved == found != list(several.rungs)
+
+
+def test_rungs_that_grow_by_no_power_are_not_scaled(several):
+    here = several.rungs
+
+    def times(factor):
+        return tuple(
+            (
+                shape,
+                replace(
+                    level,
+                    values=tuple(
+                        {name: factor * v for name, v in point.items()}
+                        for point in level.values
+                    ),
+                ),
+            )
+            for shape, level in here
+        )
+
+    for factor, power in ((1, 0), (2, 1), (Fraction(1, 4), -2)):
+        powers = ladders._powers(here, times(factor))
+        found = {p for rung in powers for point in rung for p in point.values()}
+        assert found == {power}
+    assert ladders._powers(here, times(3)) is None
+    assert ladders._powers(here, here[:-1]) is None
+    assert ladders._powers(here, here[::-1]) is None

@@ -45,6 +45,13 @@ class Steps:
         return 1 - Fraction(1, 10**8) if slow else Fraction(1, 2)
 
 
+class Unstable(Steps):
+    """No quadratic contracts beyond the end."""
+
+    def at(self, step):
+        return Fraction(1, 2) if step <= self.end else Fraction(1)
+
+
 def cell(step, status="certified"):
     rate = Fraction(9, 10) if status == "certified" else None
     why = "the solver stopped" if status == "inconclusive" else ""
@@ -139,6 +146,20 @@ def test_an_end_where_rates_are_not_seen_is_open():
     assert ends(steps, cell("1/10"), cell(1, "not certified"))[1] > 2
     at_all = Steps(0, slow=[(Fraction(0), Fraction(1, 8))])
     assert ends(at_all, cell(1, "not certified")) == (None, DOWN - 2)
+
+
+def test_where_rates_are_not_seen_no_solver_is_asked():
+    steps = Steps(0, slow=[(Fraction(0), Fraction(1, 8))])
+    ends(steps, cell(1, "not certified"))
+    assert steps.seen == [Fraction(1, 2), Fraction(1, 4)]
+
+
+def test_an_end_where_quadratics_do_not_contract_is_none_that_is_open():
+    steps = Unstable("1/3")
+    largest, unsure = ends(steps, cell("1/10"), cell(1, "not certified"))
+    assert Fraction(1, 3) - CLOSE < largest <= Fraction(1, 3)
+    assert unsure == 0
+    assert all(step <= Fraction(1, 3) for step in steps.seen)
 
 
 def test_what_is_open_beyond_a_clear_end_does_not_matter():

@@ -18,6 +18,7 @@ import pytest
 from flverify import moments
 from flverify._core.errors import InputError, RefusedError
 from flverify.certify.quadratics import QuadraticRates
+from flverify.certify.region import RowFound
 from flverify.certify.stability import stability_boundary
 from flverify.claims import ledger
 from flverify.claims.registry import proofs_folder
@@ -459,6 +460,19 @@ def test_what_is_not_certified_says_why(step):
     assert rate.verdict == "INCONCLUSIVE"
     assert math.isnan(rate.value)
     assert rate.scope
+
+
+def test_a_search_that_did_not_see_clearly_says_so(monkeypatch):
+    unsure = RowFound(Fraction(2), (), None, None, None, contraction=False, unsure=3)
+    for found, word in (
+        (unsure, "no certificate was found; the search was inconclusive"),
+        (replace(unsure, unsure=0), "no certificate was found"),
+        (replace(unsure, certified_boundary=Fraction(1, 2)), ""),
+    ):
+        name = "flverify.explore.certified._certified"
+        monkeypatch.setattr(name, lambda _, one=found: one)
+        row = slices.certified_row(View("focus", 2, "full", over="n"), Fraction(2))
+        assert row.remark == word
 
 
 def test_the_slow_map_tells_and_stops():

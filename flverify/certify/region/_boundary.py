@@ -71,9 +71,11 @@ class Ends:
 
     def _sees(self, step: Fraction) -> bool:
         """Whether floats see a certificate; what they cannot see is noted."""
-        answer = self.ladder.promising(step)
+        bound = self.floor.at(step)
+        slow = bound > NEARLY_ONE  # nothing to see, and solves can take long
+        answer = False if slow else self.ladder.promising(step)
         if not answer:
-            blurred = answer is None or NEARLY_ONE < self.floor.at(step) < 1
+            blurred = bound < 1 if slow else answer is None
             (self._open if blurred else self._shut).append(step)
         return bool(answer)
 
