@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 
 import pytest
 
 from flverify.algorithms import Focus, Scaffold
 from flverify.certify import rates
 from flverify.certify.check import check
+from flverify.certify.ladder import Ladder
 from flverify.certify.rates import certify
-from flverify.certify.search import prove, smallest
+from flverify.certify.search import LEVELS, prove, smallest
 from flverify.participation import Bernoulli, UniformCohort
 
 # rates of every ansatz differ; a poor one is as good as any; two of five are
@@ -56,6 +58,14 @@ def test_one_certificate_is_proved(setting, tried):
     assert len(searched) == len(set(searched)) > 1
     assert proved == [(found.level, found.rate)]
     assert check(found.certificate).rho == found.rate
+
+
+def test_every_ansatz_gains_on_those_before_it():
+    setting = Focus("1/10", 1), UniformCohort(10, 1), "1/3", 1
+    ladder = list(Ladder.of(*setting).searches(Fraction(1, 10)))
+    assert [found.level.name for found in ladder] == list(LEVELS)
+    rates = [smallest(found)[0] for found in ladder]
+    assert all(b < a - 1e-3 for a, b in pairwise(rates))
 
 
 def test_where_a_quadratic_is_as_slow_one_ansatz_is_laid_out(tried, monkeypatch):
