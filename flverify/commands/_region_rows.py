@@ -99,9 +99,16 @@ def read_region(
     listed = _values(over, values)
     require_size(len(grid), len(listed))
     given = DEFAULT_LAW if fixed["law"] is None else fixed["law"]
-    text = "bernoulli:p" if over == "p" else given
+    text = _swept(algorithm, read) if over == "p" else given
     rows = [_row(algorithm, over, value, smooth, read, fixed, text) for value in listed]
     return Asked(algorithm, over, grid, tuple(rows), text)
+
+
+def _swept(name: str, overrides: tuple[Override, ...]) -> str:
+    """Return the law that --over p goes over: for ProxSkip's coin, all or nothing."""
+    notebook = any(o.name == "variant" and o.value == "notebook" for o in overrides)
+    coin = name == "proxskip" and not notebook
+    return "allornothing:p" if coin else "bernoulli:p"
 
 
 def _taken(over: str, fixed: Mapping[str, Any]) -> dict[str, str]:
@@ -168,7 +175,7 @@ def _row(
 ) -> Row:
     steps = int(value) if over == "tau" else fixed["local_steps"] or 1
     size = int(value) if over == "n" else fixed["n_clients"]
-    law = f"bernoulli:{value}" if over == "p" else text
+    law = text.replace(":p", f":{value}") if over == "p" else text
     written = read_law(law)
     alone = written.alone if (written.alone or 0) > 1 else None
     clients = size or written.clients or alone

@@ -35,7 +35,8 @@ flverify region focus --over p --values 1/10:1:10 --n-clients 2 \\
 
 ALGORITHM is one of {CERTIFIABLE}.
 --over is tau (local steps, at most 8), p (every client takes part with probability p,
-independently), n (number of clients) or kappa (L/mu, with L fixed).
+independently; for proxskip the probability that all communicate), n (number of clients)
+or kappa (L/mu, with L fixed).
 
 At every point the table has the best certified rate, to 1e-5, and the largest one
 found over scalar quadratics, which no certified rate is below. For every value it has

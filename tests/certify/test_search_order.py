@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import pytest
 
+from flverify._core.errors import DomainError
 from flverify.algorithms import Focus, Scaffold
 from flverify.certify import rates
 from flverify.certify.check import check
@@ -118,3 +119,17 @@ def test_what_floats_saw_is_never_called_absent(monkeypatch, word):
     assert (found.status, found.certificate) == ("inconclusive", None)
     for name in ("slots", "lifted"):
         assert f"{name}: {word}" in found.reason
+
+
+def test_a_solver_that_stops_is_no_answer(monkeypatch):
+    monkeypatch.setattr(rates, "smallest", lambda *_: (None, "MaxIterations"))
+    found = certify(*DIFFERENT)
+    assert found.status == "inconclusive"
+    assert "slots: the solver stopped with MaxIterations; lifted: " in found.reason
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_one_float_is_enough_to_be_refused(place):
+    step, mu, smooth = (0.1 if k == place else Fraction(1, 10) for k in range(3))
+    with pytest.raises(DomainError, match="must be given rational numbers"):
+        certify(Focus(step), UniformCohort(2, 1), mu, 2 * smooth)

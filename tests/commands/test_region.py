@@ -86,6 +86,29 @@ def test_the_other_parameter_is_the_one_named(
     assert all(line["status"] == "certified" for line in lines)
 
 
+def test_the_probability_of_proxskip_is_that_of_its_coin(run):
+    asked = ("region", "proxskip", "--over", "p", *ENDS, "--n-clients", "2")
+    grid = ("--values", "1/10,1/2", "--step-sizes", "1/2,1")
+    found = run(*asked, *grid, "--json").json
+    assert found["setting"]["law"] == "allornothing:p"
+    for row in found["rows"]:
+        for cell in row["cells"]:
+            p, step = Fraction(row["value"]), Fraction(cell["step_size"])
+            rate = Fraction(cell["certified_rate"])
+            # Mishchenko et al. (2022), Theorem 3.6, with mu = 1/10 and L = 1
+            assert rate < 1 - min(step / 10, p**2)
+            law = ("--law", f"allornothing:{p}", "--step-size", step)
+            alone = run("certify", "proxskip", *ENDS, *law, *asked[-2:], "--json").json
+            assert abs(rate - Fraction(alone["rate"])) < Fraction(2, 10**5)
+    # the p of the shifts may be another
+    own = run(*asked, *grid, "--set", "probability=1/20", "--json").json
+    assert own["setting"]["law"] == "allornothing:p"
+    assert own["rows"] != found["rows"]
+    # in the notebook's variant clients are sampled
+    other = run(*asked, *grid, "--set", "variant=notebook", "--json").json
+    assert other["setting"]["law"] == "bernoulli:p"
+
+
 def test_kappa_moves_mu_with_smoothness_fixed(run, tmp_path):
     path = tmp_path / "region.csv"
     run(*FAST, "--out", path)
