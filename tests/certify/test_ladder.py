@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -104,7 +105,14 @@ def test_rates_too_near_one_are_open(focus, floor, status):
     assert found.reason == (TOO_SLOW if status == "inconclusive" else NO_CERTIFICATE)
 
 
-def test_a_contraction_too_near_one_is_open(fedavg, monkeypatch):
+def test_a_contraction_is_tried_just_above_its_floor_and_then_searched_for(fedavg):
+    floor = floor_of(FedAvg(INSIDE, 2))
+    assert fedavg.certify(INSIDE, floor).rate == search.just_above(floor)
+    low = fedavg.certify(INSIDE, Fraction(1, 2))
+    assert floor < low.rate < floor + Fraction(1, 10**5)
+
+
+def test_a_contraction_too_near_one_is_open(fedavg):
     step = Fraction(3)  # beyond stability, so that there is none
     assert fedavg.certify(step, Fraction(9, 10)).status == "not_certified"
     found = fedavg.certify(step, SLOW)
@@ -135,9 +143,10 @@ def test_what_floats_saw_is_not_absent_where_no_try_is_proved(focus, monkeypatch
     assert (found.status, found.rate) == ("inconclusive", None)
 
 
-def test_a_rate_without_room_to_round_is_open(focus, monkeypatch):
+@pytest.mark.parametrize("rho", [0.9999955, 0.9999985])  # the first is rounded to 1
+def test_a_rate_without_room_to_round_is_open(focus, monkeypatch, rho):
     asked = []
-    monkeypatch.setattr(ladders, "smallest", lambda *_: (0.9999985, ""))
+    monkeypatch.setattr(ladders, "smallest", lambda *_: (rho, ""))
     monkeypatch.setattr(ladders, "prove", lambda *_: asked.append(_) or (None, "no"))
     rungs = len(focus.rungs)
     found = focus.certify(INSIDE, Fraction(9, 10))
@@ -182,6 +191,23 @@ def test_floats_answer_yes_or_no(focus, fedavg):
         for ask in (ladder.promising, ladder.certifiable):
             assert ask(INSIDE) is True
             assert ask(beyond) is False
+
+
+@pytest.mark.parametrize(
+    ("status", "margin", "seen"),
+    [
+        ("solved", 1e-10, True),
+        ("failed", 1e-10, True),  # what it came to is measured
+        ("solved", 1e-12, False),
+        ("almost", -1e-9, False),
+        ("failed", 1e-12, None),
+        ("failed", float("nan"), None),
+    ],
+)
+def test_a_margin_within_rounding_is_none(status, margin, seen):
+    solution = Solution(status, "", margin, np.zeros(1))
+    found = SimpleNamespace(margin=lambda _: solution)
+    assert ladders._sees(found, Fraction(1, 2)) is seen
 
 
 def test_floats_that_give_up_answer_nothing(focus, giving_up):
