@@ -116,6 +116,38 @@ def test_beyond_the_boundary_what_diverges_is_looked_for_anew():
     assert Floor.of(rates, (MU, L), [], boundary).at(step) > 1
 
 
+def test_a_bound_is_the_lower_end_of_what_encloses_a_rate():
+    step = Fraction(2, 5)
+    rates = QuadraticRates.of(Focus(1), HALF)
+    worst = worst_quadratic(Focus(step), HALF, MU, L)
+    low, high = rates.at(step).enclosure(worst.instance)
+    assert low < high  # the rate is irrational
+    assert Floor.of(rates, (MU, L), [step]).at(step) == worst.lower_bound == low
+
+
+def test_bounds_follow_a_worst_quadratic_that_lies_inside():
+    law = Bernoulli(["1/2", "1/5"])
+    rates = QuadraticRates.of(Focus(1, 3), law)
+    boundary = stability_boundary(Focus(1, 3), law, MU, L)
+    end = Fraction(str(round(boundary.step_size, 6)))
+    steps = [end * k / 12 for k in range(1, 12)]
+    floor, insides = Floor.of(rates, (MU, L), steps, boundary), 0
+    for number, step in enumerate(steps):
+        worst = worst_quadratic(Focus(step, 3), law, MU, L)
+        gap = worst.lower_bound - floor.at(step)
+        assert 0 <= gap < Fraction(1, 10**4)
+        # the whole search is done at five of the eleven
+        assert gap == 0 or number not in (0, 2, 5, 8, 10)
+        insides += worst.inside
+    assert insides == 4
+    # what does not contract at the boundary hardly does before it; corners all do
+    near = end * Fraction(999, 1000)
+    alone = Floor.of(rates, (MU, L), [], boundary)
+    corners = replace(alone, pool=())
+    assert corners.at(near) < Fraction(995, 1000) < Fraction(9999, 10000)
+    assert Fraction(9999, 10000) < alone.at(near) < 1
+
+
 def test_focus_at_the_points_known_by_hand(focus):
     rates = {cell.step_size: cell.rate for cell in focus.cells}
     for step, rate in (("1/10", "0.959566"), ("1/5", "0.918113")):
