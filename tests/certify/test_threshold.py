@@ -35,6 +35,7 @@ SLOPES = {
     "right": lambda slope, _: slope,
     "rough": lambda slope, noise: slope * noise.uniform(0.5, 2),
     "none": lambda *_: 0.0,
+    "some": lambda slope, noise: slope * noise.randint(0, 1),
     "steep": lambda *_: 1e9,
     "flat": lambda *_: 1e-9,
     "down": lambda slope, _: -slope,
