@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 
 from flverify._core.errors import DomainError, ShapeError
-from flverify._core.exact import Scalar, common_kind, is_symbolic, scalar
+from flverify._core.exact import Scalar, common_kind, is_symbolic, scalar, text
+from flverify._core.shown import fewer_digits, shown
 
 
 def positive(value: object, name: str) -> Scalar:
@@ -27,7 +29,7 @@ def positive(value: object, name: str) -> Scalar:
     number = scalar(value, name)
     if not is_symbolic(number) and not number > 0:
         raise DomainError(
-            f"{name} must be positive; got {number}; choose a value above 0."
+            f"{name} must be positive; got {_given(number)}; choose a value above 0."
         )
     return number
 
@@ -43,7 +45,7 @@ def probability(value: object, name: str) -> Scalar:
     number = scalar(value, name)
     if not is_symbolic(number) and not 0 <= number <= 1:
         raise DomainError(
-            f"{name} must lie in [0, 1]; got {number}; give a probability."
+            f"{name} must lie in [0, 1]; got {_given(number)}; give a probability."
         )
     return number
 
@@ -62,7 +64,7 @@ def whole(value: object, name: str, least: int = 1, most: int | None = None) -> 
         number = int(value)
     if number is None or number < least or (most is not None and number > most):
         raise DomainError(
-            f"{name} must be an integer {limit}; got {value!r}; pass one."
+            f"{name} must be an integer {limit}; got {shown(value)}; pass one."
         )
     return number
 
@@ -77,9 +79,22 @@ def choice(value: object, name: str, allowed: Sequence[str]) -> str:
     """
     if not isinstance(value, str) or value not in allowed:
         raise DomainError(
-            f"{name} must be one of {', '.join(allowed)}; got {value!r}; pick one."
+            f"{name} must be one of {', '.join(allowed)}; got {shown(value)}; pick one."
         )
     return str(value)
+
+
+def _given(number: Scalar) -> str:
+    return fewer_digits(text(number))
+
+
+def _entries(values: object) -> list[Any]:
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        return []
+    try:
+        return list(values)
+    except TypeError:  # an array without axes
+        return []
 
 
 def numbers(values: object, name: str) -> list[Scalar]:
@@ -92,10 +107,10 @@ def numbers(values: object, name: str) -> list[Scalar]:
     DomainError
         If an entry is not a number.
     """
-    text = isinstance(values, str)
-    listed = list(values) if isinstance(values, Iterable) and not text else []
+    listed = _entries(values)
     if not listed or any(np.ndim(v) != 0 for v in listed):
         raise ShapeError(
-            f"{name} must be a nonempty list of numbers; got {values!r}; pass a list."
+            f"{name} must be a nonempty list of numbers; got {shown(values)}; "
+            "pass a list."
         )
     return common_kind(scalar(v, f"{name}[{i}]") for i, v in enumerate(listed))

@@ -25,6 +25,10 @@ class DomainError(InputError):
     """A number outside the set it must lie in."""
 
 
+class BeyondFloatsError(DomainError, OverflowError):
+    """A number above all floats, where floats are computed with."""
+
+
 class FormatError(InputError):
     """A file or text that is damaged or of another format."""
 

@@ -11,14 +11,14 @@ import math
 import re
 import sys
 from collections.abc import Iterable
-from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral, Rational, Real
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from flverify._core.errors import DomainError
+from flverify._core.errors import BeyondFloatsError, DomainError
+from flverify._core.shown import plainly, shown
 
 Scalar: TypeAlias = Any  # Fraction, float or sympy.Expr: arithmetic decides
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
@@ -26,13 +26,13 @@ Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 _NUMBER = re.compile(r"[+-]?(\d+/\d+|(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?)")
 
 
-def parse_number(text: str) -> Fraction:
+def parse_number(text: str, name: str = "a number") -> Fraction:
     """Read a fraction or decimal text, with or without exponent, exactly.
 
     Raises
     ------
     DomainError
-        If the text is not such a number.
+        If the text is not such a number, or has more digits than Python reads.
 
     Examples
     --------
@@ -43,9 +43,15 @@ def parse_number(text: str) -> Fraction:
     if not _NUMBER.fullmatch(stripped) or re.search(r"/0+$", stripped):
         raise DomainError(
             f"a number must be a fraction such as 3/8 or decimal text such as "
-            f"2e-4; got {text!r}; write it in one of these forms."
+            f"2e-4; got {shown(text)}; write it in one of these forms."
         )
-    return Fraction(stripped)
+    try:
+        return Fraction(stripped)
+    except ValueError:  # Python reads no text that long
+        raise DomainError(
+            f"{name} must be text of at most {sys.get_int_max_str_digits()} digits; "
+            f"got {shown(text)}; pass a Fraction."
+        ) from None
 
 
 def is_symbolic(value: object) -> bool:
@@ -73,9 +79,11 @@ def scalar(value: object, name: str) -> Scalar:
     if is_symbolic(value):
         return _settled(value, name)
     if isinstance(value, str):
-        return parse_number(value)
+        return parse_number(value, name)
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
-        raise DomainError(f"{name} must be a number; got {value!r}; pass a number.")
+        raise DomainError(
+            f"{name} must be a number; got {shown(value)}; pass a number."
+        )
     if isinstance(value, Integral):
         return Fraction(int(value))
     if isinstance(value, Rational):
@@ -84,6 +92,28 @@ def scalar(value: object, name: str) -> Scalar:
     if not math.isfinite(number):
         raise DomainError(f"{name} must be finite; got {value!r}; pass a number.")
     return number
+
+
+def within_floats(value: Scalar, name: str = "every number") -> float:
+    """Return the nearest float of a number.
+
+    Raises
+    ------
+    BeyondFloatsError
+        If it is larger than all floats.
+
+    Examples
+    --------
+    >>> within_floats(Fraction(1, 4), "step_size")
+    0.25
+    """
+    try:
+        return float(value)
+    except OverflowError:
+        raise BeyondFloatsError(
+            f"{name} must lie within the range of floats, about 1e308, where floats "
+            f"are computed with; got {shown(value)}; choose a smaller number."
+        ) from None
 
 
 def _settled(value: Any, name: str) -> Scalar:
@@ -113,7 +143,7 @@ def common_kind(values: Iterable[Scalar]) -> list[Scalar]:
                 "floats must not be mixed with symbols; got both; give rationals or "
                 "decimal text in place of floats."
             )
-        return [float(value) for value in listed]
+        return [within_floats(value, "a number beside floats") for value in listed]
     return listed
 
 
@@ -157,7 +187,4 @@ def text(value: Scalar) -> str:
 
     A rational may have any number of digits; Python's own limit is for `str(int)`.
     """
-    if not isinstance(value, Fraction):
-        return str(value)
-    over = "" if value.denominator == 1 else f"/{Decimal(value.denominator)}"
-    return f"{Decimal(value.numerator)}{over}"
+    return plainly(value) if isinstance(value, Fraction) else str(value)

@@ -27,7 +27,7 @@ def _worded(error: Exception) -> str:
             f"a file must be readable or writable; {error.filename or 'the output'} "
             f"is not: {error.strerror or error}; name another one."
         )
-    if isinstance(error, _TOO_LARGE):
+    if isinstance(error, _TOO_LARGE) and not isinstance(error, FlverifyError):
         return (
             f"sizes and numbers must fit the memory and the range of floats; these do "
             f"not ({error or type(error).__name__}); choose smaller ones."

@@ -21,7 +21,7 @@ def shown(value: object) -> str:
     if isinstance(value, type):
         return f"the class {value.__name__}"
     if isinstance(value, Fraction | int) and not isinstance(value, bool):
-        return fewer_digits(_number(value))
+        return fewer_digits(plainly(value))
     try:
         written = fewer_digits(repr(value))
     except ValueError:  # it holds an integer that Python does not write out
@@ -40,8 +40,8 @@ def fewer_digits(written: str) -> str:
     return _LONG.sub(_cut, written)
 
 
-def _number(value: Fraction | int) -> str:
-    """Write a rational; Python's own limit of digits is for `str(int)`."""
+def plainly(value: Fraction | int) -> str:
+    """Write a rational out; Python's own limit of digits is for `str(int)`."""
     over = "" if value.denominator == 1 else f"/{Decimal(value.denominator)}"
     return f"{Decimal(value.numerator)}{over}"
 

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from flverify._core.errors import RefusedError
-from flverify._core.exact import is_exact
+from flverify._core.exact import is_exact, within_floats
 from flverify.engines.forms import SHARE, Feature
 from flverify.engines.kinds import require_law
 from flverify.participation._law import Participation
@@ -92,6 +92,8 @@ def classes(participation: Participation) -> Classes:
 
     Raises
     ------
+    InputError
+        If it is no law, or has more clients than floats count.
     RefusedError
         If the law is none of full, Bernoulli, uniform and all-or-nothing, has
         probabilities that are not rational, or has too many classes.
@@ -104,6 +106,7 @@ def classes(participation: Participation) -> Classes:
     """
     require_law(participation)
     n = participation.n_clients
+    within_floats(n, "n_clients")  # a solver is asked in floats
     if isinstance(participation, Full):
         return _whole(participation, {"kind": "full", "n_clients": n})
     if isinstance(participation, UniformCohort):

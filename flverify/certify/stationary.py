@@ -71,7 +71,7 @@ def worst_stationary(
     >>> round(float(found.ratio), 5), [str(h) for h in found.curvatures]
     (1.005, ['1/10', '1/10', '1/10', '1/10'])
     """
-    require_algorithm(algorithm)
+    require_algorithm(algorithm, "step_size")
     mu, smooth = limits(strong_convexity, smoothness)
     known = classes(participation)
     if not 2 <= known.n_clients <= MOST_CLIENTS:

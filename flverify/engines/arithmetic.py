@@ -10,7 +10,8 @@ from typing import Any
 import flint
 import numpy as np
 
-from flverify._core.exact import Array, Scalar, is_symbolic
+from flverify._core.errors import BeyondFloatsError
+from flverify._core.exact import Array, Scalar, is_symbolic, within_floats
 from flverify._core.rationals import from_flint, to_flint, to_fraction
 
 
@@ -32,12 +33,22 @@ def _rational(value: Scalar) -> Any:
     return flint.fmpq(fraction.numerator, fraction.denominator)
 
 
+def _float(value: Scalar) -> float:
+    return within_floats(value)
+
+
 def _float_array(values: Array) -> Array:
-    return np.asarray(values, dtype=np.float64)
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except OverflowError:
+        raise BeyondFloatsError(
+            "numbers must lie within the range of floats, about 1e308, where one of "
+            "them is a float; got a larger one; pass rationals alone."
+        ) from None
 
 
 RATIONAL = Arithmetic(True, _rational, to_flint, from_flint, to_fraction)
-FLOAT = Arithmetic(False, float, _float_array, _float_array, float)
+FLOAT = Arithmetic(False, _float, _float_array, _float_array, float)
 
 
 def settings_are_exact(algorithm: Any) -> bool:

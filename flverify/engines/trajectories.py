@@ -8,9 +8,10 @@ from statistics import NormalDist
 
 import numpy as np
 
-from flverify._core.checks import numbers
+from flverify._core.checks import numbers, probability
 from flverify._core.errors import DomainError, InputError
 from flverify._core.exact import Array, Scalar, scalar
+from flverify._core.shown import shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,12 +106,13 @@ class Trajectories:
         InputError
             If there is only one run.
         """
-        confidence = float(scalar(level, "level"))
+        confidence = scalar(level, "level")
         if not 0 < confidence < 1:
             raise DomainError(
-                f"level must lie between 0 and 1; got {level}; give one such as 0.95."
+                f"level must lie between 0 and 1; got {shown(level)}; give one "
+                "such as 0.95."
             )
-        z = NormalDist().inv_cdf((1 + confidence) / 2)
+        z = NormalDist().inv_cdf((1 + float(confidence)) / 2)
         mean, reach = self.mean(), z * self.standard_error()
         finite = np.isfinite(mean) & np.isfinite(reach)
         lower = np.subtract(mean, reach, out=np.zeros_like(mean), where=finite)
@@ -129,10 +131,7 @@ class Trajectories:
         DomainError
             If a probability lies outside [0, 1].
         """
-        levels = np.array([float(v) for v in numbers(probabilities, "probabilities")])
-        if levels.min() < 0 or levels.max() > 1:
-            raise DomainError(
-                f"probabilities must lie in [0, 1]; got {levels.tolist()}; mend them."
-            )
+        asked = numbers(probabilities, "probabilities")
+        levels = np.array([float(probability(v, "probabilities")) for v in asked])
         found = np.quantile(self.errors, levels, axis=-2, method="inverted_cdf")
         return np.asarray(found)

@@ -18,12 +18,15 @@ import numpy as np
 from flverify._core import seeds
 from flverify._core.checks import whole
 from flverify._core.errors import DomainError, RefusedError, ShapeError
-from flverify._core.exact import Array, Scalar, is_symbolic
+from flverify._core.exact import Array, Scalar, is_symbolic, within_floats
+from flverify._core.room import require_room
+from flverify._core.shown import shown
 from flverify._core.sources import Source
 
 Mask: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
 
 LARGEST_SUPPORT = 1 << 16  # outcomes that support() is willing to list
+MEMBER = 64  # bytes of a client in a set
 LONGEST_REPR = 60  # characters of the notation that a repr shows
 
 
@@ -115,7 +118,8 @@ class Participation(ABC):
         Raises
         ------
         DomainError
-            If the seed, runs or rounds are negative or not whole numbers.
+            If the seed, runs or rounds are negative or not whole numbers, or more
+            than the memory holds.
         RefusedError
             If a probability is a symbol.
 
@@ -127,27 +131,30 @@ class Participation(ABC):
         """
         which_runs, which_rounds = as_range(runs, "runs"), as_range(rounds, "rounds")
         whole(seed, "seed", least=0, most=(1 << 63) - 1)
+        many = (which_runs.stop - which_runs.start) * self.n_clients
+        rounds_each = which_rounds.stop - which_rounds.start
+        require_room(many * rounds_each, "draws of clients in all runs and rounds")
         return self._draw(seed, which_runs, which_rounds)
 
     def inclusion(self) -> Array:
         """Inclusion probabilities p_i = P(i in S), shape (N,)."""
-        return self._vector(0)
+        return self._per_client(0)
 
     def averaging_weights(self) -> Array:
         """Averaging weights q_i = E[I_i / |S|], shape (N,); sum: P(S nonempty)."""
-        return self._vector(1)
+        return self._per_client(1)
 
     def joint_inclusion(self) -> Array:
         """p_ij = P(i in S and j in S), shape (N, N); p_i on the diagonal."""
-        return self._matrix(0)
+        return self._per_pair(0)
 
     def cross(self) -> Array:
         """E[I_i I_j / |S|], shape (N, N); q_i on the diagonal."""
-        return self._matrix(1)
+        return self._per_pair(1)
 
     def joint_averaging(self) -> Array:
         """E[I_i I_j / |S|^2], shape (N, N)."""
-        return self._matrix(2)
+        return self._per_pair(2)
 
     def nonempty_probability(self) -> Scalar:
         """P(S is not empty), the sum of the averaging weights."""
@@ -168,8 +175,16 @@ class Participation(ABC):
 
     def __repr__(self) -> str:
         spec = self.spec
-        shown = spec if len(spec) <= LONGEST_REPR else f"{spec[: LONGEST_REPR - 3]}..."
-        return f"<{type(self).__name__} {shown} on {self.n_clients} clients>"
+        short = spec if len(spec) <= LONGEST_REPR else f"{spec[: LONGEST_REPR - 3]}..."
+        return f"<{type(self).__name__} {short} on {self.n_clients} clients>"
+
+    def _per_client(self, power: int) -> Array:
+        require_room(self.n_clients, "numbers of all clients")
+        return self._vector(power)
+
+    def _per_pair(self, power: int) -> Array:
+        require_room(self.n_clients**2, "numbers of all pairs of clients")
+        return self._matrix(power)
 
     def _vector(self, power: int) -> Array:
         values = [self.moment((i,), power) for i in range(self.n_clients)]
@@ -256,10 +271,16 @@ def members(clients: Iterable[int], n_clients: int) -> frozenset[int]:
     """Check client numbers and return them as a set."""
     if isinstance(clients, str) or not isinstance(clients, Iterable):
         raise ShapeError(
-            f"clients must be a collection of client numbers; got {clients!r}; "
+            f"clients must be a collection of client numbers; got {shown(clients)}; "
             f"pass a tuple such as (0, 1)."
         )
     return frozenset(whole(i, "client", 0, n_clients - 1) for i in clients)
+
+
+def everybody(n_clients: int) -> frozenset[int]:
+    """Return the outcome in which all clients take part, if the memory holds it."""
+    require_room(n_clients, "clients of an outcome", MEMBER)
+    return frozenset(range(n_clients))
 
 
 def require_listable(outcomes: int) -> None:
@@ -285,7 +306,7 @@ def floats(values: Iterable[Scalar]) -> Array:
                 f"drawing needs numbers; got the symbolic probability {value}; "
                 f"substitute numbers first."
             )
-    return np.array([float(v) for v in listed], dtype=np.float64)
+    return np.array([within_floats(v, "what is drawn with") for v in listed])
 
 
 def inverse_power(size: int, power: int) -> Fraction:

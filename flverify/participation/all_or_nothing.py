@@ -16,6 +16,7 @@ from flverify.participation._law import (
     Mask,
     UniformDriven,
     all_exact,
+    everybody,
     floats,
     inverse_power,
 )
@@ -79,8 +80,8 @@ class AllOrNothing(UniformDriven):
 
     def support(self) -> dict[frozenset[int], Scalar]:
         """Return everybody and nobody, where possible."""
-        everybody = frozenset(range(self.n_clients))
-        both = {everybody: self.probability, frozenset[int](): 1 - self.probability}
+        whole_set = everybody(self.n_clients)
+        both = {whole_set: self.probability, frozenset[int](): 1 - self.probability}
         return {outcome: share for outcome, share in both.items() if share != 0}
 
     def nonempty_probability(self) -> Scalar:

@@ -11,7 +11,7 @@ import numpy as np
 from flverify._core.checks import whole
 from flverify._core.exact import Array, Scalar
 from flverify._core.sources import Source
-from flverify.participation._law import Mask, UniformDriven, inverse_power
+from flverify.participation._law import Mask, UniformDriven, everybody, inverse_power
 
 __all__ = ["Full"]
 
@@ -67,7 +67,7 @@ class Full(UniformDriven):
 
     def support(self) -> dict[frozenset[int], Scalar]:
         """Return the one outcome."""
-        return {frozenset(range(self.n_clients)): Fraction(1)}
+        return {everybody(self.n_clients): Fraction(1)}
 
     def nonempty_probability(self) -> Scalar:
         """Return 1."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
-from math import comb
+from math import comb, perm
 from typing import ClassVar, final
 
 import numpy as np
@@ -87,7 +87,7 @@ class UniformCohort(UniformDriven):
         size, total = len(clients), self.n_clients
         if size > self.m:
             return Fraction(0)
-        joint = Fraction(comb(total - size, self.m - size), comb(total, self.m))
+        joint = Fraction(perm(self.m, size), perm(total, size))
         return joint * inverse_power(self.m, power)
 
     def _vector(self, power: int) -> Array:

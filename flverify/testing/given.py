@@ -14,11 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from flverify._core.errors import DomainError, FlverifyError, InputError
+from flverify._core.errors import DomainError, InputError
 from flverify._core.exact import Array, Scalar, array, is_symbolic, scalar
 from flverify.testing.written import number
 
-DIGITS = 4000  # of text: Python reads no more than 4300
 BITS = 13_000  # of a numerator or denominator in a setting: Python writes no more out
 
 
@@ -35,15 +34,7 @@ def real(value: object, name: str) -> Scalar:
     >>> real("3/8", "bound"), real(0.5, "bound")
     (Fraction(3, 8), 0.5)
     """
-    try:
-        found = scalar(value, name)
-    except FlverifyError:
-        raise
-    except ValueError:  # Python reads no text that long
-        raise DomainError(
-            f"{name} must be text of at most {DIGITS} digits; got a longer one; pass a "
-            "Fraction."
-        ) from None
+    found = scalar(value, name)
     _require_no_symbol(found, name)
     # a root that cancels is a rational, whose sign can be told
     return scalar(found.simplify(), name) if is_symbolic(found) else found

@@ -10,6 +10,7 @@ import numpy as np
 from flverify._core.checks import choice, whole
 from flverify._core.errors import DomainError, Refusal
 from flverify._core.exact import Array
+from flverify._core.room import require_room
 from flverify.engines.simulate import simulate
 from flverify.testing import reproduce
 from flverify.testing.functions import run_models
@@ -80,8 +81,10 @@ def plan(
             "tail must be at least 1, since E e^2 >= (E e)^2, and at most "
             f"{HEAVIEST:g}; got {number(assumed)}; give one in between."
         )
+    last = whole(rounds, "rounds")
+    require_room(last + 1, "errors of all rounds")
     return Plan(
-        whole(rounds, "rounds"),
+        last,
         whole(seed, "seed", least=0, most=(1 << 63) - 1),
         alpha,
         heavy,

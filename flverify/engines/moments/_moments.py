@@ -11,6 +11,7 @@ import numpy as np
 from flverify._core.checks import whole
 from flverify._core.errors import ReadingError, Refusal, ShapeError
 from flverify._core.exact import Array, Scalar, array
+from flverify._core.room import require_room
 from flverify.algorithms._algorithm import Algorithm, Server
 from flverify.engines.arithmetic import (
     RATIONAL,
@@ -113,7 +114,7 @@ class Moments:
         ShapeError
             If x0 is not a vector of the problem's dimension.
         DomainError
-            If rounds is negative.
+            If rounds is negative, or more than the memory holds.
         """
         start = array(x0, "x0")
         if start.shape != (self.problem.dim,):
@@ -122,6 +123,7 @@ class Moments:
                 "one number per coordinate."
             )
         rounds = whole(rounds, "rounds", least=0)
+        require_room(rounds + 1, "errors of all rounds")
         begin, optimum = self._point(start), self._point(self.minimiser)
         curve = self._engine.error_curve(begin, optimum, rounds)
         out = np.empty(rounds + 1, dtype=object if self.exact else np.float64)

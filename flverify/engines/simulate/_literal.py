@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from flverify._core.errors import ReadingError
-from flverify._core.exact import Array, Scalar
+from flverify._core.exact import Array, Scalar, within_floats
 from flverify._core.scaling import PerRun
 from flverify.algorithms import _algorithm
 from flverify.algorithms._algorithm import Region
@@ -88,7 +88,8 @@ class LiteralCohort:
 
     def numbers(self, value: Scalar) -> Numbers:
         """Give every client the same number."""
-        return Numbers(np.full((self.n_clients, self.room.n_rows), float(value)))
+        shape = self.n_clients, self.room.n_rows
+        return Numbers(np.full(shape, within_floats(value)))
 
     def equal(self, numbers: Numbers, value: int) -> Numbers:
         """1 where a number equals the value, else 0."""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from flverify._core.errors import ReadingError
-from flverify._core.exact import Array, Scalar
+from flverify._core.exact import Array, Scalar, within_floats
 from flverify._core.scaling import PerClient, PerRun
 from flverify.engines.simulate._draws import Draw
 from flverify.engines.simulate._room import Buffer, Room
@@ -52,7 +52,7 @@ class Panel:
             )
         per_run = isinstance(factor, PerRun)
         return Panel(
-            self.values * (factor.values[:, None] if per_run else float(factor))
+            self.values * (factor.values[:, None] if per_run else within_floats(factor))
         )
 
     __mul__ = __rmul__
@@ -76,7 +76,7 @@ class Numbers:
         if hasattr(other, "typed"):
             require(other, Numbers, "numbers")
             return other.values
-        return float(other)
+        return within_floats(other)
 
     def __add__(self, other: Any) -> Numbers:
         return Numbers(self.values + self._other(other))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from flverify._core.errors import ReadingError
-from flverify._core.exact import Array, Scalar
+from flverify._core.exact import Array, Scalar, within_floats
 from flverify._core.scaling import PerClient, PerRun
 from flverify.engines.simulate._blocks import Block
 from flverify.engines.simulate._draws import Draw
@@ -81,10 +81,10 @@ class Room:
             return self._chosen(np.concatenate(columns), partial)
         if isinstance(value, PerRun):
             return self._chosen(np.tile(value.values, self.n_clients), partial)
-        return float(value)
+        return within_floats(value)
 
     def _per_row(self, value: Scalar) -> Array:
-        values = value.values if isinstance(value, PerRun) else float(value)
+        values = value.values if isinstance(value, PerRun) else within_floats(value)
         return np.broadcast_to(values, (self.n_rows,))
 
     def _chosen(self, full: Array, partial: bool) -> Array:

@@ -12,7 +12,8 @@ import numpy as np
 
 from flverify._core.checks import numbers, positive, whole
 from flverify._core.errors import DomainError, InputError, ShapeError
-from flverify._core.exact import Array, Scalar
+from flverify._core.exact import Array, Scalar, within_floats
+from flverify._core.room import require_room
 from flverify.algorithms._algorithm import Algorithm
 from flverify.engines.kinds import require_algorithm, require_setting
 from flverify.engines.simulate._basis import Basis
@@ -82,8 +83,10 @@ def check(
             "step sizes must come from step_sizes or from schedule; got both; simulate "
             "one schedule at a time."
         )
-    plain = _in_floats(problem)
     given = [algorithm.step_size] if step_sizes is None else step_sizes
+    steps = _positives(given, "step_sizes")
+    _require_room(len(steps) * runs, rounds, problem.dim, keep_models)
+    plain = _in_floats(problem)
     return Setting(
         plain,
         _float_twin(algorithm),
@@ -91,13 +94,18 @@ def check(
         rounds,
         runs,
         seed,
-        _positives(given, "step_sizes"),
+        steps,
         step_sizes is not None,
         None if schedule is None else _schedule(schedule, rounds),
         _start(start, problem.dim),
         _minimiser(plain),
         keep_models,
     )
+
+
+def _require_room(rows: int, rounds: int, dim: int, keep_models: bool) -> None:
+    kept = rows * (rounds + 1) * (1 + dim * bool(keep_models))
+    require_room(kept + rows * dim, "numbers to keep of all runs and rounds")
 
 
 def _in_floats(problem: Problem) -> Problem:
@@ -145,7 +153,7 @@ def _minimiser(problem: Any) -> Array:
 def as_float(value: Scalar, name: str) -> float:
     """Return a number as a float, unless it is symbolic."""
     try:
-        return float(value)
+        return within_floats(value, name)
     except TypeError as error:
         raise DomainError(
             f"{name} must be numbers to be simulated; got {value}; substitute numbers."
@@ -156,4 +164,4 @@ def _float_twin(algorithm: Algorithm) -> Algorithm:
     """Return the algorithm at a step size that is a float: rounds run in floats."""
     step_size = algorithm.step_size
     exact = isinstance(step_size, Fraction)
-    return algorithm.retuned(float(step_size)) if exact else algorithm
+    return algorithm.retuned(as_float(step_size, "step_size")) if exact else algorithm

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from flverify._core.errors import ReadingError
-from flverify._core.exact import Array
+from flverify._core.exact import Array, within_floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +80,7 @@ class StepPolynomial:
         """Value at each of several step sizes."""
         out = np.zeros_like(step_sizes)
         for power, value in self.terms.items():
-            out += float(value) * step_sizes ** float(power)
+            out += within_floats(value) * step_sizes ** float(power)
         return out
 
 

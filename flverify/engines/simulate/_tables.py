@@ -13,7 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from flverify._core.exact import Array
+from flverify._core.exact import Array, within_floats
 from flverify._core.scaling import PerClient
 from flverify.engines.forms import ONE, SHARE, Symbol
 from flverify.engines.simulate._basis import Basis
@@ -34,7 +34,7 @@ def value(coefficient: Coefficient, steps: Array) -> Array:
         return np.concatenate(each, axis=1)
     if isinstance(coefficient, StepPolynomial):
         return coefficient.at(steps)[:, None, None]
-    return np.full((len(steps), 1, 1), float(coefficient))
+    return np.full((len(steps), 1, 1), within_floats(coefficient))
 
 
 @dataclass(frozen=True, eq=False)
