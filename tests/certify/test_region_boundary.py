@@ -71,6 +71,7 @@ def test_the_end_is_found_between_a_cell_with_and_one_without():
     end = Fraction(2, 7)
     largest, unsure = ends(Steps(end), cell("1/10"), cell("1/2", "not certified"))
     assert 0 <= end - largest <= CLOSE * end
+    assert largest == Fraction(f"{float(largest):.7g}")  # of few digits
     assert unsure == 0
 
 
@@ -116,6 +117,8 @@ def test_an_end_that_is_not_proved_is_drawn_back():
     assert unsure > 0
     steps = Steps("1/2", proved="1/8")  # back past a cell
     assert ends(steps, cell("1/5"), cell(1, "not certified"))[0] == Fraction(1, 5)
+    steps = Steps("1/2", proved="2955/10000")  # and no further back than a cell
+    assert ends(steps, cell("3/10"), cell(1, "not certified"))[0] == Fraction(3, 10)
     steps = Steps("1/2", proved=0)
     largest, unsure = ends(steps, cell(1, "not certified"))
     assert largest is None
@@ -175,8 +178,19 @@ def test_an_inconclusive_cell_at_the_end_is_open():
     assert Fraction(1, 2) - largest <= CLOSE
     assert unsure == 1
     assert ends(Steps(1), *cells[:2])[1] == 1  # nor with nothing known above it
-    close = cells[0], cells[1], cell("5001/10000", "not certified")
-    assert ends(Steps(1), *close)[1] == 0
+    assert ends(Steps(1), *cells, cell("7/10", "inconclusive"))[1] == 1
+    for step, open_ in (("5001/10000", 0), ("51/100", 1)):
+        near = cells[0], cells[1], cell(step, "not certified")
+        assert ends(Steps(1), *near)[1] == open_
+
+
+def test_an_end_that_is_open_just_below_unstable_steps_does_not_matter():
+    given_up = [(Fraction(5998, 10000), Fraction(3, 5))]
+    steps = Steps(10, unsure=given_up, unstable="3/5")
+    largest, unsure = ends(steps, cell("1/10"), cell(1, "unstable"))
+    assert largest < given_up[0][0]
+    assert None in map(steps.promising, steps.seen[:])
+    assert unsure == 0
 
 
 # -- rows ------------------------------------------------------------------------
