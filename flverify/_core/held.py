@@ -20,6 +20,7 @@ except ImportError:  # systems without it have no locks that end by themselves
     fcntl = None  # type: ignore[assignment]
 
 SUFFIX = ".held"
+TRIES = 20  # some file systems never show the same file twice
 
 
 @contextmanager
@@ -47,7 +48,10 @@ def held(path: Path | None) -> Iterator[None]:
 
 def _locked(neighbour: Path, path: Path) -> int | None:
     """Return a locked descriptor; None where nothing can be locked."""
-    while (lock := _opened(neighbour)) is not None:
+    for _ in range(TRIES):
+        lock = _opened(neighbour)
+        if lock is None:
+            break
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:

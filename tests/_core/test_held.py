@@ -139,6 +139,12 @@ def test_file_systems_without_locks_refuse_nobody(tmp_path, monkeypatch):
         assert list(tmp_path.iterdir()) == []
 
 
+def test_file_systems_that_never_show_a_file_twice_refuse_nobody(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "_is", lambda *_: False)
+    with held(tmp_path / "one.csv"), held(tmp_path / "one.csv"):
+        pass
+
+
 def test_systems_without_locks_refuse_nobody(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "fcntl", None)
     with held(tmp_path / "one.csv"), held(tmp_path / "one.csv"):
