@@ -24,7 +24,7 @@ from flverify.certify.certificate import Proof, write
 from flverify.certify.check import Rejected, check
 from flverify.certify.discover import discover
 from flverify.certify.inequality import Sweep
-from flverify.certify.rates import Status
+from flverify.certify.rates import BLURRED, TOO_NEAR, Status
 from flverify.certify.rationalise import rationalise
 from flverify.certify.search import (
     NO_CERTIFICATE,
@@ -129,7 +129,9 @@ def contraction(
     setting = problem(algorithm, participation, strong_convexity, smoothness)
     found = _search(setting)
     if rate is not None:
-        return _certified(found, setting, rate, Fraction(0))
+        result = _certified(found, setting, rate, Fraction(0))
+        unseen = rate > BLURRED and result.status == "not_certified"
+        return Neighbourhood("inconclusive", TOO_NEAR) if unseen else result
     # with room for c, rho is bound by g* = 0 alone; c then grows towards the bound
     rho, word = smallest(_search(setting, shared=True))
     if rho is None:

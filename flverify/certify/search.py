@@ -208,10 +208,12 @@ def prove(
     # a solver that stops early may have come far enough: its point is measured, too
     if solution.status == "failed" and not solution.margin > WIDE_ENOUGH:
         return None, f"the solver stopped with {solution.detail}"
-    scaled = _normalised(found, solution.values) if solution.margin > 0 else None
-    if scaled is None:
+    if not solution.margin > 0:
         return None, NO_CERTIFICATE
     word = "the solver's point did not survive rounding"
+    scaled = _normalised(found, solution.values)
+    if scaled is None:
+        return None, word
     for digits in (9, 12):
         values = rationalise(found.ansatz, scaled, rho, digits)
         start = constants(found, values)

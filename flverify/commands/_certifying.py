@@ -251,9 +251,9 @@ def _attempt(question: Question, kind: Kind, beside: Beside) -> Answer:
     else:
         found = distance(*question.setting)
     bound = beside.lower_bound
-    open_ = kind == "rate" and question.rate is None and found.certificate is None
+    open_ = kind != "distance" and question.rate is None and found.certificate is None
     if open_ and bound is not None and BLURRED < bound < 1:
-        found = _next_to(question, bound)
+        found = _next_to(question, kind, bound)
     if found.status == "inconclusive" or found.certificate is None:
         return Answer(found.status, _none_found(question, kind, found), kind, beside)
     got = Answer("certified", "", kind, beside, found.certificate)
@@ -267,9 +267,12 @@ def _attempt(question: Question, kind: Kind, beside: Beside) -> Answer:
     return got
 
 
-def _next_to(question: Question, bound: Fraction) -> Certified:
+def _next_to(
+    question: Question, kind: Kind, bound: Fraction
+) -> Certified | Neighbourhood:
     """Ask for a rate just above that of the quadratic, where floats miss it."""
-    found = certify(*question.setting, just_above(bound))
+    prove = certify if kind == "rate" else contraction
+    found: Certified | Neighbourhood = prove(*question.setting, just_above(bound))
     if found.status == "certified":
         return found
     return Certified("inconclusive", TOO_SLOW)

@@ -8,11 +8,13 @@ from itertools import pairwise
 import pytest
 
 from flverify._core.errors import DomainError
-from flverify.algorithms import Focus, Scaffold
+from flverify.algorithms import FedAvg, Focus, Scaffold
 from flverify.certify import rates
+from flverify.certify import search as search_module
 from flverify.certify.check import check
 from flverify.certify.ladder import Ladder
-from flverify.certify.rates import certify
+from flverify.certify.neighbourhood import contraction
+from flverify.certify.rates import BLURRED, certify
 from flverify.certify.search import LEVELS, prove, smallest
 from flverify.participation import Bernoulli, UniformCohort
 
@@ -133,3 +135,23 @@ def test_one_float_is_enough_to_be_refused(place):
     step, mu, smooth = (0.1 if k == place else Fraction(1, 10) for k in range(3))
     with pytest.raises(DomainError, match="must be given rational numbers"):
         certify(Focus(step), UniformCohort(2, 1), mu, 2 * smooth)
+
+
+def test_a_point_that_cannot_be_scaled_is_no_absence(monkeypatch):
+    assert certify(*ALIKE, rate="99/100").status == "certified"
+    monkeypatch.setattr(search_module, "_normalised", lambda *_: None)
+    assert certify(*ALIKE, rate="99/100").status == "inconclusive"
+    assert certify(*ALIKE, rate="1/100").status == "not_certified"
+
+
+@pytest.mark.parametrize(
+    ("rate", "status"),
+    [
+        (Fraction(999, 1000), "not_certified"),
+        (BLURRED + Fraction(1, 10**7), "inconclusive"),
+    ],
+)
+def test_of_contractions_near_one_nothing_is_said(rate, status):
+    # steps of 4/L: there is no rate, which floats see only from afar
+    found = contraction(FedAvg(4), UniformCohort(2, 1), "1/10", 1, rate=rate)
+    assert found.status == status
