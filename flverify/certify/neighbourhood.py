@@ -37,7 +37,7 @@ from flverify.certify.search import (
     smallest,
     trials,
 )
-from flverify.certify.solve import Programme, least, widest_margin
+from flverify.certify.solve import Programme, is_infeasible, least, widest_margin
 from flverify.engines.kinds import require_algorithm
 from flverify.participation._law import Participation
 
@@ -135,8 +135,9 @@ def contraction(
     # with room for c, rho is bound by g* = 0 alone; c then grows towards the bound
     rho, word = smallest(_search(setting, shared=True))
     if rho is None:
-        status: Status = "not_certified" if word == NO_CERTIFICATE else "inconclusive"
-        return Neighbourhood(status, word)
+        if word == NO_CERTIFICATE:
+            return Neighbourhood("not_certified", word)
+        return Neighbourhood("inconclusive", f"the solver stopped with {word}")
     result = Neighbourhood("inconclusive", "rounding would take the rate to 1")
     nearest = chain.from_iterable(islice(trials(rho, gap), 1) for gap in NEAREST)
     for trial in chain(nearest, trials(rho, first=10)):
@@ -167,7 +168,7 @@ def _certified(
     wanted = np.array([u == ("c",) for u in found.ansatz.unknowns], float)
     best = least(programme, wanted)
     if best.status == "failed":
-        if best.detail == "PrimalInfeasible":
+        if is_infeasible(best.detail):
             return Neighbourhood("not_certified", NO_CERTIFICATE)
         word = f"the solver stopped with {best.detail}"
         return Neighbourhood("inconclusive", word)

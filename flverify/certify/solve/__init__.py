@@ -9,6 +9,7 @@ from flverify.certify.solve.direct import (
     least,
     widest_margin,
 )
+from flverify.certify.solve.words import is_infeasible
 
 __all__ = [
     "Block",
@@ -16,6 +17,7 @@ __all__ = [
     "Solution",
     "Status",
     "given",
+    "is_infeasible",
     "least",
     "widest_margin",
 ]

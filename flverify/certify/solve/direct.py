@@ -16,6 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from flverify._core.exact import Array
+from flverify.certify.solve.words import plain
 
 _SOLVER: Any = clarabel.DefaultSolver
 MOST_ITERATIONS = 60  # of 7,000 that were solved none took 40; others went on to 170
@@ -67,7 +68,7 @@ class Programme:
 
 @dataclass(frozen=True)
 class Solution:
-    """What a solver said: a status of three values, its word, a margin and y.
+    """What a solver said: a status of three values, its words, a margin and y.
 
     `grams` are the dual matrices of the blocks and `prices` the duals of equalities;
     `slope` is how fast the margin grows with what a sweep varies, where it was asked.
@@ -197,10 +198,11 @@ class _Cone:
         answer: Any = _SOLVER(
             nothing, objective, matrix, self.right, self.cones, _settings()
         ).solve()
-        word = str(answer.status)
+        said = str(answer.status)
         status: Status = "failed"
-        if word in {"Solved", "AlmostSolved"}:
-            status = "solved" if word == "Solved" else "almost"
+        if said in {"Solved", "AlmostSolved"}:
+            status = "solved" if said == "Solved" else "almost"
+        word = plain(said)
         x = np.asarray(answer.x, dtype=float)
         if not np.isfinite(x).all():
             return Solution("failed", word, float("nan"), np.zeros(size - self.moving))
