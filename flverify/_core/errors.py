@@ -37,6 +37,10 @@ class UnknownNameError(FlverifyError, LookupError):
     """An id, algorithm, law or figure that does not exist."""
 
 
+class MissingConstantError(InputError, AttributeError):
+    """A constant that a claim does not have."""
+
+
 class MissingExtraError(FlverifyError, ImportError):
     """An optional dependency that is not installed."""
 

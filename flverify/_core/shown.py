@@ -23,7 +23,7 @@ def shown(value: object) -> str:
     if isinstance(value, Fraction | int) and not isinstance(value, bool):
         return fewer_digits(plainly(value))
     try:
-        written = fewer_digits(repr(value))
+        written = fewer_digits(" ".join(repr(value).split()))
     except ValueError:  # it holds an integer that Python does not write out
         return f"a {type(value).__name__} of very long numbers"
     return written if len(written) <= LONGEST else f"{written[: LONGEST - 3]}..."

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from flverify._core.errors import InputError, UnknownNameError
+from flverify._core.shown import shown
 
 PAPERS = {
     "focus": "Ying, B., Li, Z., and Yang, H. (2025). Exact and linear convergence "
@@ -48,7 +49,8 @@ class Source:
     UnknownNameError
         If the bibliography has no such key and there is no reference.
     InputError
-        If a reference is given for a paper of the bibliography, or the key is no word.
+        If a reference is given for a paper of the bibliography, the key is no word, or
+        a part is no text.
 
     Examples
     --------
@@ -63,6 +65,12 @@ class Source:
     reference: str = ""
 
     def __post_init__(self) -> None:
+        for name in ("paper", "item", "reference"):
+            if not isinstance(getattr(self, name), str):
+                raise InputError(
+                    f"{name} of a source must be a text; got "
+                    f"{shown(getattr(self, name))}; write one."
+                )
         if self.paper not in PAPERS and not self.reference:
             raise UnknownNameError(
                 f"a source must name a paper of the bibliography; got {self.paper!r}; "

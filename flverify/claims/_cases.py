@@ -14,6 +14,7 @@ import numpy as np
 from flverify._core.errors import InputError
 from flverify._core.exact import Scalar, is_exact, scalar
 from flverify._core.exact import text as exact_text
+from flverify._core.shown import shown
 
 FLOAT_MARGIN = 1e-9  # relative: closer than this, a float comparison says nothing
 FLOAT_AGREEMENT = 1e-6  # relative: how near a second computation is to a float side
@@ -67,6 +68,10 @@ def interval(side: Any) -> Interval:
     InputError
         If an end is neither rational nor float, or the ends are in the wrong order.
     """
+    if isinstance(side, tuple) and len(side) != 2:
+        raise InputError(
+            f"an enclosure must have two ends; got {shown(side)}; give (low, high)."
+        )
     if not isinstance(side, tuple):
         value = number(side)
         return value, value
@@ -92,8 +97,8 @@ def number(value: Any) -> Scalar:
     found = value if isinstance(value, str) else scalar(value, "a side of a case")
     if not isinstance(found, Fraction | float):
         raise InputError(
-            f"a side of a case must be a rational or a float; got {value!r}; give an "
-            "enclosure by rationals instead."
+            f"a side of a case must be a rational or a float; got {shown(value)}; give "
+            "an enclosure by rationals instead."
         )
     return found
 
@@ -105,10 +110,10 @@ def exact(sides: Sides) -> bool:
 
 def holds(sides: Sides, relation: str) -> bool | None:
     """Decide a relation; None when floats or enclosures are too close to say."""
-    if relation not in _RELATIONS:
+    if not isinstance(relation, str) or relation not in _RELATIONS:
         raise InputError(
-            f"a relation must be one of {', '.join(_RELATIONS)}; got {relation!r}; "
-            "choose one."
+            f"a relation must be one of {', '.join(_RELATIONS)}; got "
+            f"{shown(relation)}; choose one."
         )
     left, right = sides
     floats = not exact(sides)
@@ -156,7 +161,7 @@ def second_look(case: Case, relation: str, *, wanted: bool) -> Second:
     """Run the recheck: rational, of the wanted outcome, and of the same two sides."""
     if case.recheck is None:
         return Second(fault="was not confirmed in rationals: there is no recheck")
-    left, right = case.recheck()
+    left, right = _both(case.recheck)
     sides = interval(left), interval(right)
     if not exact(sides):
         return Second(fault="was not confirmed in rationals: the recheck has floats")
@@ -165,6 +170,22 @@ def second_look(case: Case, relation: str, *, wanted: bool) -> Second:
     if not case.another_quantity and not _agree(case.sides(), sides):
         return Second(fault="was not confirmed in rationals: the recheck disagrees")
     return Second(left, right)
+
+
+def _both(recheck: object) -> tuple[Any, Any]:
+    """Run a recheck, which is a function that returns two sides."""
+    if not callable(recheck):
+        raise InputError(
+            f"a recheck must be a function; got {shown(recheck)}; write it like "
+            "lambda: (left, right)."
+        )
+    found = recheck()
+    if not isinstance(found, tuple | list) or len(found) != 2:
+        raise InputError(
+            f"a recheck must return two sides; got {shown(found)}; return "
+            "(left, right)."
+        )
+    return found[0], found[1]
 
 
 def _agree(first: Sides, second: Sides) -> bool:

@@ -12,7 +12,7 @@ import sympy
 from flverify._core.algebra import vanishes
 from flverify._core.errors import ShapeError
 from flverify._core.exact import text as exact_text
-from flverify.claims import _points
+from flverify.claims import _given, _points
 from flverify.claims._cases import short
 from flverify.claims._points import inconclusive
 from flverify.claims.verdict import Finding, Verdict
@@ -43,10 +43,12 @@ def identity(pairs: Iterable[Pair], scope: str) -> Finding:
     ShapeError
         If two sides have different shapes: that is no statement about their entries.
     InputError
-        If an entry is text, a boolean, or no number at all.
+        If an entry is text, a boolean, or no number at all, or the pairs are not of
+        three parts.
     """
     checked, divided, partial = list[str](), False, False
-    for label, left, right in pairs:
+    _given.text(scope, "the scope")
+    for label, left, right in _given.rows(pairs, 3, "pairs", "(label, left, right)"):
         entries = _entries(label, left, right)
         if not entries:
             return inconclusive(f"{label}: there are no entries to compare")

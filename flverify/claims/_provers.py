@@ -12,14 +12,17 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import sympy
 
-from flverify._core.errors import Refusal
+from flverify._core.errors import InputError, Refusal
+from flverify._core.shown import shown
 from flverify.certify import gram, quadratic_form
 from flverify.certify.implication import Answer, Implication, implies
-from flverify.claims import _cases
+from flverify.claims import _cases, _given
 from flverify.claims._points import UNCONFIRMED, inconclusive
 from flverify.claims.verdict import Finding, Verdict
+from flverify.engines.kinds import require_setting
 
 
 @dataclass(frozen=True)
@@ -58,14 +61,31 @@ def implied(hypotheses: Sequence[Any], conclusion: Any, scope: str) -> Finding:
     conclusion : sympy relation
     scope : str
         What the symbols range over.
+
+    Raises
+    ------
+    InputError
+        If a hypothesis or the conclusion is no relation.
     """
-    hypotheses = tuple(hypotheses)  # they are read more than once
+    _given.text(scope, "the scope")
+    # they are read more than once
+    hypotheses = tuple(_given.entries(hypotheses, "hypotheses", "x <= 1"))
+    for one in (*hypotheses, conclusion):
+        _require_relation(one)
     answer = implies(hypotheses, conclusion)
     if answer.answer == Answer.PROVED:
         return _proved(answer, scope, _stated(hypotheses, conclusion))
     if answer.answer == Answer.REFUTED and answer.counterexample is not None:
         return _point(answer.counterexample, hypotheses, conclusion)
     return inconclusive(answer.reason)
+
+
+def _require_relation(one: object) -> None:
+    if not isinstance(one, bool | np.bool_ | sympy.logic.boolalg.Boolean):
+        raise InputError(
+            "hypotheses and conclusion must be relations of sympy; got "
+            f"{shown(one)}; write them like x <= 1."
+        )
 
 
 def _stated(hypotheses: Sequence[Any], conclusion: Any) -> dict[str, Any]:
@@ -137,10 +157,19 @@ def one_step(steps: Iterable[Step], searched: str) -> Finding:
     steps : iterable of Step
     searched : str
         What family the settings were drawn from.
+
+    Raises
+    ------
+    InputError
+        If a step or a part of it is of another kind.
     """
     shown = list[str]()
     open_ = doubt = ""
-    for step in steps:
+    _given.text(searched, "what was searched")
+    like = "Step(where, problem, algorithm, law, lemma)"
+    for step in _given.instances_of(steps, Step, "steps", like):
+        _given.mapping(step.where, "where", "{'N': 2}")
+        require_setting(step.problem, step.algorithm, step.participation)
         answer = quadratic_form.one_step(
             step.problem, step.algorithm, step.participation, step.lemma, step.zero
         )
@@ -191,9 +220,16 @@ def vectors(lemmas: Iterable[tuple[Mapping[str, Any], Any]], scope: str) -> Find
     scope : str
         What the constants range over; all vectors, dimensions and functions of the
         class are meant.
+
+    Raises
+    ------
+    InputError
+        If an entry is of another kind.
     """
     count, open_ = 0, ""
-    for where, lemma in lemmas:
+    _given.text(scope, "the scope")
+    for where, lemma in _given.rows(lemmas, 2, "lemmas", "(where, lemma)"):
+        _given.mapping(where, "where", "{'N': 2}")
         named = ", ".join(f"{k} = {_cases.text(v)}" for k, v in where.items())
         answer = gram.prove(lemma)
         if isinstance(answer, gram.Counterexample):

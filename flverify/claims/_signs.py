@@ -8,7 +8,7 @@ import sympy
 
 from flverify._core.exact import Scalar
 from flverify._core.exact import text as exact_text
-from flverify.claims import _points
+from flverify.claims import _given, _points
 from flverify.claims._cases import short
 from flverify.claims._points import inconclusive
 from flverify.claims.verdict import Finding, Verdict
@@ -30,7 +30,7 @@ def nonnegative(parts: Iterable[tuple[str, Scalar]], scope: str) -> Finding:
     Raises
     ------
     InputError
-        If a part is neither a number nor an expression.
+        If a part is neither a number nor an expression, or is not of two parts.
 
     Examples
     --------
@@ -41,7 +41,8 @@ def nonnegative(parts: Iterable[tuple[str, Scalar]], scope: str) -> Finding:
     <Verdict.INCONCLUSIVE: 'INCONCLUSIVE'>
     """
     checked, divided = list[str](), False
-    for label, value in parts:
+    _given.text(scope, "the scope")
+    for label, value in _given.rows(parts, 2, "parts", "(label, expression)"):
         if _points.has_floats(value):
             return inconclusive(f"{label}: floats cannot show a sign")
         expression = _points.exact_expression(value, label)

@@ -8,8 +8,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from flverify._core.errors import InputError
+from flverify._core.errors import InputError, MissingConstantError
+from flverify._core.shown import shown
 from flverify._core.sources import Source
+from flverify.claims import _given
 from flverify.claims.free import Free
 from flverify.claims.premises import Lines
 from flverify.claims.sharp import Sharp
@@ -19,6 +21,18 @@ __all__ = ["Check", "Claim", "Free", "Sharp", "Source", "claim"]
 
 Check = Callable[[SimpleNamespace], Finding]
 Given = Sequence[str] | Mapping[str, str | Sequence[str]]
+
+
+class Constants(SimpleNamespace):
+    """The constants of a claim, by name."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # Python asks for these by itself
+            raise AttributeError(name)
+        raise MissingConstantError(
+            f"a check must use constants that its claim has; got {name}; choose among "
+            f"{', '.join(vars(self)) or 'none'}, or add it to the constants."
+        )
 
 
 @dataclass(frozen=True)
@@ -86,6 +100,7 @@ class Claim:
     path: Path = field(default=Path(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
+        self._require_kinds()
         for one in self.free:
             one.require_of(self.id, self.constants)
         self._require_declared_once()
@@ -107,6 +122,26 @@ class Claim:
             raise InputError(
                 f"{self.id} must have a control; got neither a twin nor a reason for "
                 "having none; add one."
+            )
+
+    def _require_kinds(self) -> None:
+        for name in ("id", "statement", "proposition", "no_control"):
+            _given.text(getattr(self, name), f"{name} of a claim")
+        like = 'Source("my_paper", "Lemma 1", reference="...")'
+        _given.instance_of(self.source, Source, f"the source of {self.id}", like)
+        for name in ("constants", "twin", "reading_twins", "structural"):
+            _given.mapping(getattr(self, name), f"{name} of {self.id}", "{'cap': 2}")
+        for name, changed in self.reading_twins.items():
+            _given.mapping(changed, f"the twin of {name} of {self.id}", "{'cap': 2}")
+        like = 'Free("cap", "1/10", 1, weaker="smaller")'
+        for _ in _given.instances_of(self.free, Free, f"free of {self.id}", like):
+            pass
+        if self.sharp is not None:
+            _given.instance_of(self.sharp, Sharp, f"sharp of {self.id}", "Sharp(...)")
+        if not callable(self.judged_by):
+            raise InputError(
+                f"{self.id} must be judged by a function of its constants; got "
+                f"{shown(self.judged_by)}; put @claim(...) above one."
             )
 
     def _require_declared_once(self) -> None:
@@ -131,7 +166,10 @@ class Claim:
                 f"{self.id} must be given constants that it has; got {sorted(unknown)};"
                 f" choose among {sorted(self.constants)}."
             )
-        finding = self.judged_by(SimpleNamespace(**{**self.constants, **changed}))
+        constants = Constants(**{**self.constants, **changed})
+        finding = self.judged_by(constants)
+        if not isinstance(finding, Finding):  # an audit says so
+            return finding
         if self.sharp and not changed and finding.passes():
             best = self.sharp.judged(self.judged_by, self.constants, self.free)
             finding = finding.corrected(self.sharp.text(), best)
@@ -171,9 +209,13 @@ class Claim:
         return out
 
 
+def _tuple(values: object, name: str) -> tuple[Any, ...]:
+    return tuple(_given.entries(values, name, "one"))
+
+
 def _lines(given: Given, key: str) -> Lines:
     """Return printed lines with the ids of claims, none where none are named."""
-    lines = given if isinstance(given, Mapping) else dict.fromkeys(given, ())
+    lines = given if isinstance(given, Mapping) else _unnamed(given, key)
     named = {k: (v,) if isinstance(v, str) else v for k, v in lines.items()}
     listed = all(isinstance(v, list | tuple) for v in named.values())
     words = [*named, *(name for v in named.values() if listed for name in v)]
@@ -181,9 +223,14 @@ def _lines(given: Given, key: str) -> Lines:
     if isinstance(given, str) or not fits:
         raise InputError(
             f"what {key} is given must be printed lines, each with the ids of the "
-            f"claims that judge it; got {given!r}; write given={{'(2)': 'my.id'}}."
+            f"claims that judge it; got {shown(given)}; write given={{'(2)': 'my.id'}}."
         )
     return {line: tuple(keys) for line, keys in named.items()}
+
+
+def _unnamed(given: object, key: str) -> dict[Any, tuple[str, ...]]:
+    listed = [] if isinstance(given, str) else _given.entries(given, key, "'(2)'")
+    return {line if isinstance(line, str) else 0: () for line in listed}  # 0: no line
 
 
 def claim(
@@ -224,13 +271,13 @@ def claim(
             statement,
             proposition,
             judged_by,
-            constants or {},
-            twin or {},
+            {} if constants is None else constants,
+            {} if twin is None else twin,
             no_control,
-            reading_twins or {},
-            (free,) if isinstance(free, Free) else tuple(free),
-            tuple(exact),
-            structural or {},
+            {} if reading_twins is None else reading_twins,
+            (free,) if isinstance(free, Free) else _tuple(free, "free"),
+            _tuple(exact, "exact"),
+            {} if structural is None else structural,
             sharp,
             _lines(given, id),
             _lines(mended_from, id),

@@ -12,9 +12,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 
+from flverify._core.checks import whole
 from flverify._core.errors import InputError
 from flverify._core.sentences import number_of
-from flverify.claims import _cases
+from flverify._core.shown import shown
+from flverify.claims import _cases, _given
 from flverify.claims._cases import Case
 from flverify.claims._identities import Pair, identity
 from flverify.claims._points import (
@@ -51,6 +53,7 @@ __all__ = [
     "witness",
 ]
 
+LIKE = "Case({'N': 2}, left, right, recheck)"  # one instance of a claim
 FEWEST_TRIALS = 20  # a trend seen on fewer data sets supports nothing
 
 
@@ -71,11 +74,13 @@ def instances(cases: Iterable[Case], relation: str, searched: str) -> Finding:
     Raises
     ------
     InputError
-        If a side is neither rational nor float.
+        If a side is neither rational nor float, or an entry is no case.
     """
     distinct, violated, undecided = set[str](), "", ""
     closest: tuple[float, Case] | None = None
-    for case in cases:
+    _given.text(searched, "what was searched")
+    for case in _given.instances_of(cases, Case, "cases", LIKE):
+        _given.mapping(case.where, "where", "{'N': 2}")
         distinct.add(repr(_cases.text(case.where)))
         sides = case.sides()
         holds = _cases.holds(sides, relation)
@@ -132,7 +137,16 @@ def witness(case: Case, relation: str, scope: str) -> Finding:
     relation : {"==", "<=", "<", ">=", ">"}
     scope : str
         Where the instance was taken.
+
+    Raises
+    ------
+    InputError
+        If it is no case, or a side is neither rational nor float.
     """
+    _given.text(scope, "the scope")
+    _given.text(relation, "the relation")
+    _given.instance_of(case, Case, "the witness", LIKE)
+    _given.mapping(case.where, "where", "{'N': 2}")
     sides = case.sides()
     shown = f"{_cases.short(case.left)} {relation} {_cases.short(case.right)}"
     place = f"{shown} at {_cases.where(case)}"
@@ -155,7 +169,14 @@ def proof_or_search(proof: Finding, search: Finding) -> Finding:
     A proof that does not go through refutes nothing: without a counterexample the
     claim stays open. A proof beside a counterexample, confirmed or not, means that
     one of them is wrong.
+
+    Raises
+    ------
+    InputError
+        If one of them is no finding.
     """
+    for name, one in {"the proof": proof, "the search": search}.items():
+        _given.instance_of(one, Finding, name, "judge.identity(...)")
     against = _against(search)
     if proof.passes() and against:
         return _open(
@@ -223,9 +244,12 @@ def all_of(
     Raises
     ------
     InputError
-        If there are no parts or two of one name, or a scope without an argument.
+        If there are no parts, one is no finding, two have one name, or a scope comes
+        without an argument.
     """
     _require_some(parts, "a claim made of several")
+    _given.text(scope, "the scope")
+    _given.text("" if argument is None else argument, "the argument")
     if scope and not argument:
         raise InputError(
             f"a scope beyond those of the parts must have an argument; got {scope!r} "
@@ -295,7 +319,7 @@ def readings(found: Mapping[str, Finding]) -> Finding:
     Raises
     ------
     InputError
-        If there are no readings.
+        If there are no readings, or one is no finding.
     """
     _require_some(found, "a claim decided by reading")
     verdicts = [finding.verdict for finding in found.values()]
@@ -316,7 +340,7 @@ def readings(found: Mapping[str, Finding]) -> Finding:
 
 
 def _require_some(found: Mapping[str, Finding], what: str) -> None:
-    if not found:
+    if not _given.named(found, Finding, "findings"):
         raise InputError(f"{what} must have some findings; got none; give them.")
 
 
@@ -331,10 +355,11 @@ def share(name: str, successes: int, trials: int, scope: str) -> Finding:
     InputError
         If the successes are not between 0 and the trials.
     """
-    if not 0 <= successes <= trials:
+    whole(trials, "trials", least=0)
+    if not 0 <= whole(successes, "successes", least=0) <= trials:
         raise InputError(
-            f"{name} must be seen between 0 and {trials} times; got {successes}; "
-            "count each trial once."
+            f"{name} must be seen between 0 and {shown(trials)} times; got "
+            f"{shown(successes)}; count each trial once."
         )
     evidence = {"seen": successes, "trials": trials}
     reason = f"{name}: {successes} of {trials}"

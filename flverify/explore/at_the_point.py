@@ -8,6 +8,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from flverify._core.errors import InputError
+from flverify._core.shown import shown as worded
 from flverify.certify.printed import printed
 from flverify.claims import ledger
 from flverify.claims.registry import proofs_folder
@@ -131,6 +132,10 @@ def require_sound(view: View) -> None:
     InputError
         With the sentence of `View.refusal`.
     """
+    if not isinstance(view, View):
+        raise InputError(
+            f"a view must be a View; got {worded(view)}; pass one such as View()."
+        )
     refused = view.refusal()
     if refused is not None:
         raise InputError(refused)

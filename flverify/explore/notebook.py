@@ -116,7 +116,9 @@ def show(view: View | None = None, *, certified: bool = False, **fields: Any) ->
             f"a view has {', '.join(View.__dataclass_fields__)}; got {unknown[0]!r}; "
             "choose among them."
         )
-    seen = replace(view or View(), **fields)
+    seen = View() if view is None else view
+    if isinstance(seen, View):
+        seen = replace(seen, **fields)
     require_sound(seen)
     if not certified:
         return draw(seen)

@@ -15,6 +15,7 @@ from urllib.parse import parse_qsl, urlencode
 from flverify._core.checks import choice, whole
 from flverify._core.errors import DomainError, FlverifyError, FormatError, InputError
 from flverify._core.exact import parse_number
+from flverify._core.shown import shown
 from flverify.algorithms._algorithm import Algorithm
 from flverify.algorithms.fedavg import FedAvg
 from flverify.algorithms.focus import Focus
@@ -256,6 +257,10 @@ class View:
             If the text is not a query, names a field twice or that does not exist, or
             a field lies outside its domain.
         """
+        if not isinstance(text, str):
+            raise FormatError(
+                f"a view must be read from text; got {shown(text)}; copy the address."
+            )
         try:
             pairs = parse_qsl(
                 text.removeprefix("?"),
@@ -299,8 +304,8 @@ def _require_number(name: str, text: object) -> None:
     """Check a number's text by itself."""
     if not isinstance(text, str):
         raise DomainError(
-            f"{name} must be the text of a number, such as '1/8'; got {text!r}; quote "
-            "it."
+            f"{name} must be the text of a number, such as '1/8'; got "
+            f"{shown(text)}; quote it."
         )
     if len(text) > LONGEST:
         raise DomainError(
