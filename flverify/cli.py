@@ -86,10 +86,12 @@ class Commands(click.Group):
         if not standalone_mode:
             return run(*args, standalone_mode=False, **extra)
         _prepare()
-        sys.exit(_exit_code(lambda: run(*args, standalone_mode=False, **extra)))
+        given = args[0] if args else extra.get("args")
+        words = list(sys.argv[1:] if given is None else given)
+        sys.exit(_exit_code(lambda: run(*args, standalone_mode=False, **extra), words))
 
 
-def _exit_code(run: Callable[[], object]) -> int:
+def _exit_code(run: Callable[[], object], words: list[str]) -> int:
     """Run, turn every expected failure into one sentence, and return the code."""
     try:
         code = run()
@@ -98,8 +100,23 @@ def _exit_code(run: Callable[[], object]) -> int:
     except (click.ClickException, *EXPECTED) as error:
         if isinstance(error, OSError) and not isinstance(error, FlverifyError):
             _silence()
+        if isinstance(error, click.UsageError):
+            _tell(error, words)
         return _complain(sentence(error))
     return code if isinstance(code, int) else 0
+
+
+def _tell(error: click.UsageError, words: list[str]) -> None:
+    """Tell a mistake that no command has told, if the words ask for JSON."""
+    refusals = importlib.import_module("flverify.commands._refusals")
+    command = error.ctx.command if error.ctx else None
+    tells = isinstance(command, refusals.Reporting) and command.speaks_json()
+    if tells or not refusals.asked(words):
+        return
+    kind = "command"  # none is known yet
+    if command is not None and not isinstance(command, click.Group):
+        kind = str(command.name)
+    click.echo(refusals.refused(kind, sentence(error)))
 
 
 def _complain(message: str, code: int = BAD_INPUT) -> int:

@@ -21,12 +21,12 @@ class Reporting(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the options; one that is wrong is a refusal like any other."""
-        asked = bool(self._names()) and _asked(args)  # parsing takes the words away
+        wanted = self.speaks_json() and asked(args)  # parsing takes the words away
         try:
             return super().parse_args(ctx, args)
         except click.UsageError as error:
             error.ctx = error.ctx or ctx  # whose help the sentence points to
-            if asked:
+            if wanted:
                 self._tell(error)
             raise
 
@@ -37,10 +37,14 @@ class Reporting(click.Command):
         except BrokenPipeError:  # nobody reads
             raise
         except EXPECTED as error:
-            asked = any(ctx.params.get(name) for name in self._names())
-            if asked and not ctx.meta.get(_TOLD):
+            wanted = any(ctx.params.get(name) for name in self._names())
+            if wanted and not ctx.meta.get(_TOLD):
                 self._tell(error)
             raise
+
+    def speaks_json(self) -> bool:
+        """Whether it has an option that asks for JSON, and so tells its refusals."""
+        return bool(self._names())
 
     def _names(self) -> list[str]:
         """Names of the parameter that asks for JSON: a flag, or a file's name."""
@@ -76,7 +80,7 @@ def told(ctx: click.Context) -> None:
     ctx.meta[_TOLD] = True
 
 
-def _asked(args: list[str]) -> bool:
+def asked(args: list[str]) -> bool:
     """Whether the words of a command line ask for JSON, before they are parsed."""
     options = args[: args.index("--")] if "--" in args else args
     return any(word.partition("=")[0] == FLAG for word in options)

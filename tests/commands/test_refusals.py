@@ -101,3 +101,27 @@ def test_a_record_of_before_stays_where_an_audit_is_refused(run, tmp_path):
     ran = run("audit", "nobody", "--json", record)
     assert ran.json["status"] == "refused"
     assert record.read_text(encoding="utf-8") == "before"
+
+
+@pytest.mark.parametrize(
+    ("words", "kind", "said"),
+    [
+        (["nonsense", "--json"], "command", "No such command 'nonsense'"),
+        (["nonsense", "--json", "out.json"], "command", "No such command"),
+        (["--json"], "command", "No such option"),
+        (["--json", "certify"], "command", "No such option"),
+        (["--nonsense", "--json"], "command", "No such option"),
+        (["--json=3", "nonsense"], "command", "No such option"),
+        (["explore", "--json"], "explore", "No such option"),
+        (["explore", "--nonsense", "--json"], "explore", "No such option"),
+    ],
+)
+def test_mistakes_before_any_command_runs(refuses, words, kind, said):
+    assert said in refuses(kind, words)
+
+
+def test_mistakes_are_told_in_words_where_nobody_asks_for_json(run):
+    for words in (["nonsense"], ["--nonsense"], ["nonsense", "--", "--json"]):
+        ran = run(*words)
+        assert (ran.code, ran.stdout) == (2, "")
+        assert ran.stderr.count("\n") == 1
