@@ -29,7 +29,6 @@ from flverify.certify.search import (
     read_round,
 )
 from flverify.certify.solve import Block, Programme, least
-from flverify.engines.kinds import require_algorithm
 from flverify.participation._law import Participation
 
 INSIDE = 1e-6  # the search keeps this far inside [mu, L], so that rounding is safe
@@ -87,7 +86,6 @@ def worst_bias(
     >>> round(float(worst_bias(FedAvg("1/10", 2), Full(2), "1/10", 1).ratio), 5)
     0.00935
     """
-    require_algorithm(algorithm, "step_size", "local_steps")
     setting = problem(algorithm, participation, strong_convexity, smoothness)
     if setting.classes.n_clients % 2 or len(setting.classes.sizes) > 1:
         raise DomainError(

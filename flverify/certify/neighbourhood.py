@@ -24,7 +24,7 @@ from flverify.certify.certificate import Proof, write
 from flverify.certify.check import Rejected, check
 from flverify.certify.discover import discover
 from flverify.certify.inequality import Sweep
-from flverify.certify.rates import BLURRED, TOO_NEAR, Status
+from flverify.certify.rates import BLURRED, TOO_NEAR, Status, asked_rate
 from flverify.certify.rationalise import rationalise
 from flverify.certify.search import (
     NO_CERTIFICATE,
@@ -38,7 +38,6 @@ from flverify.certify.search import (
     trials,
 )
 from flverify.certify.solve import Programme, is_infeasible, least, widest_margin
-from flverify.engines.kinds import require_algorithm
 from flverify.participation._law import Participation
 
 NEAREST = (4, 6)  # millionths above what floats found, where rounding is tried first
@@ -90,7 +89,6 @@ def distance(
     >>> found.status, round(float(found.constant), 5)
     ('certified', 0.00935)
     """
-    require_algorithm(algorithm, "step_size", "local_steps")
     setting = problem(algorithm, participation, strong_convexity, smoothness)
     found = _search(setting)
     return _certified(found, setting, Fraction(1), Fraction(1))
@@ -101,13 +99,13 @@ def contraction(
     participation: Participation,
     strong_convexity: object,
     smoothness: object,
-    rate: Fraction | None = None,
+    rate: object | None = None,
 ) -> Neighbourhood:
     """Certify the smallest rho with some c: E V+ <= rho V + c mean|grad f_i(x*)|^2.
 
     Parameters
     ----------
-    rate : Fraction, optional
+    rate : rational in (0, 1), optional
         The rho to certify; without it the smallest, to 1e-5.
 
     Raises
@@ -125,12 +123,12 @@ def contraction(
     >>> found.status, float(found.rate)
     ('certified', 0.960601)
     """
-    require_algorithm(algorithm, "step_size", "local_steps")
     setting = problem(algorithm, participation, strong_convexity, smoothness)
+    wanted = None if rate is None else asked_rate(rate)
     found = _search(setting)
-    if rate is not None:
-        result = _certified(found, setting, rate, Fraction(0))
-        unseen = rate > BLURRED and result.status == "not_certified"
+    if wanted is not None:
+        result = _certified(found, setting, wanted, Fraction(0))
+        unseen = wanted > BLURRED and result.status == "not_certified"
         return Neighbourhood("inconclusive", TOO_NEAR) if unseen else result
     # with room for c, rho is bound by g* = 0 alone; c then grows towards the bound
     rho, word = smallest(_search(setting, shared=True))

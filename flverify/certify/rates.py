@@ -32,7 +32,6 @@ from flverify.certify.search import (
     smallest,
     trials,
 )
-from flverify.engines.kinds import require_algorithm
 from flverify.participation._law import Participation
 
 Status = Literal["certified", "not_certified", "inconclusive"]
@@ -117,7 +116,6 @@ def certify(
     >>> found.status, float(found.rate)
     ('certified', 0.918114)
     """
-    require_algorithm(algorithm, "step_size", "local_steps")
     setting = problem(algorithm, participation, strong_convexity, smoothness)
     reading = read_round(setting)
     structure = discover(reading)
@@ -126,7 +124,7 @@ def certify(
             "a rate to the minimiser needs a round that stays at x* whatever the "
             "gradients there are; got a biased method; certify its neighbourhood."
         )
-    wanted = None if rate is None else _rate(rate)
+    wanted = None if rate is None else asked_rate(rate)
     aim = _aim(wanted, lower_bound)
     rungs = levels(reading, structure)
     asked, ladder = tee(search(reading, *rung, setting.mu) for rung in rungs)
@@ -158,7 +156,14 @@ def _nothing(words: Mapping[str, Certified]) -> Certified:
     return Certified(status, reason)
 
 
-def _rate(value: object) -> Fraction:
+def asked_rate(value: object) -> Fraction:
+    """Return a rate that is asked for, a rational between 0 and 1.
+
+    Raises
+    ------
+    DomainError
+        If it is another number.
+    """
     number = positive(value, "rate")
     if not is_exact(number) or not number < 1:
         raise DomainError(

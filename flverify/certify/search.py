@@ -31,6 +31,7 @@ from flverify.certify.rationalise import Values, rationalise, worst_pivot
 from flverify.certify.solve import Solution, given, least, widest_margin
 from flverify.certify.start import Start
 from flverify.certify.threshold import WIDE_ENOUGH, Margin, threshold
+from flverify.engines.kinds import require_algorithm, require_law
 from flverify.participation._law import Participation
 
 LEVELS = ("slots", "lifted", "previous point", "last step", "previous gradients")
@@ -73,9 +74,13 @@ def problem(
     ------
     DomainError
         If 0 < mu < L does not hold, or a number is not rational.
+    InputError
+        If the algorithm or the law is something else.
     RefusedError
         If the algorithm or the law has no certificates.
     """
+    require_algorithm(algorithm, "step_size", "local_steps")
+    require_law(participation)
     mu = positive(strong_convexity, "strong_convexity")
     smooth = positive(smoothness, "smoothness")
     if not (is_exact(mu) and is_exact(smooth) and is_exact(algorithm.step_size)):

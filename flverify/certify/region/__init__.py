@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from flverify._core.checks import choice, numbers, positive, whole
-from flverify._core.errors import DomainError, ShapeError
+from flverify._core.errors import DomainError, InputError, ShapeError
 from flverify._core.exact import is_exact
 from flverify._core.held import held
+from flverify._core.shown import shown
 from flverify.certify.region._progress import Progress
 from flverify.certify.region._store import Store
 from flverify.certify.region._workers import find_rows
@@ -167,6 +168,11 @@ def check_grid(
     """
     choice(over, "over", tuple(OVER))
     steps = numbers(step_sizes, "step_sizes")
+    if not isinstance(rows, Sequence) or not all(isinstance(r, Row) for r in rows):
+        raise InputError(
+            f"rows must be a list of instances of Row; got {shown(rows)}; write "
+            "[Row(value, algorithm, law, strong_convexity, smoothness), ...]."
+        )
     require_size(len(steps), len(rows))
     if not rows:
         raise ShapeError("a region must have a row; got none; name values.")

@@ -9,6 +9,7 @@ from fractions import Fraction
 from threadpoolctl import threadpool_limits
 
 from flverify._core.errors import RefusedError
+from flverify._core.exact import scalar
 from flverify.algorithms._algorithm import Algorithm
 from flverify.certify.ladder import Ladder
 from flverify.certify.printed import printed
@@ -37,7 +38,13 @@ class Row:
     algorithm : Algorithm
         Its own step size plays no role.
     law : Participation
-    strong_convexity, smoothness : Fraction, weight f/x^2
+    strong_convexity, smoothness : rational, weight f/x^2
+        Kept as Fractions.
+
+    Raises
+    ------
+    DomainError
+        If a number is none, or symbolic.
     """
 
     value: Fraction
@@ -45,6 +52,10 @@ class Row:
     law: Participation
     strong_convexity: Fraction
     smoothness: Fraction
+
+    def __post_init__(self) -> None:
+        for name in ("value", "strong_convexity", "smoothness"):
+            object.__setattr__(self, name, scalar(getattr(self, name), name))
 
 
 @dataclass(frozen=True)
