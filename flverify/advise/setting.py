@@ -21,6 +21,7 @@ from flverify.participation.explicit_law import ExplicitLaw
 MIDDLING = 20  # state numbers from which float operators are slow to write out
 
 
+@Participation.register
 class Remembered:
     """A law whose tables are computed once: searches ask for them again and again."""
 

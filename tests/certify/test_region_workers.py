@@ -25,6 +25,7 @@ SOON = 5.0  # seconds; a cell of a slow row takes minutes
 # a region of slow rows that says so, with the processes that it has
 SLOW = """
 import multiprocessing
+import signal
 from fractions import Fraction
 from flverify.algorithms import Scaffold
 from flverify.certify.region import Row, region
@@ -34,6 +35,8 @@ def told(text):
     print(*(one.pid for one in multiprocessing.active_children()), flush=True)
 
 if __name__ == "__main__":
+    # tests may run where a shell has interrupts ignored
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     law, ends = Bernoulli(["1", "1/3"]), (Fraction(1, 10), Fraction(1))
     rows = [Row(Fraction(k), Scaffold(1, k), law, *ends) for k in (7, 8)]
     region("tau", ["1/20"], rows, workers=2, at=told)

@@ -32,6 +32,7 @@ LIGHT = {
     "flverify._core",
     "flverify._core.errors",
     "flverify._core.sentences",
+    "flverify._core.shown",
     "flverify.commands",
     "flverify.commands._refusals",
     "flverify.commands.check",

@@ -156,7 +156,9 @@ def test_bad_input(fails, mine, tmp_path):
     assert "--precision: a number" in fails(
         "sharpest", "demo.sharp", *file, "--precision", "fine"
     )
-    assert "AttributeError" in fails("sharpest", "demo.broken", *file)
+    assert "must use constants that its claim has" in fails(
+        "sharpest", "demo.broken", *file
+    )
     for name in ("no.py", "no"):
         said = fails("sharpest", "x", "--file", tmp_path / name)
         assert f"{tmp_path / name} does not exist" in said
