@@ -120,7 +120,7 @@ def _prove(reading: Reading, goal: Atom) -> Part | None:
         facts,
         texts,
         tuple(first.signs.items()),
-        last.steps,
+        tuple(step.written() for step in last.steps),
         above.as_expr(),
         below.as_expr(),
         tuple(last.signs.items()),

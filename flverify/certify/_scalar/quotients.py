@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias
 import sympy
 
 from flverify._core.errors import RefusedError
+from flverify.certify._scalar.flint_field import Field
 from flverify.certify._scalar.sizes import LARGEST_DEGREE, MOST_TERMS, is_long, shown
 
 MOST_PRODUCTS = 100 * MOST_TERMS  # of terms, in one product or sum of quotients
@@ -19,8 +20,8 @@ MOST_FACTORED = 200  # terms of a polynomial that is still factored
 
 Sign: TypeAlias = Literal[">", ">="]  # above zero, or not below zero
 Signs: TypeAlias = Mapping[sympy.Symbol, Sign]
-Polynomial: TypeAlias = Any  # sympy PolyElement: exact, sparse
-Quotient: TypeAlias = Any  # sympy FracElement: reduced
+Polynomial: TypeAlias = Any  # sympy's PolyElement or flint's: exact, sparse
+Quotient: TypeAlias = Any  # sympy's FracElement or flint's: reduced
 
 
 class Quotients:
@@ -32,6 +33,8 @@ class Quotients:
     Parameters
     ----------
     symbols : iterable of sympy.Symbol
+    quick : bool
+        Whether flint reduces them, many times faster, in place of sympy.
 
     Examples
     --------
@@ -40,10 +43,11 @@ class Quotients:
     x + y
     """
 
-    def __init__(self, symbols: Iterable[sympy.Symbol]) -> None:
+    def __init__(self, symbols: Iterable[sympy.Symbol], quick: bool = False) -> None:
         self.symbols = tuple(symbols)
         # a field without symbols does not exist; the spare one is never used
-        self.field = sympy.QQ.frac_field(*(self.symbols or (sympy.Dummy("none"),)))
+        there = self.symbols or (sympy.Dummy("none"),)
+        self.field = Field(there) if quick else sympy.QQ.frac_field(*there)
         self._generators = {symbol: self.field(symbol) for symbol in self.symbols}
 
     def of(self, expression: sympy.Expr) -> Quotient:
@@ -56,7 +60,7 @@ class Quotients:
             too large.
         """
         try:
-            return _small(self._built(expression))
+            return within_limits(self._built(expression))
         except (ZeroDivisionError, ValueError) as error:
             raise RefusedError(
                 "a denominator must not be zero throughout; that of "
@@ -100,7 +104,14 @@ def _require_small_power(polynomial: Polynomial, exponent: int) -> None:
         raise RefusedError(_too_large())
 
 
-def _small(quotient: Quotient) -> Quotient:
+def within_limits(quotient: Quotient) -> Quotient:
+    """Return a quotient, unless it is too large to go on with.
+
+    Raises
+    ------
+    RefusedError
+        If it has too many terms, too high a degree or too long numbers.
+    """
     parts = quotient.numer, quotient.denom
     long = any(is_long(c) for part in parts for c in part.coeffs())
     if size(quotient) > MOST_TERMS or long or any(map(_is_high, parts)):
@@ -257,7 +268,7 @@ def replaced(
     # both are divided by a power of the value's denominator; cancelled only once
     above = _times(above, value.denom, other)
     below = _times(below, value.denom, degree)
-    return _small(quotients.field(above) / quotients.field(below))
+    return within_limits(quotients.field(above) / quotients.field(below))
 
 
 def _put(

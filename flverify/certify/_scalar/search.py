@@ -21,7 +21,7 @@ from flverify.certify._scalar.quotients import (
     size,
     symbols_of,
 )
-from flverify.certify._scalar.states import Known, State, Substitution
+from flverify.certify._scalar.states import Known, Move, State
 from flverify.certify._scalar.substitutions import apply, ends, moves, raised, solved
 
 WORK = 1500  # monomials looked at in one search
@@ -29,7 +29,7 @@ DEPTH = 4  # choices between bounds in one proof
 SLACKS = 8  # new symbols in one proof
 
 Choices = frozenset[tuple[str, sympy.Symbol]]
-Chooses = Callable[[Substitution, State], bool]
+Chooses = Callable[[Move, State], bool]
 
 
 def search(
@@ -76,7 +76,7 @@ def opening(
     taken = {symbol.name for symbol in symbols}
     names = (f"u{k}" for k in count(1) if f"u{k}" not in taken)
     slacks = tuple(sympy.Symbol(name) for name in islice(names, SLACKS))
-    quotients = Quotients([*symbols, *slacks])
+    quotients = Quotients([*symbols, *slacks], quick=True)
     known = tuple(
         Known(quotients.of(fact.expression), fact.comparison, text, place)
         for place, (fact, text) in enumerate(zip(facts, texts, strict=True))
@@ -144,7 +144,7 @@ class _Search:
                     return found
         return None
 
-    def _plain(self, state: State) -> Substitution | None:
+    def _plain(self, state: State) -> Move | None:
         for known, symbol in moves(state):
             step = solved(state, known, symbol)
             if step is not None and self.at_once(step, state):
@@ -157,15 +157,15 @@ def taken(state: State) -> frozenset[tuple[str, sympy.Symbol]]:
     return frozenset((step.because, step.symbol) for step in state.steps)
 
 
-def _is_equation(step: Substitution, _state: State) -> bool:
+def _is_equation(step: Move, _state: State) -> bool:
     return step.slack is None
 
 
-def _is_plain(step: Substitution, state: State) -> bool:
+def _is_plain(step: Move, state: State) -> bool:
     """Whether it is an equation, or a bound from below that is itself nonnegative."""
     if step.slack is None:
         return True
-    bound = state.quotients.of(step.value) - state.quotients.of(step.slack)
+    bound = step.value - state.quotients.of(step.slack)
     free = step.slack not in symbols_of(bound.numer) | symbols_of(bound.denom)
     return free and quotient_sign(bound, state.signs) is not None
 

@@ -72,6 +72,30 @@ class Substitution:
 
 
 @dataclass(frozen=True)
+class Move:
+    """A substitution while it is only considered: its parts as quotients.
+
+    Parameters are those of a substitution.
+    """
+
+    symbol: sympy.Symbol
+    value: Quotient
+    slack: sympy.Symbol | None
+    slack_value: Quotient
+    slack_sign: Sign | None
+    known: int
+    factor: Quotient
+    implied: Quotient
+    because: str
+
+    def written(self) -> Substitution:
+        """Write the quotients out, for a re-check that knows expressions alone."""
+        names = "value", "slack_value", "factor", "implied"
+        expressions = {name: getattr(self, name).as_expr() for name in names}
+        return Substitution(**(vars(self) | expressions))
+
+
+@dataclass(frozen=True)
 class State:
     """What is known, and what is to be shown, in the symbols of the moment.
 
@@ -88,7 +112,7 @@ class State:
         How many facts the question has.
     powers : mapping
         Powers of symbols that are numbers.
-    steps : tuple of Substitution
+    steps : tuple of Move
     """
 
     quotients: Quotients
@@ -98,4 +122,4 @@ class State:
     slacks: tuple[sympy.Symbol, ...]
     facts: int
     powers: Mapping[sympy.Symbol, tuple[int, Fraction]]
-    steps: tuple[Substitution, ...] = ()
+    steps: tuple[Move, ...] = ()

@@ -27,9 +27,10 @@ from flverify.certify._scalar.quotients import (
     reduced,
     replaced,
     symbols_of,
+    within_limits,
     without_positive_factors,
 )
-from flverify.certify._scalar.states import Known, State, Substitution
+from flverify.certify._scalar.states import Known, Move, State
 
 
 def raised(signs: Signs, known: Iterable[Known]) -> dict[sympy.Symbol, Sign]:
@@ -62,7 +63,7 @@ def ends(state: State) -> tuple[Polynomial, Polynomial]:
     return reduced(above, state.powers), reduced(below, state.powers)
 
 
-def apply(state: State, step: Substitution) -> State:
+def apply(state: State, step: Move) -> State:
     """Return the state after one substitution; facts that the signs tell are left.
 
     Raises
@@ -71,7 +72,7 @@ def apply(state: State, step: Substitution) -> State:
         If a denominator vanishes throughout: then no point is in question.
     """
     quotients = state.quotients
-    value = quotients.of(step.value)
+    value = within_limits(step.value)
     goal = replaced(state.goal, step.symbol, value, quotients)
     known = [
         Known(replaced(k.quotient, step.symbol, value, quotients), *k.rest())
@@ -81,7 +82,7 @@ def apply(state: State, step: Substitution) -> State:
     if sign is not None:
         place = state.facts + len(state.steps)
         text = f"{step.symbol} {sign} 0"
-        known.append(Known(quotients.of(step.implied), sign, text, place))
+        known.append(Known(within_limits(step.implied), sign, text, place))
     signs = {s: sign for s, sign in state.signs.items() if s != step.symbol}
     slacks = state.slacks
     if step.slack is not None and step.slack_sign is not None:
@@ -105,7 +106,7 @@ def _spent(known: Known, signs: Signs) -> bool:
     return quotient_sign(quotient, signs) in (">", known.comparison)
 
 
-def solved(state: State, known: Known, symbol: sympy.Symbol) -> Substitution | None:
+def solved(state: State, known: Known, symbol: sympy.Symbol) -> Move | None:
     """Solve a fact for a symbol, if a x + b is left of it and the sign of a shows."""
     signs, numer = state.signs, known.quotient.numer
     equation = known.comparison == "=="
@@ -160,11 +161,11 @@ def _step(
     found: tuple[Quotient, Quotient, Quotient],
     sign: Sign | None,
     known: Known,
-) -> Substitution:
-    slack_value, factor, implied = (part.as_expr() for part in found)
-    return Substitution(
+) -> Move:
+    slack_value, factor, implied = found
+    return Move(
         symbol,
-        value.as_expr(),
+        value,
         slack,
         slack_value,
         sign,
