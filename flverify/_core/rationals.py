@@ -40,6 +40,18 @@ def from_flint(values: Array) -> Array:
     return out.reshape(values.shape)
 
 
+def nearest_floats(values: Array) -> Array:
+    """Round flint rationals to the nearest floats, as Python rounds Fractions.
+
+    Examples
+    --------
+    >>> nearest_floats(to_flint(np.array(["1/3"]))) == float(Fraction(1, 3))
+    array([ True])
+    """
+    flat = [int(v.p) / int(v.q) for v in map(flint.fmpq, values.flat)]
+    return np.array(flat, dtype=np.float64).reshape(values.shape)
+
+
 def matrix(values: Array) -> flint.fmpq_mat:
     """Build a flint matrix from a two-dimensional array of flint rationals."""
     rows, columns = values.shape

@@ -22,6 +22,7 @@ import numpy as np
 
 from flverify._core.errors import DomainError
 from flverify._core.exact import Array
+from flverify._core.rationals import from_flint, nearest_floats, rational, to_flint
 from flverify.participation._law import Participation
 
 Start = tuple[Fraction, tuple[Fraction, ...]]  # (w, z_1, ...)
@@ -110,6 +111,11 @@ class Clients:
         off = {pairs[i, j] for i in range(n) for j in range(n) if i != j}
         return len({*self.curvatures}) == len({*pairs.diagonal()}) == 1 >= len(off)
 
+    @cached_property
+    def chances(self) -> tuple[Array, Array]:
+        """E I_i and E I_i I_j, in flint."""
+        return to_flint(self.law.inclusion()), to_flint(self.law.joint_inclusion())
+
     def where(self) -> dict[str, Any]:
         """Return the instance for a report."""
         runs = ((h, len(list(same))) for h, same in groupby(self.curvatures))
@@ -164,7 +170,7 @@ def curves(
     np.True_
     """
     kind: Any = object if exact else np.float64
-    keeps, push = (part.astype(kind) for part in _gains(clients, step))
+    keeps, push = map(from_flint if exact else nearest_floats, _gains(clients, step))
     rows = [(w, *(w - v for v in z)) for w, z in starts]
     state = np.array(rows, dtype=object).astype(kind)
     second = state[:, :, None] * state[:, None, :]
@@ -180,7 +186,7 @@ def curves(
 
 
 def _gains(clients: Clients, step: Fraction) -> tuple[Array, Array]:
-    """Return what a round does to the moments of (w, w - z_1, ...), in rationals.
+    """Return what a round does to the moments of (w, w - z_1, ...), in flint.
 
     The clients' part multiplies entry by entry, with E of keep_i keep_j, keep_i =
     1 - I_i g_i of client i and 1 of the server. Then every entry of the state gains
@@ -188,14 +194,15 @@ def _gains(clients: Clients, step: Fraction) -> tuple[Array, Array]:
     twice: in floats both would let the moments lose their sign.
     """
     n = len(clients.curvatures)
-    h = np.array([Fraction(v) for v in clients.curvatures], dtype=object)
-    gain = (1 - step * h) ** (clients.local_steps - 1)
-    p, both = clients.law.inclusion() * gain, clients.law.joint_inclusion()
-    keeps = np.full((n + 1, n + 1), Fraction(1), dtype=object)
+    h = to_flint(np.array(clients.curvatures, dtype=object))
+    gain = (1 - rational(step) * h) ** (clients.local_steps - 1)
+    p, both = clients.chances
+    p = p * gain
+    keeps = to_flint(np.ones((n + 1, n + 1), dtype=object))
     keeps[1:, :] -= p[:, None]
     keeps[:, 1:] -= p
     keeps[1:, 1:] += both * np.outer(gain, gain)
-    move = step * clients.copies * h
+    move = rational(step) * clients.copies * h
     return keeps, np.array([-move.sum(), *move], dtype=object)
 
 
