@@ -123,6 +123,7 @@ def test_without_independent_rounds_delayed_gradients_do_not_converge(delayed):
     assert models[-1][0] < -Fraction(1, 10) < models[0][0] == 0  # x* = 0
 
 
+@pytest.mark.slow
 def test_each_correction_of_the_strongly_convex_bound_is_needed(theorem1):
     claim = theorem1.strongly_convex
     assert claim.check().verdict == REFUTED
@@ -142,6 +143,7 @@ def test_the_error_alone_obeys_the_printed_rate_but_not_a_faster_one(theorem1):
     assert claim.check(contraction="3").correction.finding.verdict == REFUTED
 
 
+@pytest.mark.slow
 def test_the_polyak_lojasiewicz_bound_needs_its_caps_and_its_rate(theorem1):
     claim = theorem1.polyak_lojasiewicz
     assert claim.check().verdict == REFUTED

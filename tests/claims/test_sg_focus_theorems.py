@@ -44,7 +44,11 @@ def test_the_proof_of_theorem_3_ends_where_its_links_end(wrong, verdict):
     ("wrong", "verdict"),
     [
         *(pytest.param({"reading": q}, PROVED, marks=AUDITED) for q in Q_READINGS),
-        ({"reading": Q_READINGS[1], "case_3a": "1/m"}, REFUTED),
+        pytest.param(
+            {"reading": Q_READINGS[1], "case_3a": "1/m"},
+            REFUTED,
+            marks=pytest.mark.slow,  # as long as all others
+        ),
         ({"floor": "L/2"}, Verdict.INCONCLUSIVE),
         ({"q/N^2": "1/15"}, REFUTED),
         ({"q^(3/2)/(L N)": "1/7"}, REFUTED),
