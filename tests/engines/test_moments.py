@@ -13,7 +13,13 @@ from flverify._core.errors import Refusal, ShapeError
 from flverify.algorithms import FedAvg, Focus, ProxSkip, Scaffold
 from flverify.engines.conserved import conserved, describe, vanishes_at_start
 from flverify.engines.moments._radius import exact_radius, outward
-from flverify.participation import AllOrNothing, Bernoulli, ModeChain, UniformCohort
+from flverify.participation import (
+    AllOrNothing,
+    Bernoulli,
+    ExplicitLaw,
+    ModeChain,
+    UniformCohort,
+)
 from flverify.problems import Quadratics, random_quadratics, synthetic_ridge
 from tests.zoo import PAIR
 
@@ -209,3 +215,18 @@ def test_the_enclosure_of_a_float_rate_is_tight():
         low, high = found.mean_square_rate_interval
         assert low <= found.mean_square_rate <= high
         assert high - low <= 1e-6 * high
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_a_mode_written_twice_changes_no_mean(exact):
+    # apart the two copies have the rate 6/5; their sum, all that is seen, has 4/5
+    problem = Quadratics([[[3]], [["3/5"]]], [[1], [2]])
+    first, second = (ExplicitLaw({(client,): 1}, 2) for client in (1, 0))
+    once = ModeChain([[0, 1], ["2/5", "3/5"]], (first, second), initial=0)
+    steps = [[0, "1/2", "1/2"], ["2/5", "3/5", 0], ["2/5", 0, "3/5"]]
+    twice = ModeChain(steps, (first, second, second), initial=0)
+    problem = problem if exact else problem.as_float()
+    one, two = (moments(problem, FedAvg(1), law) for law in (once, twice))
+    assert float(two.mean_rate) == pytest.approx(0.8)
+    assert float(two.mean_rate) == pytest.approx(float(one.mean_rate), rel=1e-12)
+    assert float(two.bias[0]) == pytest.approx(float(one.bias[0]), rel=1e-12)

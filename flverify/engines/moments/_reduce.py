@@ -38,10 +38,25 @@ def differences(system: System) -> System:
 
 
 def means(system: System) -> System:
-    """Follow the mean alone: one term per move."""
-    one = system.arithmetic.convert(1)
-    moves = tuple(replace(m, terms=((one, m.mean),)) for m in system.moves)
-    return replace(system, moves=moves)
+    """Follow the mean alone, with all modes in one vector.
+
+    A start fills the modes in fixed shares, and only the sum over them is seen: apart
+    they would reach, and show, what their mean never does.
+    """
+    arithmetic = system.arithmetic
+    places = np.cumsum([0, *system.sizes])
+    kind = object if arithmetic.exact else np.float64
+    lifted = np.full((places[-1], places[-1]), arithmetic.convert(0), dtype=kind)
+    for move in system.moves:
+        rows = slice(places[move.target], places[move.target + 1])
+        columns = slice(places[move.source], places[move.source + 1])
+        lifted[rows, columns] += move.probability * move.mean
+    shares = zip(system.initial, system.start, strict=True)
+    start = np.concatenate([share * part for share, part in shares])
+    readout = np.concatenate(system.readout, axis=1)
+    one = arithmetic.convert(1)
+    move = Move(0, 0, one, lifted, ((one, lifted),))
+    return System(arithmetic, (move,), (start,), (readout,), (one,))
 
 
 def reduced(system: System) -> System:

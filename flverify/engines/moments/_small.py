@@ -62,12 +62,15 @@ class SmallMoments:
             return _reduce.reduced(change(self.system))
         return _reduce.in_floats(_reduce.reduced(change(self.twin)))
 
+    def _mean(self, change: Callable[[System], System]) -> tuple[Array, Array]:
+        """Mean map of all modes, reduced, and what is seen of its states."""
+        found = self._reduced(lambda system: _reduce.means(change(system)))
+        return found.moves[0].mean, found.readout[0]
+
     @cached_property
     def mean_rate_interval(self) -> Interval:
         """Enclosure of the spectral radius of the mean dynamics of differences."""
-        lifted = _lifted_mean(
-            self._reduced(lambda system: _reduce.means(_reduce.differences(system)))
-        )
+        lifted, _ = self._mean(_reduce.differences)
         if self.exact:
             return exact_radius(lifted)
         rate = float_radius(lifted)
@@ -102,10 +105,7 @@ class SmallMoments:
         RefusedError
             If the mean dynamics have no unique fixed point.
         """
-        system = self._reduced(_reduce.means)
-        lifted = _lifted_mean(system)
-        readout = np.concatenate(system.readout, axis=1)
-        return self._fixed(lifted, readout)
+        return self._fixed(*self._mean(lambda system: system))
 
     def _fixed(self, lifted: Array, readout: Array) -> Array:
         """Read the eigenvector of eigenvalue 1 whose constant is 1."""
@@ -143,11 +143,10 @@ class SmallMoments:
 
     def _mean_grows(self) -> bool:
         """Whether float means keep no state with the constant 1, only others."""
-        lifted = _lifted_mean(self._reduced(_reduce.means))
+        lifted, readout = self._mean(lambda system: system)
         kernel = _kernel(lifted - np.eye(len(lifted)), exact=False)
         if kernel.shape[1] != 1:
             return False
-        readout = np.concatenate(self._reduced(_reduce.means).readout, axis=1)
         return abs(float((readout @ kernel)[-1, 0])) <= VANISHED
 
     def _constant(self, operator: SecondMoments, parts: tuple[Array, ...]) -> Scalar:
@@ -179,19 +178,6 @@ class SmallMoments:
         spread = np.trace(total[:-1, :-1])
         error = (spread - 2 * cross) / total[-1, -1] + length
         return error if self.exact else max(float(error), 0.0)  # rounding may dip below
-
-
-def _lifted_mean(system: System) -> Array:
-    """Mean dynamics of all modes as one matrix."""
-    places = np.cumsum([0, *system.sizes])
-    convert = system.arithmetic.convert
-    kind = object if system.arithmetic.exact else np.float64
-    out = np.full((places[-1], places[-1]), convert(0), dtype=kind)
-    for move in system.moves:
-        rows = slice(places[move.target], places[move.target + 1])
-        columns = slice(places[move.source], places[move.source + 1])
-        out[rows, columns] += move.probability * move.mean
-    return out
 
 
 def _kernel(values: Array, exact: bool) -> Array:
