@@ -21,6 +21,8 @@ SETTINGS = {
     "paper": (ProxSkip(0.5, probability="1/2"), COIN, NEARLY),
     "two alike": (ProxSkip(0.5, probability="1/2"), COIN, [0.7, 0.7, 0.7, 0.7 + 1e-9]),
     "notebook": (ProxSkip(0.5, 2, variant="notebook"), Full(4), NEARLY),
+    # rows in echelon form are nearly parallel here: rounded, they lose the spectrum
+    "flat": (ProxSkip(1 / 32, 2, variant="notebook"), Full(3), [0.5, 1.0, 0.0]),
 }
 
 

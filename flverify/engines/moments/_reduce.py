@@ -14,8 +14,8 @@ import numpy as np
 from scipy.linalg import qr
 
 from flverify._core.exact import Array
-from flverify._core.rationals import row_basis
-from flverify.engines.arithmetic import FLOAT, Arithmetic
+from flverify._core.rationals import row_basis, solve
+from flverify.engines.arithmetic import FLOAT, RATIONAL, Arithmetic
 from flverify.engines.moments._system import Move, System
 
 # Float directions are taken strongest first, so that weak ones are not made of the
@@ -59,9 +59,12 @@ def means(system: System) -> System:
     return System(arithmetic, (move,), (start,), (readout,), (one,))
 
 
-def reduced(system: System) -> System:
-    """Restrict to the reachable subspace, then divide out what is never seen."""
-    return _divided(_restricted(system))
+def reduced(system: System, even: bool = False) -> System:
+    """Restrict to the reachable subspace, then divide out what is never seen.
+
+    `even` coordinates of a system in rationals lose nothing when they are rounded.
+    """
+    return _divided(_restricted(system, even), even)
 
 
 def in_floats(system: System) -> System:
@@ -85,11 +88,11 @@ def in_floats(system: System) -> System:
     )
 
 
-def _restricted(system: System) -> System:
+def _restricted(system: System, even: bool) -> System:
     weighted = zip(system.start, system.initial, strict=True)
     seeds = [s.T if weight != 0 else s.T[:0] for s, weight in weighted]
     steps = [(m.source, m.target, [a.T for _, a in m.terms]) for m in system.moves]
-    bases = _closure(seeds, steps, system.arithmetic)
+    bases = _closure(seeds, steps, system.arithmetic, even)
 
     def change(move: Move, matrix: Array) -> Array:
         return bases[move.target].coordinates(matrix @ bases[move.source].rows.T)
@@ -103,9 +106,9 @@ def _restricted(system: System) -> System:
     return _changed(system, change, start, readout)
 
 
-def _divided(system: System) -> System:
+def _divided(system: System, even: bool) -> System:
     steps = [(m.target, m.source, [a for _, a in m.terms]) for m in system.moves]
-    bases = _closure(list(system.readout), steps, system.arithmetic)
+    bases = _closure(list(system.readout), steps, system.arithmetic, even)
 
     def change(move: Move, matrix: Array) -> Array:
         rows = bases[move.target].rows @ matrix
@@ -134,17 +137,35 @@ def _changed(
     return replace(system, moves=moves, start=tuple(start), readout=tuple(readout))
 
 
-def _basis(rows: Array, arithmetic: Arithmetic) -> _Basis:
+def _basis(rows: Array, arithmetic: Arithmetic, even: bool) -> _Basis:
     if not arithmetic.exact:
         return _Basis(rows, lambda columns: rows @ columns)
     pivots = [next(k for k, v in enumerate(row) if v != 0) for row in rows]
-    return _Basis(rows, lambda columns: columns[pivots])
+    if not (even and pivots):
+        return _Basis(rows, lambda columns: columns[pivots])
+    upper = _upper(rows)
+    turned = solve(upper.T, rows)
+    return _Basis(turned, lambda columns: upper @ columns[pivots])
+
+
+def _upper(rows: Array) -> Array:
+    """Triangle that makes rational rows orthonormal, nearly; it is exact itself.
+
+    Echelon rows may be nearly parallel, and a map in their coordinates may lose all
+    digits of its spectrum when it is rounded.
+    """
+    sizes = np.abs(rows).max(axis=1)
+    _, triangle = np.linalg.qr(FLOAT.array((rows / sizes[:, None]).T))
+    places = np.diag_indices(len(triangle))
+    triangle[places] = np.where(triangle[places] == 0, 1.0, triangle[places])
+    return np.asarray(RATIONAL.array(triangle) * sizes)
 
 
 def _closure(
     seeds: list[Array],
     steps: list[tuple[int, int, list[Array]]],
     arithmetic: Arithmetic,
+    even: bool = False,
 ) -> list[_Basis]:
     """Smallest subspaces that hold the seeds and that the steps respect."""
     grow = _exact_rows if arithmetic.exact else float_rows
@@ -162,7 +183,7 @@ def _closure(
             rows = grown
             if still:
                 break
-    return [_basis(part, arithmetic) for part in rows]
+    return [_basis(part, arithmetic, even) for part in rows]
 
 
 def _unit_maps(maps: list[Array], arithmetic: Arithmetic) -> list[Array]:

@@ -60,7 +60,7 @@ class SmallMoments:
     def _reduced(self, change: Callable[[System], System]) -> System:
         if self.twin is None:
             return _reduce.reduced(change(self.system))
-        return _reduce.in_floats(_reduce.reduced(change(self.twin)))
+        return _reduce.in_floats(_reduce.reduced(change(self.twin), even=True))
 
     def _mean(self, change: Callable[[System], System]) -> tuple[Array, Array]:
         """Mean map of all modes, reduced, and what is seen of its states."""
