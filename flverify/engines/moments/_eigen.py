@@ -12,6 +12,7 @@ import numpy as np
 from flverify._core.exact import Array
 
 NEAR = 1e-9  # relative difference of eigenvalues that are taken for one
+UNSEEN = 1e-12  # relative: what rounding leaves of a part that cancels
 ROUNDS = 2  # corrections of vectors; each squares what is wrong with them
 
 
@@ -36,6 +37,28 @@ def eigenpairs(matrix: Array) -> tuple[Array, Array]:
     apart = _orthonormal(values, vectors, owner)
     found = _corrected(matrix, *apart, owner)
     return (values, vectors) if found is None else found
+
+
+def visible_radius(matrix: Array, start: Array, seen: Array) -> float:
+    """Largest modulus of the eigenvalues that show in seen matrix^r start.
+
+    Where parts that are alike cancel, an eigenvalue is not excited, or not seen.
+
+    Examples
+    --------
+    >>> swap = np.array([[0.125, 0.375], [0.375, 0.125]])
+    >>> round(visible_radius(swap, np.array([[1.0], [-1.0]]), np.eye(2)), 12)
+    0.25
+    """
+    values, vectors = eigenpairs(matrix)
+    moved = np.linalg.solve(vectors, start.astype(vectors.dtype))
+    looked, owner = seen @ vectors, _clusters(values)
+    shown = [
+        np.linalg.norm(looked[:, owner == k]) * np.linalg.norm(moved[owner == k])
+        for k in owner
+    ]
+    most = np.linalg.norm(seen) * np.linalg.norm(start)
+    return float(np.abs(values[np.array(shown) > UNSEEN * most]).max(initial=0.0))
 
 
 def _clusters(values: Array) -> Array:

@@ -19,6 +19,8 @@ from scipy.sparse.linalg import LinearOperator, gmres
 
 from flverify._core.errors import RefusedError
 from flverify._core.exact import Array
+from flverify.engines.moments._eigen import visible_radius
+from flverify.engines.moments._fixed import fixed_state
 from flverify.engines.moments._messages import MessageSystem, message_system
 from flverify.engines.moments._perron import MessageMap, perron
 from flverify.engines.moments._spectrum import Spectrum
@@ -26,6 +28,9 @@ from flverify.engines.moments._thin import Thin, entire, thin
 
 VERIFIED = 1e-6  # relative gap that an eigenvector of the operator may leave
 ABOVE = (1e-6, 1e-4, 1e-2)  # how far above the rate, relatively, enclosures look
+VANISHED = 1e-13  # of its terms: noise so small is 0
+NEAR_ONE = 1e-9  # a mean map that near is not followed as a whole
+STILL = 1e-6  # what the start may do to a fixed point, by rounding
 
 
 @dataclass(frozen=True)
@@ -58,7 +63,8 @@ class LargeMoments:
     @property
     def mean_rate_interval(self) -> tuple[float, float]:
         """Spectral radius of the mean map, twice: floats carry no enclosure here."""
-        rate = self._spectrum.radius
+        thin = self._thin
+        rate = visible_radius(thin.mean, thin.start, thin.seen)
         return rate, rate
 
     @cached_property
@@ -117,21 +123,15 @@ class LargeMoments:
     @cached_property
     def _fixed_state(self) -> Array:
         """Homogeneous state at the fixed point of the mean dynamics."""
-        mean, start = self.system.mean, self.system.start
-        gap, forcing = np.eye(len(mean) - 1) - mean[:-1, :-1], mean[:-1, -1].copy()
-        # slots of clients that never take part keep their start
-        idle = ~gap.any(axis=1)
-        gap[idle, idle], forcing[idle] = 1.0, start[:-1, -1][idle]
-        try:
-            state = np.linalg.solve(gap, forcing)
-        except np.linalg.LinAlgError:
-            state = np.full(len(forcing), np.nan)
-        if not np.allclose(gap @ state, forcing, rtol=1e-6):
+        fixed, moved = fixed_state(self.system)
+        model = np.abs(moved[self._model]).max(initial=0.0)
+        if not np.isfinite(fixed).all() or not model <= STILL:
             raise RefusedError(
                 "the mean dynamics must have exactly one fixed point; the float "
-                "system is singular; look at flat directions of the problem."
+                "system is singular; look at flat directions of the problem, and at "
+                "its conserved quantities."
             )
-        return np.append(state, 1.0)
+        return np.append(fixed, 1.0)
 
     def mean_fixed_point(self) -> Array:
         """Server model at the fixed point of the mean dynamics."""
@@ -148,9 +148,11 @@ class LargeMoments:
         bias = self._fixed_state[self._model] - optimum
         if not self.system.messages:
             return float(bias @ bias)
-        whole = entire(self.system)
         noise = self.system.columns @ self._fixed_state
-        mapped = MessageMap(Spectrum.of(whole), whole)
+        whole, spectrum = self._noisy(noise)
+        if not len(whole.mean):
+            return float(bias @ bias)
+        mapped = MessageMap(spectrum, whole)
         first = mapped.unpack(mapped.step(mapped.pack(np.outer(noise, noise)), 1.0))
         solved = _resolved(mapped, first, 1.0, 1e-12)
         if solved is None:
@@ -160,7 +162,23 @@ class LargeMoments:
             )
         middle = whole.weight * (solved + np.outer(noise, noise))
         second = _smith(whole.mean, whole.rows @ middle @ whole.rows.T, 1.0)
-        return float(np.trace(second[self._model, self._model]) + bias @ bias)
+        return float(np.trace(whole.seen @ second @ whole.seen.T) + bias @ bias)
+
+    def _noisy(self, noise: Array) -> tuple[Thin, Spectrum]:
+        """Return what noise of the fixed state moves, and the spectrum of its mean."""
+        whole = entire(self.system)
+        spectrum = Spectrum.of(whole)
+        if spectrum.radius < 1 - NEAR_ONE:
+            return whole, spectrum
+        # something is conserved, and does not move
+        terms = np.abs(self.system.columns) @ np.abs(self._fixed_state)
+        heard = np.where(np.abs(noise) > VANISHED * terms, noise, 0.0)
+        seeds = whole.rows @ (heard[:, None] * whole.factor[whole.owner])
+        seeds = seeds / max(float(np.abs(seeds).max(initial=0.0)), 1e-300)
+        inner, _ = whole.restricted(seeds)
+        outer, _ = inner.transposed().restricted(inner.seen.T)
+        part = outer.transposed()
+        return part, Spectrum.of(part)
 
     def error_curve(self, start: Array, optimum: Array, rounds: int) -> list[float]:
         """E|x_r - optimum|^2 for r = 0, ..., rounds."""

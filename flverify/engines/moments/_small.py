@@ -27,6 +27,7 @@ from flverify.engines.moments._radius import (
 from flverify.engines.moments._system import System
 
 VANISHED = 1e-13  # of a float state: a constant so small is 0
+ONE_ROUNDED = 1e-14  # what rounding leaves of a map less the identity
 LARGEST_OPERATOR = 400  # order up to which operators are written out
 
 
@@ -113,7 +114,8 @@ class SmallMoments:
         np.fill_diagonal(identity, self.system.arithmetic.convert(1))
         kernel = _kernel(lifted - identity, self.exact)
         values = readout @ kernel
-        if kernel.shape[1] != 1 or abs(float(values[-1, 0])) < 1e-300:
+        least = 0.0 if self.exact else VANISHED
+        if kernel.shape[1] != 1 or not abs(float(values[-1, 0])) > least:
             raise RefusedError(
                 "the mean dynamics must have exactly one fixed point; got a space of "
                 f"{kernel.shape[1]}; look at the conserved quantities of the setting."
@@ -185,7 +187,8 @@ def _kernel(values: Array, exact: bool) -> Array:
     if exact:
         return _exact_kernel(values)
     _, sizes, rows = np.linalg.svd(values)
-    small = sizes <= 1e-11 * max(float(sizes.max(initial=0.0)), 1e-300)
+    # what was subtracted is of size 1, and leaves the rounding of that
+    small = sizes <= max(1e-11 * float(sizes.max(initial=0.0)), ONE_ROUNDED)
     return np.asarray(rows[small].T)
 
 

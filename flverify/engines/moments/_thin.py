@@ -26,6 +26,8 @@ class Thin:
     owner: Array  # which feature a message coordinate belongs to
     retention: Array  # per message coordinate, share of its memory kept on average
     factor: Array  # columns spanning the directions in which features vary
+    start: Array  # columns: what a start moves
+    seen: Array  # rows of the server model
     kept: Array  # orthonormal rows: sums that no round changes, zero at the start
 
     def restricted(self, seeds: Array) -> tuple[Thin, Array]:
@@ -35,19 +37,23 @@ class Thin:
         basis = _closure(seeds, self)
         mean = basis.T @ self.mean @ basis
         rows, columns = basis.T @ self.rows, self.columns @ basis
+        moved = {"start": basis.T @ self.start, "seen": self.seen @ basis}
         none = np.zeros((0, len(mean)))
-        return replace(self, mean=mean, rows=rows, columns=columns, kept=none), basis
+        thin = replace(self, mean=mean, rows=rows, columns=columns, kept=none, **moved)
+        return thin, basis
 
     def scaled(self, scales: Array) -> Thin:
         """Measure each coordinate in its own unit."""
         mean = self.mean * scales / scales[:, None]
         rows, columns = self.rows / scales[:, None], self.columns * scales
-        return replace(self, mean=mean, rows=rows, columns=columns)
+        moved = {"start": self.start / scales[:, None], "seen": self.seen * scales}
+        return replace(self, mean=mean, rows=rows, columns=columns, **moved)
 
     def transposed(self) -> Thin:
         """Return the dual system, which observes what this one reaches."""
         rows, columns = self.columns.T, self.rows.T
-        return replace(self, mean=self.mean.T, rows=rows, columns=columns)
+        moved = {"start": self.seen.T, "seen": self.start.T}
+        return replace(self, mean=self.mean.T, rows=rows, columns=columns, **moved)
 
     def apply(self, second: Array) -> Array:
         """T(P) on dense matrices."""
@@ -67,7 +73,10 @@ def entire(system: MessageSystem) -> Thin:
     columns, kept = system.columns[:, :-1], system.retention[owner]
     factor = _factor(system.covariance)
     none = np.zeros((0, len(mean)))
-    return Thin(mean, rows, columns, weight, pattern, owner, kept, factor, none)
+    start = system.start[:-1, :-1]
+    seen = np.eye(len(mean))[system.layout.places["server", "model", -1]]
+    made = mean, rows, columns, weight, pattern, owner, kept, factor
+    return Thin(*made, start, seen, none)
 
 
 def _factor(covariance: Array) -> Array:
@@ -162,7 +171,7 @@ def _images(basis: Array, system: Thin, draws: np.random.Generator) -> Array:
     size = max(np.linalg.norm(system.rows) * np.linalg.norm(system.columns), 1e-300)
     images = [mean]
     # a thin basis meets many combinations at once, a thick one few
-    for _ in range(max(1, len(system.mean) // len(basis))):
+    for _ in range(max(1, len(system.mean) // max(len(basis), 1))):
         mixed = system.factor @ draws.standard_normal(system.factor.shape[1])
         mixed = mixed[system.owner] / np.abs(mixed).max()
         images.append((heard * mixed) @ system.rows.T / size)

@@ -1,0 +1,61 @@
+"""The fixed point of the mean of a large float system, from its start where need be.
+
+What a round never changes makes the equations singular: slots of clients that never
+take part, or sums such as that of the shifts of ProxSkip. There the start decides.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import lapack, matrix_balance
+
+from flverify._core.exact import Array
+from flverify.engines.moments._messages import MessageSystem
+
+SINGULAR = 1e-13  # of the mean map or 1: size of an equation that is rounding
+CONSISTENT = 1e-6  # relative: what equations may be off by
+
+
+def fixed_state(system: MessageSystem) -> tuple[Array, Array]:
+    """Return the fixed state from the start 0, and how it moves with the start.
+
+    Shapes (n,) and (n, d); not numbers where the mean has no fixed state.
+    """
+    mean, start = system.mean, system.start[:-1]
+    gap = np.eye(len(mean) - 1) - mean[:-1, :-1]
+    begun = np.column_stack([start[:, -1], start[:, :-1]])
+    forcing = np.zeros_like(begun)
+    forcing[:, 0] = mean[:-1, -1]
+    idle = np.asarray(~gap.any(axis=1))
+    moving = forcing[idle, 0] != 0
+    gap[idle, idle], forcing[idle] = 1.0, begun[idle]
+    found = _solved(gap, forcing, np.where(idle[:, None], 0.0, begun))
+    off = np.abs(gap @ found - forcing)
+    allowed = CONSISTENT * (1 + np.abs(forcing)) if not moving.any() else -1.0
+    if not (off <= allowed).all():
+        found = np.full_like(found, np.nan)
+    return found[:, 0], found[:, 1:]
+
+
+def _solved(gap: Array, forcing: Array, begun: Array) -> Array:
+    """Solve gap z = forcing; what left null vectors see of z is as it has begun."""
+    _, scales = matrix_balance(gap, permute=False, separate=True)
+    units = scales[0][:, None]
+    balanced = gap * scales[0] / units
+    if not _is_singular(balanced):
+        return np.asarray(np.linalg.solve(gap, forcing))
+    left, sizes, _ = np.linalg.svd(balanced)
+    kept = left[:, sizes <= SINGULAR * max(float(sizes.max()), 1.0)].T
+    rows = np.concatenate([balanced, kept])
+    right = np.concatenate([forcing / units, kept @ (begun / units)])
+    found, _, rank, _ = np.linalg.lstsq(rows, right, rcond=SINGULAR)
+    if rank < len(gap):
+        return np.full_like(forcing, np.nan)
+    return np.asarray(found * units)
+
+
+def _is_singular(matrix: Array) -> bool:
+    size = max(float(np.abs(matrix).sum(axis=0).max()), 1.0)
+    factors, _, _ = lapack.dgetrf(matrix)
+    known, _ = lapack.dgecon(factors, size)
+    return not known > SINGULAR

@@ -1,0 +1,87 @@
+"""Fixed points and rates of means where a round leaves something as it is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from flverify import RefusedError, moments
+from flverify.algorithms import AgnosticFedAvg, FedAvg, Focus, ProxSkip, Scaffold
+from flverify.engines.moments._large import LargeMoments
+from flverify.participation import Bernoulli, Full, UniformCohort
+from flverify.problems import Quadratics
+from flverify.testing import assert_fixed_point_bias, assert_linear_rate
+
+TWO = Quadratics([[["1"]], [["2"]]], [["1"], ["-3"]])
+ABSENT = Bernoulli(["1/2", 0])
+
+
+def repeated(problem, algorithm, law, copies=82):
+    """The same objectives in many coordinates at once, in floats."""
+    plain = problem.as_float()
+    hessians = np.kron(np.eye(copies), plain.hessians)
+    large = Quadratics(hessians, np.tile(plain.linear, copies))
+    found = moments(large, algorithm, law)
+    assert isinstance(found._engine, LargeMoments)
+    return found
+
+
+def notebook():
+    return ProxSkip("1/8", 2, variant="notebook")
+
+
+def test_a_sum_that_never_changes_stays_where_it_starts():
+    # everybody takes part: the shifts add up to 0 for ever, and ProxSkip is exact
+    found = repeated(TWO, notebook(), Full(2))
+    assert np.abs(found.bias).max() < 1e-12
+    assert found.stationary_mean_square_error < 1e-20
+
+
+def test_such_a_method_is_not_called_biased():
+    large = repeated(TWO, notebook(), Full(2)).problem
+    assert_fixed_point_bias(large, notebook(), Full(2), bias=0)
+    assert_linear_rate(large, notebook(), Full(2), rate=0.9)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "law"),
+    [
+        (AgnosticFedAvg("1/8", 1), Full(2)),
+        (FedAvg("1/8"), Bernoulli([0, 0])),
+        (Focus("1/8", 1, "step", "start"), Full(2)),
+    ],
+)
+def test_a_fixed_point_that_depends_on_the_start_is_none(algorithm, law):
+    exact, large = moments(TWO, algorithm, law), repeated(TWO, algorithm, law)
+    for found in (exact, moments(TWO.as_float(), algorithm, law), large):
+        with pytest.raises(RefusedError, match="exactly one fixed point"):
+            _ = found.mean_fixed_point
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_a_mean_that_drifts_has_no_fixed_point(exact):
+    hessians = [[[0, 0], [0, 0]], [[1, 1], [1, 1]]]
+    flat = Quadratics(hessians, [["1/3", "-3/2"], [3, 2]])
+    flat = flat if exact else flat.as_float()
+    found = moments(flat, Scaffold("5/16", server_step_size=2), Full(2))
+    with pytest.raises(RefusedError, match="exactly one fixed point"):
+        _ = found.mean_fixed_point
+
+
+@pytest.mark.parametrize(
+    "algorithm", [Scaffold("1/8", 2), FedAvg("1/8", 2), notebook()]
+)
+def test_a_client_that_never_takes_part_changes_nothing(algorithm):
+    exact, found = moments(TWO, algorithm, ABSENT), repeated(TWO, algorithm, ABSENT)
+    expected = np.full(82, float(exact.mean_fixed_point[0]))
+    assert found.mean_fixed_point == pytest.approx(expected)
+    if exact.mean_square_rate < 1:
+        error = 82 * float(exact.stationary_mean_square_error)
+        assert found.stationary_mean_square_error == pytest.approx(error)
+
+
+def test_what_cancels_in_every_mean_sets_no_rate():
+    # the controls add up: their difference decays at 1/2, which no mean shows
+    algorithm, law = Scaffold("3/20", 3, option="I"), UniformCohort(2, 1)
+    exact, found = moments(TWO, algorithm, law), repeated(TWO, algorithm, law)
+    assert found.mean_rate == pytest.approx(float(exact.mean_rate))
