@@ -14,6 +14,14 @@ from flverify._core.exact import Array
 BLOCK = 64  # rounds per stream: long enough to amortise the key set-up
 
 
+def family(seed: int, number: int) -> int:
+    """Seed of one of many families of streams; the first one is the seed's own."""
+    if number == 0:
+        return seed
+    mixed = np.random.SeedSequence([seed, number]).generate_state(1, np.uint64)
+    return int(mixed[0]) >> 1
+
+
 def uniforms(seed: int, run: int, block: int, width: int, attempt: int = 0) -> Array:
     """Uniforms of one block of rounds of one run, shape (BLOCK, width)."""
     rounds = range(block * BLOCK, (block + 1) * BLOCK)

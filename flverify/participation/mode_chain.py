@@ -145,7 +145,9 @@ class ModeChain(Participation):
         for mode, law in enumerate(self.laws):
             here = path == mode
             if here.any():
-                mask[here] = law.sample(seed, runs, rounds)[here]
+                # rows of laws of other widths overlap those of other rounds
+                own = seeds.family(seed, mode)
+                mask[here] = law.sample(own, runs, rounds)[here]
         return mask
 
     def _path(self, seed: int, runs: range, last: int) -> Array:

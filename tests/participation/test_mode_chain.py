@@ -173,3 +173,12 @@ CHAIN = ModeChain((("1/2", "1/2"), (1, 0)), ALONE[:2])
 def test_bad_input(transition, laws, initial, error):
     with pytest.raises(error, match="must"):
         ModeChain(transition, laws, initial)
+
+
+def test_rounds_are_independent_of_one_another_given_their_modes():
+    # laws that take two uniforms in a round, and one
+    coins, coin = Bernoulli(("1/2", "1/2")), AllOrNothing(2, "1/2")
+    chain = ModeChain(((0, 1), (1, 0)), (coins, coin), initial=0)
+    mask = chain.sample(seed=3, runs=4000, rounds=2)
+    both = mask[:, 0] & mask[:, 1]
+    assert both.mean(axis=0) == pytest.approx([0.25, 0.25], abs=0.03)
