@@ -15,6 +15,9 @@ from typing import Any
 import sympy
 from sympy.core.function import AppliedUndef
 
+ENDS = sympy.nan, sympy.zoo, sympy.oo, -sympy.oo
+NO_NUMBERS = (*ENDS, sympy.AccumBounds, sympy.Order)  # or sets of them
+
 
 class NotAlgebraError(ArithmeticError):
     """An expression that is infinite, undefined, or no number."""
@@ -68,7 +71,7 @@ class _Unknowns:
 
     def _plain(self, e: Any) -> sympy.Expr:
         """Write an expression in the unknowns, with whole powers alone."""
-        if not e.is_commutative or e.has(sympy.nan, sympy.zoo, sympy.oo, -sympy.oo):
+        if not e.is_commutative or e.has(*NO_NUMBERS):
             raise NotAlgebraError
         if e.is_Add or e.is_Mul:
             return e.func(*map(self._plain, e.args))
@@ -117,11 +120,10 @@ class _Unknowns:
 
     def _raised(self, base: sympy.Expr, exponent: Any) -> sympy.Expr:
         """Return b^m; whole powers of a product are those of its factors."""
-        if not exponent.is_integer:
+        if not is_whole(exponent):
             return self._any(base, exponent)
         out = sympy.Integer(1)
-        above, below = sympy.fraction(base)
-        for part, sign in ((above, 1), (below, -1)):
+        for part, sign in zip(sympy.fraction(base), (1, -1), strict=True):
             content, factors = sympy.factor_list(part)
             primes = sympy.factorint(content.p), sympy.factorint(content.q)
             for number, side in zip(primes, (1, -1), strict=True):
@@ -133,6 +135,35 @@ class _Unknowns:
                     raised = self._any(factor, exponent)
                 out *= raised ** (sign * times)
         return out
+
+
+def is_whole(exponent: sympy.Expr) -> bool:
+    """Whether an exponent is an integer, by its symbols alone.
+
+    The sympy at hand calls n/6 an integer for every even n.
+
+    Examples
+    --------
+    >>> n, even = sympy.Symbol("n", integer=True), sympy.Symbol("e", even=True)
+    >>> [is_whole(e) for e in (n * (n + 1), n * even / 2, even / 6, n / 3)]
+    [True, True, False, False]
+    """
+    terms = sympy.Add.make_args(sympy.expand(exponent))
+    return all(_is_whole_term(*term.as_coeff_Mul()) for term in terms)
+
+
+def _is_whole_term(factor: sympy.Expr, rest: sympy.Expr) -> bool:
+    powers = [part.as_base_exp() for part in sympy.Mul.make_args(rest)]
+    whole = all(
+        base == 1 or (base.is_Symbol and base.is_integer and _is_count(power))
+        for base, power in powers
+    )
+    even = any(base.is_even for base, _ in powers)
+    return whole and factor.is_Rational and factor.q in ((1, 2) if even else (1,))
+
+
+def _is_count(power: sympy.Expr) -> bool:
+    return bool(power.is_Integer and power > 0)
 
 
 def is_null(polynomial: sympy.Expr) -> bool:

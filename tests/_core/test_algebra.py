@@ -17,6 +17,7 @@ z, w = sympy.symbols("z w")
 r = sympy.Symbol("r", real=True)
 n, k = sympy.symbols("n k", integer=True)
 m = sympy.Symbol("m", integer=True, nonnegative=True)
+even = sympy.Symbol("e", even=True)
 f, g = sympy.Function("f"), sympy.Function("g")
 
 
@@ -37,6 +38,7 @@ f, g = sympy.Function("f"), sympy.Function("g")
         (sqrt(1 + sqrt(z)) + 1) ** 2 * (sqrt(1 + sqrt(z)) - 1) ** 2 - z,
         f((x + 1) ** 2) - f(x**2 + 2 * x + 1),
         f(g(2 * z) - z) - f(-z + g(z + z)),
+        (z + z * w) ** (even / 2) - z ** (even / 2) * (1 + w) ** (even / 2),
         binomial(n, k) * (x + 1) - binomial(n, k) - x * binomial(n, k),
     ],
 )
@@ -60,6 +62,7 @@ def test_what_is_zero_is_seen(zero):
         (z**2) ** r - z ** (2 * r),
         z ** (r / 2) - z**r,
         (z * w) ** r - z**r * w**r,
+        (z + z * w) ** (even / 6) - z ** (even / 6) * (1 + w) ** (even / 6),
         (-1) ** n - 1,
         f(x) - f(y),
         f(x) - g(x),
