@@ -109,6 +109,8 @@ def _compare(label: str, one: Any, other: Any) -> Finding | tuple[bool, bool]:
     if not vanishes(left - right):
         return _refuting_point(label, left, right)
     sides = left, right
+    if any(map(_points.divides_by_zero, sides)):
+        return inconclusive(f"{label}: {_points.BY_ZERO}")
     divided = any(map(_points.may_divide_by_zero, sides))
     return divided, any(map(_points.may_not_exist, sides))
 

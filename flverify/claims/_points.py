@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 import sympy
+from sympy.core.function import AppliedUndef
 
+from flverify._core.algebra import is_whole
 from flverify._core.errors import InputError
 from flverify.certify._scalar import evaluation
 from flverify.claims.verdict import Finding, Verdict
@@ -19,7 +21,10 @@ from flverify.claims.verdict import Finding, Verdict
 DIVIDED = ", wherever no denominator vanishes"
 EXISTING = ", wherever every term exists"
 TOTAL = (sympy.Abs, sympy.Max, sympy.Min, sympy.sign, sympy.exp, sympy.sin, sympy.cos)
+PLAIN = (sympy.Add, sympy.Mul, sympy.Pow, *TOTAL)
+BY_ZERO = "a denominator is 0 or may be, whatever the values of the symbols"
 UNCONFIRMED = "unconfirmed violation"  # key of the evidence that stops a proof
+SIGNS = ("positive", "negative", "nonnegative", "nonpositive", "nonzero")
 POINTS = 40  # rational points tried before a question is left open
 
 Point = dict[sympy.Symbol, sympy.Rational]
@@ -72,17 +77,39 @@ def may_divide_by_zero(expression: sympy.Expr) -> bool:
     (False, True)
     """
     return any(
-        power.base.free_symbols
-        and power.exp.is_nonnegative is not True
-        and power.base.is_zero is not False
+        power.exp.is_nonnegative is not True and not _never_zero(power.base)
         for power in expression.atoms(sympy.Pow)
     )
 
 
-def may_not_exist(expression: sympy.Expr) -> bool:
-    """Whether a root or a function in it may have no real value.
+def _never_zero(base: sympy.Expr) -> bool:
+    # integers are taken for reals: sympy calls e/3 not 0 for every even e
+    plain = {
+        e: sympy.Dummy(real=True, **{w: True for w in SIGNS if getattr(e, f"is_{w}")})
+        for e in base.atoms(sympy.Symbol, sympy.Function)
+        if e.is_integer
+    }
+    return base.xreplace(plain).is_zero is False
 
-    Formal functions, which sympy does not define, have values everywhere.
+
+def divides_by_zero(expression: sympy.Expr) -> bool:
+    """Whether a denominator is 0 throughout, or a number that may be 0.
+
+    Examples
+    --------
+    >>> root, other = sympy.sqrt(3 + 2 * sympy.sqrt(2)), 1 + sympy.sqrt(2)
+    >>> divides_by_zero(1 / (1 + root)), divides_by_zero(1 / (other - root))
+    (False, True)
+    """
+    below = (p.base for p in expression.atoms(sympy.Pow) if p.exp.is_negative)
+    return any(e.is_zero or (e.is_number and e.is_zero is None) for e in below)
+
+
+def may_not_exist(expression: sympy.Expr) -> bool:
+    """Whether a root or another part may have no real value: also a sum, or a limit.
+
+    Formal functions, which sympy does not define, have values everywhere, and so have
+    their derivatives.
 
     Examples
     --------
@@ -93,12 +120,22 @@ def may_not_exist(expression: sympy.Expr) -> bool:
     roots = (
         power.base.is_nonnegative is not True
         for power in expression.atoms(sympy.Pow)
-        if power.exp.is_integer is not True
+        if not is_whole(power.exp)
     )
-    return any(roots) or any(
-        (e.func.__module__ or "").startswith("sympy") and not isinstance(e, TOTAL)
-        for e in expression.atoms(sympy.Function)
+    infinite = (
+        s.is_finite is False or (s.is_extended_real and s.is_finite is None)
+        for s in expression.free_symbols
     )
+    parts = sympy.preorder_traversal(expression)
+    return any(roots) or any(infinite) or any(map(_may_lack_a_value, parts))
+
+
+def _may_lack_a_value(part: sympy.Basic) -> bool:
+    """Whether sympy defines it, and not for every real number."""
+    theirs = (part.func.__module__ or "").startswith("sympy")
+    formal = isinstance(part, sympy.Derivative) and isinstance(part.expr, AppliedUndef)
+    known = part.is_Atom or part.is_symbol or formal or isinstance(part, PLAIN)
+    return theirs and isinstance(part, sympy.Expr) and not known
 
 
 def within_denominators(scope: str, divided: bool) -> str:

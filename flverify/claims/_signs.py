@@ -52,6 +52,8 @@ def nonnegative(parts: Iterable[tuple[str, Scalar]], scope: str) -> Finding:
             return inconclusive(f"{label}: {listed} may be negative")
         if not without_negatives(expression):
             return _negative_point(label, expression)
+        if _points.divides_by_zero(expression):
+            return inconclusive(f"{label}: {_points.BY_ZERO}")
         divided = divided or _points.may_divide_by_zero(expression)
         checked.append(label)
     if not checked:

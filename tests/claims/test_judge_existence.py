@@ -1,0 +1,97 @@
+"""The judge, where sides exist nowhere or in part, and where sympy is mistaken."""
+
+from __future__ import annotations
+
+import pytest
+import sympy
+from sympy import Derivative, Integral, Sum, exp, sqrt
+
+from flverify.claims import judge
+from flverify.claims._points import BY_ZERO
+from flverify.claims.verdict import Verdict
+
+x, k = sympy.symbols("x k")
+p, q = sympy.symbols("p q", positive=True)
+n = sympy.Symbol("n", integer=True)
+even = sympy.Symbol("e", even=True)
+f = sympy.Function("f")
+NOTHING = sqrt(3 + 2 * sqrt(2)) - sqrt(2) - 1  # 0, which no rule of algebra sees
+NONE = sympy.Symbol("z", zero=True)
+DIVIDED, EXISTING = "wherever no denominator vanishes", "wherever every term exists"
+
+
+def identity(left, right):
+    return judge.identity([("it", left, right)], "all")
+
+
+def nonnegative(expression):
+    return judge.nonnegative([("it", expression)], "all")
+
+
+@pytest.mark.parametrize("zero", [NOTHING, NONE])
+def test_what_is_divided_by_zero_is_not_proved(zero):
+    assert identity(1 / zero, 1 / zero).verdict == Verdict.INCONCLUSIVE
+    quotient = (p * zero + zero) / zero
+    assert identity(quotient, p + 1).reason == f"it[0]: {BY_ZERO}"
+    assert nonnegative(quotient).reason == f"it: {BY_ZERO}"
+
+
+def test_numbers_that_are_not_zero_may_divide():
+    assert identity(p / (sqrt(2) - 1), p * (1 + sqrt(2))).scope == "all"
+    assert nonnegative((p + p**2) / p).scope == "all"
+
+
+def test_a_formal_constant_may_be_zero():
+    assert DIVIDED in identity((f(1) * x + f(1)) / f(1), x + 1).scope
+    assert DIVIDED in nonnegative((f(1) * p + f(1)) / f(1)).scope
+    assert DIVIDED in identity(0**x, 0**x).scope
+
+
+@pytest.mark.parametrize(
+    "zero_at_0",
+    [even + even**3 / 27, 2 * even + even**3 / 9],
+)
+def test_what_is_even_may_be_zero_over_three(zero_at_0):
+    assert zero_at_0.subs(even, 0) == 0
+    assert zero_at_0.is_zero is False  # so says sympy
+    quotient = (zero_at_0 * x + zero_at_0) * sympy.Pow(zero_at_0, -1, evaluate=False)
+    assert DIVIDED in identity(quotient, x + 1).scope
+
+
+def test_a_sixth_of_what_is_even_is_no_whole_exponent():
+    r, s = sympy.symbols("r s", real=True)
+    left, right = (r + r * s) ** (even / 6), r ** (even / 6) * (1 + s) ** (even / 6)
+    at = {r: -1, s: -2, even: 2}
+    assert left.subs(at) == 1 != right.subs(at)
+    assert identity(left, right).verdict == Verdict.INCONCLUSIVE
+    halved = identity(
+        (r + r * s) ** (even / 2), r ** (even / 2) * (1 + s) ** (even / 2)
+    )
+    assert halved.verdict == Verdict.PROVED
+    assert EXISTING not in halved.scope
+    assert EXISTING in identity(right, right).scope
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        Derivative(sympy.Abs(p - 1), p),
+        Integral(exp(k), (k, 0, x)),
+        Sum(f(k), (k, 1, n)),
+        sympy.Symbol("i", infinite=True),
+        sympy.Symbol("i", extended_real=True),
+    ],
+)
+def test_what_need_not_have_a_value_is_part_of_the_scope(part):
+    assert EXISTING in identity((part + 1) ** 2, part**2 + 2 * part + 1).scope
+
+
+def test_names_have_values():
+    a, b = sympy.MatrixSymbol("A", 2, 2), sympy.IndexedBase("b")
+    for name in (a[0, 1], b[n], f(x), Derivative(f(x), x), sympy.pi, x):
+        assert identity((name + 1) ** 2, name**2 + 2 * name + 1).scope == "all"
+
+
+def test_sets_of_numbers_are_no_numbers():
+    part = p * sympy.AccumBounds(0, 1)  # at x = -1: 0, and all of [-p, p]
+    assert identity(part * (x + 1), part * x + part).verdict == Verdict.INCONCLUSIVE
