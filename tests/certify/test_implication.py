@@ -50,6 +50,7 @@ from tests.certify.implications import FALSE, TRUE
 F = Fraction
 x, y = symbols("x y", real=True)
 eta, L, p = symbols("eta L p", positive=True)
+wide = Symbol("wide", extended_real=True)
 weak = Symbol("w", nonnegative=True)
 n = Symbol("n", integer=True)
 tau = Symbol("tau", integer=True, positive=True)
@@ -439,6 +440,8 @@ def test_a_tiny_limit_is_inconclusive_the_same_each_time():
         (1 + x) ** 40 >= y,
         Symbol("i", imaginary=True) ** 2 * x < 0,
         Symbol("k", prime=True) > x,
+        Ne(Symbol("c", complex=True) ** 2, -1),
+        Lt(wide, wide + 1, evaluate=False),
     ],
 )
 def test_what_is_not_algebra_is_refused_with_a_reason(conclusion):

@@ -101,7 +101,11 @@ def _symbols(relations: Sequence[Any]) -> tuple[sympy.Symbol, ...]:
 
 def _assumed(symbol: sympy.Symbol) -> list[Fact]:
     """Facts that follow from what sympy assumes of a symbol."""
-    odd = (symbol.is_prime, symbol.is_composite, not symbol.is_commutative)
+    complex_ = symbol.is_complex and not symbol.is_algebraic
+    infinite = symbol.is_extended_real and symbol.is_integer is None
+    # a symbol of which nothing is said is real
+    wide = symbol.is_real is None and (complex_ or infinite)
+    odd = (symbol.is_prime, symbol.is_composite, not symbol.is_commutative, wide)
     if symbol.is_real is False or symbol.is_rational is False or any(odd):
         raise RefusedError(
             f"symbols must be real, without assumptions beyond signs and integers; "
