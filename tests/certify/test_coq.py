@@ -54,6 +54,20 @@ def test_parts_and_names():
         lemma_of([x >= 2], x >= 1, "no name")
 
 
+NAMES = ("e", "r", "Rlt_le", "pow_le", "factor_positive")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_symbol_has_the_name_of_something_in_a_proof(name):
+    odd = Symbol(name, positive=True)
+    text = lemma_of([eta <= 1 / (3 * odd), mu <= odd], eta * mu <= THIRD)
+    lines = text[text.index("Lemma claim") :].splitlines()
+    symbols_ = lines[0].partition("forall ")[2].partition(" :")[0].split()
+    inside = re.findall(r"\?(\w+)|\b(R\w+|pow\w+|factor_\w+)", "\n".join(lines[1:]))
+    assert not set(symbols_) & {name for pair in inside for name in pair}
+    assert coq.check(text) in (True, None)
+
+
 @pytest.mark.parametrize(
     "name", [None, 3, ["a"], "forall", "fun", "Prop", "IF", "_", "1a", "a\n", ""]
 )

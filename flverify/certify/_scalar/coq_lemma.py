@@ -19,6 +19,7 @@ RESERVED = {"as", "at", "by", "cofix", "else", "end", "exists", "exists2", "fix"
 RESERVED |= {"forall", "fun", "if", "IF", "in", "let", "match", "mod", "Prop", "return"}
 RESERVED |= {"Set", "SProp", "then", "Type", "using", "where", "with"}
 TAKEN = RESERVED | {"R", "field", "pow", "sqrt"}
+PLAIN = r"(?!H_|R[a-z]|pow|factor_)[A-Za-z]"  # not a name that a proof below may use
 ABOVE_ZERO = "apply Rgt_not_eq; unfold Rgt."
 BELOW_ZERO = "apply Rlt_not_eq, Ropp_lt_cancel; rewrite Ropp_0."
 RELATION = {">": "0 < {}", ">=": "0 <= {}", "==": "{} = 0", "!=": "{} <> 0"}
@@ -34,7 +35,7 @@ def _identifiers(symbols: Iterable[sympy.Symbol]) -> dict[sympy.Symbol, str]:
     names: dict[sympy.Symbol, str] = {}
     for symbol in symbols:
         name = re.sub(r"[^A-Za-z0-9_]", "_", symbol.name)
-        if name in TAKEN or not re.match(r"(?!H_)[A-Za-z]", name):
+        if name in TAKEN or not re.match(PLAIN, name):
             name = f"x_{name}"
         while name in names.values():
             name += "_"
@@ -112,10 +113,10 @@ class _Lemma:
     def equation(self, stage: Stage, known: str) -> list[str]:
         step = stage.step
         name, value = self.names[step.symbol], self.term(step.value)
-        zero = f"{name} - {value} = {self.term(step.factor)} * e"
+        zero = f"{name} - {value} = {self.term(step.factor)} * H_e"
         return [
             f"assert (H_step : {name} = {value}).",
-            f"{{ match type of {known} with ?e = 0 =>",
+            f"{{ match type of {known} with ?H_e = 0 =>",
             f"    assert (H_zero : {zero}) by (field; nonzero)",
             f"  end; rewrite {known}, Rmult_0_r in H_zero; lra. }}",
         ]
@@ -135,8 +136,8 @@ class _Lemma:
             f"assert (H_step : exists {slack} : R, {relation.format(slack)} /\\ "
             f"{name} = {value}).",
             f"{{ exists {new}; split;",
-            f"  [ match type of {known} with ?r 0 ?e =>",
-            f"      replace {new} with ({self.term(step.factor)} * e)",
+            f"  [ match type of {known} with ?H_r 0 ?H_e =>",
+            f"      replace {new} with ({self.term(step.factor)} * H_e)",
             "        by (field; nonzero) end;",
             f"    apply {product} | {holds}]",
             "  | field; nonzero ]. }",
@@ -182,7 +183,8 @@ def _closing(comparison: Comparison, fraction: str, used: str) -> list[str]:
     positive = "first [strict | apply factor_positive; [weak | nonzero]]"
     inverse = f"apply Rinv_0_lt_compat; {positive}"
     settled = f"by (field{used}; nonzero)"
-    put = f"match goal with |- ?r 0 ?e => replace e with {fraction} {settled} end."
+    shown = f"replace H_e with {fraction} {settled}"
+    put = f"match goal with |- ?H_r 0 ?H_e => {shown} end."
     if comparison == ">=":
         return [put, f"apply Rmult_le_pos; [weak | apply Rlt_le; {inverse}]."]
     return [put, f"apply Rmult_lt_0_compat; [strict | {inverse}]."]
