@@ -9,6 +9,7 @@ functions have exceptions that are easily missed.
 from __future__ import annotations
 
 from functools import reduce
+from math import comb, prod
 from operator import add, mul
 from typing import Any
 
@@ -17,6 +18,9 @@ from sympy.core.function import AppliedUndef
 
 ENDS = sympy.nan, sympy.zoo, sympy.oo, -sympy.oo
 NO_NUMBERS = (*ENDS, sympy.AccumBounds, sympy.Order)  # or sets of them
+
+MOST_TERMS = 100_000  # of a power that is multiplied out
+SMALL_PRIMES = 10**4  # that are looked for in numbers with a symbol for an exponent
 
 
 class NotAlgebraError(ArithmeticError):
@@ -110,12 +114,12 @@ class _Unknowns:
             if not factor.is_Rational:
                 raise NotAlgebraError
             if rest != 1:
-                raised = self._raised(found, rest / factor.q)
-            elif factor.q == 1:
-                raised = found
-            else:
-                raised = self._known(found, found, int(factor.q))
-            out *= raised**factor.p
+                out *= self._raised(found, rest / factor.q) ** factor.p
+                continue
+            whole, part = divmod(factor.p, factor.q)
+            out *= found**whole
+            if part:
+                out *= self._known(found, found, int(factor.q)) ** part
         return out
 
     def _raised(self, base: sympy.Expr, exponent: Any) -> sympy.Expr:
@@ -125,7 +129,8 @@ class _Unknowns:
         out = sympy.Integer(1)
         for part, sign in zip(sympy.fraction(base), (1, -1), strict=True):
             content, factors = sympy.factor_list(part)
-            primes = sympy.factorint(content.p), sympy.factorint(content.q)
+            ends = content.p, content.q
+            primes = [sympy.factorint(end, limit=SMALL_PRIMES) for end in ends]
             for number, side in zip(primes, (1, -1), strict=True):
                 factors += [(sympy.Integer(p), side * k) for p, k in number.items()]
             for factor, times in factors:
@@ -166,8 +171,30 @@ def _is_count(power: sympy.Expr) -> bool:
     return bool(power.is_Integer and power > 0)
 
 
+def terms_of_power(polynomial: Any, exponent: int) -> int:
+    """Bound the number of terms of a power in a ring, before it is multiplied out.
+
+    Examples
+    --------
+    >>> _, x, y = sympy.ring("x y", sympy.QQ)
+    >>> terms_of_power(x + y + 1, 100), terms_of_power(x**2 * y, 10**9)
+    (5151, 1)
+    """
+    if not polynomial:
+        return 0
+    chosen = comb(len(polynomial) + exponent - 1, exponent)
+    boxed: int = prod(degree * exponent + 1 for degree in polynomial.degrees())
+    return min(chosen, boxed)
+
+
 def is_null(polynomial: sympy.Expr) -> bool:
-    """Multiply a polynomial out, in a ring, which is faster than in expressions."""
+    """Multiply a polynomial out, in a ring, which is faster than in expressions.
+
+    Raises
+    ------
+    NotAlgebraError
+        If a power would have too many terms.
+    """
     unknowns = sorted(polynomial.free_symbols, key=str)
     ring = sympy.ring(unknowns or [sympy.Dummy()], sympy.QQ)[0]
     values = dict(zip(unknowns, ring.gens, strict=False))
@@ -176,7 +203,10 @@ def is_null(polynomial: sympy.Expr) -> bool:
         if e.is_Rational:
             return ring(sympy.QQ(int(e.p), int(e.q)))
         if e.is_Pow:
-            return value(e.base) ** int(e.exp)
+            base, exponent = value(e.base), int(e.exp)
+            if terms_of_power(base, exponent) > MOST_TERMS:
+                raise NotAlgebraError
+            return base**exponent
         if e.is_Symbol:
             return values[e]
         return reduce(add if e.is_Add else mul, map(value, e.args))

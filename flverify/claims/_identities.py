@@ -53,7 +53,7 @@ def identity(pairs: Iterable[Pair], scope: str) -> Finding:
         if not entries:
             return inconclusive(f"{label}: there are no entries to compare")
         for place, (one, other) in enumerate(entries):
-            found = _compare(f"{label}[{place}]", one, other)
+            found = _compared(f"{label}[{place}]", one, other)
             if isinstance(found, Finding):
                 return found
             divided, partial = divided or found[0], partial or found[1]
@@ -96,6 +96,13 @@ def _flat(side: Any) -> tuple[tuple[int, ...], list[Any]]:
         values = np.asarray(side, dtype=object)
         return values.shape, values.ravel().tolist()
     return (), [side]
+
+
+def _compared(label: str, one: Any, other: Any) -> Finding | tuple[bool, bool]:
+    try:
+        return _compare(label, one, other)
+    except RecursionError:  # from sympy, which walks trees recursively
+        return inconclusive(f"{label}: {_points.TOO_DEEP}")
 
 
 def _compare(label: str, one: Any, other: Any) -> Finding | tuple[bool, bool]:

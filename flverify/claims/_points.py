@@ -23,6 +23,7 @@ EXISTING = ", wherever every term exists"
 TOTAL = (sympy.Abs, sympy.Max, sympy.Min, sympy.sign, sympy.exp, sympy.sin, sympy.cos)
 PLAIN = (sympy.Add, sympy.Mul, sympy.Pow, *TOTAL)
 BY_ZERO = "a denominator is 0 or may be, whatever the values of the symbols"
+TOO_DEEP = "it is nested too deeply"
 UNCONFIRMED = "unconfirmed violation"  # key of the evidence that stops a proof
 SIGNS = ("positive", "negative", "nonnegative", "nonpositive", "nonzero")
 POINTS = 40  # rational points tried before a question is left open
@@ -214,11 +215,13 @@ def shown(point: Point) -> dict[str, str]:
 
 
 def written(side: object) -> str:
-    """Text of a side, unless it has more digits than Python writes."""
+    """Text of a side, unless it has more digits or levels than Python writes."""
     try:
         return str(side)
     except ValueError:
         return "a number of very many digits"
+    except RecursionError:
+        return "an expression of very many levels"
 
 
 def at(point: Point) -> str:

@@ -8,6 +8,7 @@ import sympy
 
 from flverify._core.exact import Scalar
 from flverify._core.exact import text as exact_text
+from flverify.certify._scalar import evaluation
 from flverify.claims import _given, _points
 from flverify.claims._cases import short
 from flverify.claims._points import inconclusive
@@ -43,18 +44,13 @@ def nonnegative(parts: Iterable[tuple[str, Scalar]], scope: str) -> Finding:
     checked, divided = list[str](), False
     _given.text(scope, "the scope")
     for label, value in _given.rows(parts, 2, "parts", "(label, expression)"):
-        if _points.has_floats(value):
-            return inconclusive(f"{label}: floats cannot show a sign")
-        expression = _points.exact_expression(value, label)
-        unknown = [s for s in expression.free_symbols if s.is_nonnegative is not True]
-        if unknown:
-            listed = ", ".join(sorted(map(str, unknown)))
-            return inconclusive(f"{label}: {listed} may be negative")
-        if not without_negatives(expression):
-            return _negative_point(label, expression)
-        if _points.divides_by_zero(expression):
-            return inconclusive(f"{label}: {_points.BY_ZERO}")
-        divided = divided or _points.may_divide_by_zero(expression)
+        try:
+            found = _judged(label, value)
+        except RecursionError:  # from sympy, which walks trees recursively
+            found = inconclusive(f"{label}: {_points.TOO_DEEP}")
+        if isinstance(found, Finding):
+            return found
+        divided = divided or found
         checked.append(label)
     if not checked:
         return inconclusive("nothing was compared")
@@ -62,6 +58,22 @@ def nonnegative(parts: Iterable[tuple[str, Scalar]], scope: str) -> Finding:
     reason = f"{len(checked)} {held} no negative coefficient"
     scope = _points.within_denominators(scope, divided)
     return Finding(Verdict.PROVED, scope, reason, {"inequalities": checked})
+
+
+def _judged(label: str, value: Scalar) -> Finding | bool:
+    """Judge one part; if its sign shows, tell whether a denominator may vanish."""
+    if _points.has_floats(value):
+        return inconclusive(f"{label}: floats cannot show a sign")
+    expression = _points.exact_expression(value, label)
+    unknown = [s for s in expression.free_symbols if s.is_nonnegative is not True]
+    if unknown:
+        listed = ", ".join(sorted(map(str, unknown)))
+        return inconclusive(f"{label}: {listed} may be negative")
+    if not without_negatives(expression):
+        return _negative_point(label, expression)
+    if _points.divides_by_zero(expression):
+        return inconclusive(f"{label}: {_points.BY_ZERO}")
+    return _points.may_divide_by_zero(expression)
 
 
 def without_negatives(expression: sympy.Expr) -> bool:
@@ -76,7 +88,7 @@ def without_negatives(expression: sympy.Expr) -> bool:
     >>> without_negatives((x**2 - y**2) / (x - y)), without_negatives(x - y)
     (True, False)
     """
-    if not expression.is_rational_function():
+    if not expression.is_rational_function() or _is_high(expression):
         return False
     try:
         above, below = sympy.fraction(sympy.cancel(expression))
@@ -88,6 +100,11 @@ def without_negatives(expression: sympy.Expr) -> bool:
         )
     except sympy.PolynomialError:  # as of a power 0 that was left standing
         return False
+
+
+def _is_high(expression: sympy.Expr) -> bool:
+    powers = (power.exp for power in expression.atoms(sympy.Pow))
+    return any(e.is_Rational and abs(e) > evaluation.MOST_TIMES for e in powers)
 
 
 def _coefficients(expression: sympy.Expr) -> list[sympy.Expr]:
@@ -107,4 +124,4 @@ def _negative_point(label: str, expression: sympy.Expr) -> Finding:
                 "right": "0",
             }
             return Finding(Verdict.REFUTED, "counterexample", reason, evidence)
-    return inconclusive(f"{label}: a negative coefficient, but no negative value found")
+    return inconclusive(f"{label}: no sign in its coefficients, and no negative value")

@@ -135,3 +135,39 @@ def test_dummies_are_symbols_too():
     assert judge.nonnegative([("it", d - 1)], "all").verdict == Verdict.REFUTED
     twice = sympy.Dummy("d", positive=True)  # which of the two is d in a point?
     assert identity(d, twice).verdict == Verdict.INCONCLUSIVE
+
+
+SEMIPRIME = (10**40 + 121) * (10**41 + 271)
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        (2 * p ** (10**9), 3 * p ** (10**9)),
+        (2 * p ** sympy.Rational(10**9, 3), 3 * p ** sympy.Rational(10**9, 3)),
+        ((p + 1) ** 10**9, (p + 2) ** 10**9),
+        ((p + 1) ** -(10**9), (p + 2) ** -(10**9)),
+        ((SEMIPRIME * p) ** m, p**m),
+    ],
+)
+def test_large_powers_are_left_open_at_once(left, right):
+    assert identity(left, right).verdict != Verdict.PROVED
+    assert judge.nonnegative([("it", left)], "all").verdict == Verdict.INCONCLUSIVE
+
+
+def test_roots_of_high_powers_are_powers_of_roots():
+    assert identity(p ** sympy.Rational(7, 3), p**2 * sympy.cbrt(p)).scope == "all"
+    far = sympy.Rational(10**9, 3)
+    assert identity(p**far * (p + 1), p ** (far + 1) + p**far).verdict == Verdict.PROVED
+
+
+def test_what_is_nested_too_deeply_is_left_open():
+    f, deep = sympy.Function("f"), p
+    for _ in range(300):
+        deep = f(deep) + 1
+    for right in (p, deep + p):
+        found = identity(deep, right)
+        assert found.reason == "it[0]: it is nested too deeply"
+    found = judge.nonnegative([("it", deep)], "all")
+    assert found.verdict == Verdict.INCONCLUSIVE
+    assert judge.identity([("it", deep, deep)], "all").verdict != Verdict.REFUTED

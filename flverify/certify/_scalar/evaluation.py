@@ -19,6 +19,7 @@ from sympy.core import relational
 from sympy.logic import boolalg
 
 MOST_TIMES = 10_000  # exponents up to which powers are multiplied out
+MOST_JOINED = 100  # degree up to which roots in a product are joined into one
 ROOT_BITS = 256  # an irrational root is enclosed to 2^-256
 
 Point = Mapping[str, Fraction]
@@ -179,7 +180,8 @@ def _called(e: Any, point: Point) -> Enclosure:
 
 def _exponent(e: Any, point: Point) -> Fraction:
     found = _value(e, point)
-    if found.low != found.high or abs(found.low) > MOST_TIMES:
+    ends = abs(found.low.numerator), found.low.denominator
+    if found.low != found.high or max(ends) > MOST_TIMES:
         raise UndefinedError
     return found.low
 
@@ -189,11 +191,12 @@ def _product(args: Sequence[Any], point: Point) -> Enclosure:
     rest, inside, degree = _exactly(Fraction(1)), Fraction(1), 1
     for arg in args:
         base = _value(arg.base, point) if arg.is_Pow and arg.exp.is_Rational else None
-        if base is None or base.low != base.high or base.low <= 0:
+        above, below = (int(arg.exp.p), int(arg.exp.q)) if base else (0, 1)
+        joined = lcm(degree, below)
+        long = abs(above) > MOST_TIMES or joined > MOST_JOINED
+        if base is None or long or base.low != base.high or base.low <= 0:
             rest = rest * _value(arg, point)
             continue
-        above, below = int(arg.exp.p), int(arg.exp.q)
-        joined = lcm(degree, below)
         inside = inside ** (joined // degree) * base.low ** (above * joined // below)
         degree = joined
     return rest * _root(inside, degree)
@@ -211,6 +214,8 @@ def _power(base: Enclosure, above: int, below: int) -> Enclosure:
     rooted = base if below == 1 else base.root(below)
     if above < 0:
         rooted = rooted.reciprocal()
+    if rooted.low >= 0:  # both ends at once: a product of each two is slow
+        return Enclosure(rooted.low ** abs(above), rooted.high ** abs(above))
     out = reduce(Enclosure.__mul__, [rooted] * abs(above), _exactly(Fraction(1)))
     if above % 2 == 0:
         return Enclosure(max(out.low, Fraction(0)), out.high)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from functools import lru_cache, reduce
-from math import comb, prod
 from operator import add, mul
 from typing import Any, Literal, TypeAlias
 
 import sympy
 
+from flverify._core.algebra import terms_of_power
 from flverify._core.errors import RefusedError
 from flverify.certify._scalar.flint_field import Field
 from flverify.certify._scalar.sizes import LARGEST_DEGREE, MOST_TERMS, is_long, shown
@@ -96,11 +96,7 @@ def _power(quotient: Quotient, exponent: int) -> Quotient:
 
 def _require_small_power(polynomial: Polynomial, exponent: int) -> None:
     """Refuse a power that would have too many terms, before it is expanded."""
-    if not polynomial:
-        return
-    chosen = comb(len(polynomial) + exponent - 1, exponent)
-    boxed = prod(degree * exponent + 1 for degree in polynomial.degrees())
-    if min(chosen, boxed) > MOST_TERMS:
+    if terms_of_power(polynomial, exponent) > MOST_TERMS:
         raise RefusedError(_too_large())
 
 
