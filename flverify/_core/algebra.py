@@ -63,8 +63,10 @@ class _Unknowns:
     def _is_null(self, polynomial: sympy.Expr) -> bool:
         """Reduce a polynomial by what the roots satisfy, the last ones first."""
         for unknown, relation in reversed(self.relations):
-            if polynomial.has(unknown):
-                polynomial = sympy.prem(sympy.expand(polynomial), relation, unknown)
+            expanded = sympy.expand(polynomial) if polynomial.has(unknown) else 0
+            # sympy.prem fails on polynomials of a lower degree
+            if sympy.degree(expanded, unknown) >= sympy.degree(relation, unknown):
+                polynomial = sympy.prem(expanded, relation, unknown)
         return is_null(polynomial)
 
     def _quotient(self, e: Any) -> sympy.Expr:
