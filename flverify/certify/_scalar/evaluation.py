@@ -19,6 +19,7 @@ from sympy.core import relational
 from sympy.logic import boolalg
 
 MOST_TIMES = 10_000  # exponents up to which powers are multiplied out
+MOST_BITS = 1_000_000  # of a power that is multiplied out
 MOST_JOINED = 100  # degree up to which roots in a product are joined into one
 ROOT_BITS = 256  # an irrational root is enclosed to 2^-256
 
@@ -214,6 +215,9 @@ def _power(base: Enclosure, above: int, below: int) -> Enclosure:
     rooted = base if below == 1 else base.root(below)
     if above < 0:
         rooted = rooted.reciprocal()
+    ends = (rooted.low.numerator, rooted.high.numerator, rooted.low.denominator)
+    if max(end.bit_length() for end in ends) * abs(above) > MOST_BITS:
+        raise UndefinedError
     if rooted.low >= 0:  # both ends at once: a product of each two is slow
         return Enclosure(rooted.low ** abs(above), rooted.high ** abs(above))
     out = reduce(Enclosure.__mul__, [rooted] * abs(above), _exactly(Fraction(1)))
