@@ -76,8 +76,9 @@ class Claim:
     given : mapping of str to sequence of str
         Printed lines from which it is to follow, with the ids of the claims that judge
         them: what is judged is the step from them, and every scope says so.
-    mended_from : mapping of str to sequence of str
-        The same, for its correction alone.
+    mended_from : mapping of str to sequence of str, or None
+        The same, for its correction alone: the lines of `given` if None, and none if
+        empty, where the correction rests on nothing that is printed.
     path : path
         The file it stands in, known once that has been read.
     """
@@ -96,7 +97,7 @@ class Claim:
     structural: Mapping[str, str] = field(default_factory=dict)
     sharp: Sharp | None = None
     given: Lines = field(default_factory=dict)
-    mended_from: Lines = field(default_factory=dict)
+    mended_from: Lines | None = None
     path: Path = field(default=Path(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -177,10 +178,12 @@ class Claim:
 
     def _granted(self, finding: Finding) -> Finding:
         """Say from which printed lines it follows, and from which its correction."""
-        if self.mended_from and finding.correction:
-            fixed = finding.correction.finding.granted(list(self.mended_from))
-            finding = finding.corrected(finding.correction.statement, fixed)
-        return finding.granted(list(self.given)) if self.given else finding
+        fixed = finding.correction
+        granted = finding.granted(list(self.given)) if self.given else finding
+        if fixed is None or self.mended_from is None:
+            return granted
+        own = fixed.finding.granted(list(self.mended_from))
+        return granted.corrected(fixed.statement, own)
 
     def control(self) -> Finding | None:
         """Judge the twin by the same code; None if the claim has none."""
@@ -248,7 +251,7 @@ def claim(
     structural: Mapping[str, str] | None = None,
     sharp: Sharp | None = None,
     given: Given = (),
-    mended_from: Given = (),
+    mended_from: Given | None = None,
 ) -> Callable[[Check], Claim]:
     """Make the decorated check a claim.
 
@@ -280,7 +283,7 @@ def claim(
             {} if structural is None else structural,
             sharp,
             _lines(given, id),
-            _lines(mended_from, id),
+            None if mended_from is None else _lines(mended_from, id),
         )
 
     return wrap

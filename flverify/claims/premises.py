@@ -18,8 +18,8 @@ class GivenLines(Protocol):
         """Lines that it is given."""
 
     @property
-    def mended_from(self) -> Lines:
-        """Lines that its correction alone is given."""
+    def mended_from(self) -> Lines | None:
+        """Lines that its correction alone is given, if they are not the same."""
 
 
 def given(entry: Mapping[str, Any]) -> Lines:
@@ -83,7 +83,8 @@ def warnings(
     >>> [*warnings(one, {"a": {"verdict": "REFUTED"}})]
     ['the correction is given Lemma 4; REFUTED among these and what they are from: a']
     """
-    about = (("the claim", claim.given), ("the correction", claim.mended_from))
+    mended_from = claim.mended_from or {}
+    about = (("the claim", claim.given), ("the correction", mended_from))
     for what, given_it in about:
         if refuted(given_it, entries):
             yield f"{what} is given {', '.join(given_it)}; {told(given_it, entries)}"

@@ -43,7 +43,7 @@ def command(
     if as_json:
         given, mended = (
             premises.refuted(lines, entries)
-            for lines in (claim.given, claim.mended_from)
+            for lines in (claim.given, claim.mended_from or {})
         )
         refuted = {"of_what_is_given": given, "of_what_is_given_the_correction": mended}
         click.echo(envelope("show", **_record(one, known), refuted=refuted))

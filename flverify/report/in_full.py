@@ -53,7 +53,7 @@ def show(
             ("scope", finding.scope),
             ("reason", finding.reason),
             ("ledger", str(expected or "not in the ledger")),
-            *_given({**claim.given, **claim.mended_from}, entries),
+            *_given({**claim.given, **(claim.mended_from or {})}, entries),
             *(("beware", text) for text in premises.warnings(claim, entries)),
             *_constants(claim),
             *_rests_on(finding, whole),

@@ -114,10 +114,21 @@ def test_a_correction_may_be_from_lines_of_its_own():
     assert said.startswith("the correction is given Lemma 2; REFUTED among")
 
 
+def test_a_correction_may_be_from_no_line():
+    one = replace(step(("(i)", "(ii)")), mended_from={})
+    found = one.check()
+    assert found.scope.startswith("given (1), Lemma 2; ")
+    fixed = found.correction.finding
+    assert (fixed.scope, fixed.given) == ("N <= 4", ())
+    (said,) = premises.warnings(one, KNOWN)
+    assert said.startswith("the claim is given")
+
+
 def test_the_claims_that_judge_them_are_named():
     known = shipped_claims()
     for one in known.values():
-        for keys in (*one.given.values(), *one.mended_from.values()):
+        mended_from = one.mended_from or {}
+        for keys in (*one.given.values(), *mended_from.values()):
             assert keys, one.id
             assert {*keys} <= {*known} - {one.id}, one.id
 
