@@ -15,38 +15,23 @@ The steps (80)-(88) have files of their own.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from types import SimpleNamespace
 from typing import Any
-
-import sympy
 
 from flverify._core.sources import Source
 from flverify.algorithms import Focus
 from flverify.certify import quadratic_form as q
 from flverify.claims import judge
 from flverify.claims.claim import Free, claim
-from flverify.claims.focus_lemma3 import (
-    EVERY,
-    L,
-    N,
-    eta,
-    gradient_and_gap,
-    gradients_of_rows,
-    moves_do_not_grow,
-    mu,
-    n,
-    rational,
-    split_in_two,
-    young,
-)
+from flverify.claims.focus_lemma3 import EVERY, L, N, eta, mu, n, rational
+from flverify.claims.focus_lemma3_proof import PRINTED, Descent, proof
 from flverify.claims.verdict import Finding
 from flverify.participation import AllOrNothing, Bernoulli, Full, UniformCohort
 from flverify.participation._law import Participation
 from flverify.problems import Quadratics
-
-U, GAP = sympy.symbols("U gap", nonnegative=True)  # |w - x*|^2, F(w) - F*
 
 # Lemma 3 -------------------------------------------------------------------------
 
@@ -67,14 +52,7 @@ SEARCHED = (
     r"\eta L^2N}{\mu}\|\mathbb{1}\bar x_{r\tau+1}-\boldsymbol{x}_{r\tau}\|_F^2",
     proposition="(79) holds for all L-smooth, mu-strongly convex f_i, every law of "
     "Assumption 1, every w_r and all rows x_{r tau}, if eta L (tau-1) <= 1/3.",
-    constants={
-        "cap": "1/3",
-        "contraction": "1/2",
-        "gap": "2",
-        "excess": "2",
-        "consensus": "8",
-        "least_moves": 0,
-    },
+    constants={**vars(PRINTED)},
     twin={"contraction": "3"},
     no_control="the print does not say what 1/(tau-1) is at tau = 1; the twin, six "
     "times the contraction, fails under both readings",
@@ -85,82 +63,16 @@ SEARCHED = (
 )
 def lemma3(c: SimpleNamespace) -> Finding:
     """Prove (79) from tau = 2 on, and look at tau = 1 with steps of any size."""
-    mended = SimpleNamespace(**{**vars(c), "least_moves": 1})
+    lemma = Descent(**vars(c))
+    mended = replace(lemma, least_moves=1)
     found = {
-        TAU_1: judge.proof_or_search(_proof(c), _search(c, (1, 2, 3))),
-        TAU_2: judge.proof_or_search(_proof(mended), _search(c, (2, 3, 6))),
+        TAU_1: judge.proof_or_search(proof(lemma), _search(lemma, (1, 2, 3))),
+        TAU_2: judge.proof_or_search(proof(mended), _search(lemma, (2, 3, 6))),
     }
     return judge.readings(found).corrected(
         r"\eta\le\frac1{3L\max\{1,\tau-1\}}\text{ implies (79), for every }\tau\ge1",
-        judge.proof_or_search(_proof(mended), _search(mended, (1, 2, 3))),
+        judge.proof_or_search(proof(mended), _search(mended, (1, 2, 3))),
     )
-
-
-def _proof(c: SimpleNamespace) -> Finding:
-    return _proof_of(tuple(sorted(vars(c).items())))
-
-
-@cache
-def _proof_of(constants: tuple[tuple[str, Any], ...]) -> Finding:
-    """Collect the facts of (80)-(88); tau - 1 counts as at least `least_moves`."""
-    c = SimpleNamespace(**dict(constants))
-    return judge.all_of(
-        {
-            "Jensen in (80)": split_in_two("2", "2"),
-            "smoothness in (80)": gradient_and_gap("2"),
-            "Young in (81)": young("1", "1"),
-            "(83), line 1": gradients_of_rows("1"),
-            "the local moves": moves_do_not_grow(),
-            **_under_cap(c),
-            "collected": _collected(c),
-        }
-    )
-
-
-def _under_cap(c: SimpleNamespace) -> dict[str, Finding]:
-    """Use the cap, with n = max(tau - 1, least_moves): steps, eta mu, and the rows.
-
-    A row that takes part ends within eta |sum y_k| of w, where n values of |y_k|^2 are
-    at most L^2 |w - z_i|^2 each; any other row stays where it was.
-    """
-    total, pulled = sympy.symbols("total pulled", nonnegative=True)
-    held = [eta * L * n <= rational(c.cap), n >= c.least_moves]
-    moved = [total <= n * L**2 * pulled]
-    return {
-        "eta L <= 2": judge.implied([*held, n >= 1], eta * L <= 2, EVERY),
-        "eta mu": judge.implied([*held, mu <= L], eta * mu <= rational(c.cap), EVERY),
-        "a row": judge.implied(held + moved, eta**2 * n * total <= pulled, EVERY),
-    }
-
-
-def _collected(c: SimpleNamespace) -> Finding:
-    """Right side less left side of (79) from the slacks of the facts.
-
-    No row ends farther from w than it was, so that E|D|^2 is at most L^2 N times the
-    consensus error.
-    """
-    slack = sympy.symbols("e1:6", nonnegative=True)
-    extra, slower, rest = sympy.symbols("m j B", nonnegative=True)
-    clients, cap = 1 + extra, rational(c.cap)
-    modulus = cap / (eta * (1 + slower))  # eta mu <= cap
-    noise = L**2 * clients * rest - slack[0]
-    inner = GAP + modulus / 2 * U + slack[1]
-    cross = -(modulus / 4) * U - noise / modulus + slack[2]
-    slope = 2 * L * GAP - slack[3]
-    square = 2 * noise + 2 * clients**2 * slope - slack[4]
-    left = U - 2 * eta * clients * inner - 2 * eta * cross + eta**2 * square
-    right = _right(c, U, GAP, rest, modulus, clients)
-    return judge.nonnegative([("right - left", right - left)], EVERY)
-
-
-def _right(
-    c: SimpleNamespace, square: Any, gap: Any, rest: Any, mu: Any, size: Any
-) -> Any:
-    """Return the right side of (79) with L and eta as symbols."""
-    contraction, excess = rational(c.contraction), rational(c.excess)
-    out = (1 - contraction * eta * mu * size) * square
-    out -= rational(c.gap) * eta * size * (1 - excess * eta * size * L) * gap
-    return out + rational(c.consensus) * eta * L**2 * size / mu * rest
 
 
 @cache
@@ -169,12 +81,12 @@ def _step_at(moves: int, cap: str, smooth: Fraction) -> Fraction:
     return Fraction(cap) / smooth / moves if moves else 100 / smooth
 
 
-def _search(c: SimpleNamespace, taus: tuple[int, ...]) -> Finding:
+def _search(c: Descent, taus: tuple[int, ...]) -> Finding:
     steps = _quadratic_steps(c, taus)
     return judge.one_step(steps, f"{SEARCHED}; tau = {', '.join(map(str, taus))}")
 
 
-def _quadratic_steps(c: SimpleNamespace, taus: tuple[int, ...]) -> Iterator[judge.Step]:
+def _quadratic_steps(c: Descent, taus: tuple[int, ...]) -> Iterator[judge.Step]:
     for tau in taus:
         for h, law in _settings():
             curvatures = tuple(map(Fraction, h))
@@ -201,7 +113,7 @@ def _settings() -> tuple[tuple[tuple[int, ...], Participation], ...]:
     )
 
 
-def _lemma(c: SimpleNamespace, h: tuple[Fraction, ...], step: Fraction) -> Any:
+def _lemma(c: Descent, h: tuple[Fraction, ...], step: Fraction) -> Any:
     """Write (79) for one problem and step."""
     x, star, size = q.server("model"), q.minimiser(), len(h)
     spread = sum(

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from functools import cache, partial
+from functools import partial
 from itertools import product
 from types import SimpleNamespace
 from typing import Any
@@ -26,39 +26,21 @@ from flverify._core.sources import Source
 from flverify.claims import judge
 from flverify.claims.claim import Free, claim
 from flverify.claims.focus_caps import Q_READINGS
-from flverify.claims.focus_lemma3 import (
-    L,
-    N,
-    T,
-    V,
-    eta,
-    gradients_of_rows,
-    n,
-    rational,
-    split_by_share,
-    split_in_two,
-    summed_84,
-)
-from flverify.claims.focus_lemma4 import Bound, steps
+from flverify.claims.focus_lemma3 import L, N, eta, n, rational
+from flverify.claims.focus_lemma4 import MENDED, PRINTED, Bound, steps
+from flverify.claims.focus_lemma4_proof import NUMBERS, proof, q, rho_chosen
 from flverify.claims.verdict import Finding
 
 UNIT = "every q_min in (0, 1]"
-EIGHTH = sympy.Rational(1, 8)
-NUMBERS = "every N, tau, L, eta and q_min in (0, 1]"
-q = sympy.Symbol("q", positive=True)
 B, OLD, G = sympy.symbols("B B_old G", nonnegative=True)  # B_r, B_{r-1}, |grad F|^2
-
-PUSH, MOVE = sympy.symbols("push move", nonnegative=True)  # squares of eta L N and
-# eta L (tau - 1)
 
 # Lemma 4 -------------------------------------------------------------------------
 
 MEAN, EACH = "(i) E|grad F|^2", "(ii) |grad F|^2 at each outcome"
-PRINTED = {"q^(3/2)/(L sqrt N)": "1/8", "q^(3/2)/(L (tau-1))": "1/8"}
 REPAIRED = {
-    "caps": {"q^(3/2)/(L N)": "1/8", "q^(3/2)/(L (tau-1))": "1/12"},
-    "gradient": "32/3",
-    "power": 3,
+    "caps": MENDED.caps,
+    "gradient": MENDED.gradient,
+    "power": MENDED.power,
     "case_3a": "1/N",
 }
 SEARCHED = (
@@ -77,13 +59,7 @@ SEARCHED = (
     r"\bar x_{r\tau+1})\|^2",
     proposition="(89) holds for all L-smooth f_i, every law of Assumption 1, every "
     "w_{r-1}, all rows x_{(r-1) tau} and every step size inside the printed caps.",
-    constants={
-        "caps": PRINTED,
-        "contraction": "1/3",
-        "gradient": "16/3",
-        "power": 2,
-        "case_3a": "1/m",
-    },
+    constants={**vars(PRINTED), "case_3a": "1/m"},
     twin=REPAIRED,
     free=Free(
         "contraction",
@@ -112,55 +88,12 @@ def lemma4(c: SimpleNamespace) -> Finding:
 
 
 def _judged(c: SimpleNamespace, reading: str, *, outcomes: bool) -> Finding:
-    bound = Bound(c.caps, Fraction(c.contraction), Fraction(c.gradient), c.power)
+    bound = Bound(c.caps, c.contraction, c.gradient, c.power)
     listed = steps(bound, reading, c.case_3a, outcomes=outcomes)
     search = judge.one_step(listed, SEARCHED)
     if outcomes:
         return search
-    return judge.proof_or_search(_proof(c), search)
-
-
-def _proof(c: SimpleNamespace) -> Finding:
-    caps = tuple(c.caps.items())
-    return _proof_of(caps, c.contraction, c.gradient, c.power)
-
-
-@cache
-def _proof_of(
-    caps: tuple[tuple[str, str], ...], contraction: str, gradient: str, power: int
-) -> Finding:
-    """(90)-(96) with the factor N, for any q with q <= p_i; round r-1 on both sides.
-
-    A row moves either by the server alone, if its client is absent, or also by its own
-    moves: 1/rho stands before the first kind, and 2 before the moves of the second.
-    """
-    held = _capped(dict(caps))
-    kept = 1 - 8 * PUSH / q
-    shrunk = (1 - rational(contraction) * q) * kept >= 1 - q / 2 + 8 * MOVE
-    slope = 8 * N ** (3 - power) <= rational(gradient) * kept
-    return judge.all_of(
-        {
-            "absent": split_by_share(),
-            "present": split_in_two(),
-            "(92)": gradients_of_rows("1"),
-            "(86)": summed_84(sympy.Le(T, 4 * n * V), eta * L * n <= EIGHTH),
-            "its cap": judge.implied(held, sympy.Le(MOVE, EIGHTH**2), NUMBERS),
-            "rho": rho_chosen("1/2"),
-            "B_{r-1}": judge.implied(held, shrunk, NUMBERS),
-            "|grad F|^2": judge.implied(held, slope, NUMBERS),
-        }
-    )
-
-
-def _capped(caps: dict[str, str]) -> list[Any]:
-    """Write the caps as relations between PUSH, MOVE, N and q."""
-    squares = {
-        "q^(3/2)/(L sqrt N)": PUSH / N,
-        "q^(3/2)/(L N)": PUSH,
-        "q^(3/2)/(L (tau-1))": MOVE,
-    }
-    out = [squares[k] <= rational(f) ** 2 * q**3 for k, f in caps.items()]
-    return [*out, N >= 1, q <= 1]
+    return judge.proof_or_search(proof(bound), search)
 
 
 # rho, (94) -----------------------------------------------------------------------
@@ -181,24 +114,6 @@ def _capped(caps: dict[str, str]) -> list[Any]:
 def chosen_rho(c: SimpleNamespace) -> Finding:
     """Compare them as rational functions of q_min."""
     return rho_chosen(c.half)
-
-
-@cache
-def rho_chosen(half: str) -> Finding:
-    """Choose rho = (1 - q)/(1 - half q), and see what (94) makes of it."""
-    rho = (1 - q) / (1 - rational(half) * q)
-    pairs = [
-        ("rho", rho, 1 - q / (2 - q)),
-        ("(1 - q)/rho", (1 - q) / rho, 1 - q / 2),
-        ("1/(1 - rho)", 1 / (1 - rho), (2 - q) / q),
-    ]
-    open_unit = sympy.And(rho > 0, rho < 1)
-    return judge.all_of(
-        {
-            "algebra": judge.identity(pairs, "0 < q_min < 1"),
-            "0 < rho < 1": judge.implied([q < 1], open_unit, "0 < q_min < 1"),
-        }
-    )
 
 
 @claim(

@@ -16,9 +16,11 @@ from flverify.algorithms.focus import Focus
 from flverify.certify import quadratic_form as q
 from flverify.claims import cohorts, judge, laws
 from flverify.claims.focus_caps import inside, largest_step, least_q
-from flverify.claims.focus_lemma3 import State
+from flverify.claims.focus_lemma3 import State, rational
 from flverify.claims.focus_moments import Clients
 from flverify.claims.focus_runs import Cohort
+from flverify.claims.focus_theorem1_steps import N, eta
+from flverify.claims.focus_theorem1_steps import q as least_chance
 from flverify.claims.laws import Setting
 from flverify.participation._law import Participation
 from flverify.participation.all_or_nothing import AllOrNothing
@@ -33,28 +35,46 @@ POINTWISE = 4  # outcomes of a round that are compared one by one, at most
 
 @dataclass(frozen=True)
 class Bound:
-    """Right side (1 - q contraction) B_{r-1} + gradient eta^2 N^power |grad F|^2/q.
+    """Lemma 4: B_r <= kept B_{r-1} + push |grad F|^2 for the steps inside the caps.
+
+    kept is 1 - q contraction, and push is gradient eta^2 N^power/q.
 
     Parameters
     ----------
     caps : mapping
         Factor of each monomial of `focus_caps.SQUARES`, as rational text.
-    contraction, gradient : rational
+    contraction, gradient : str
+        Rational text.
     power : int
 
     Examples
     --------
-    >>> caps = {"q^(3/2)/(L N)": "1/8", "q^(3/2)/(L (tau-1))": "1/12"}
-    >>> bound = Bound(caps, Fraction(1, 3), Fraction(32, 3), 3)
-    >>> one = next(steps(bound, "q_i = p_i", "1/N", outcomes=False))
+    >>> MENDED.kept, MENDED.push
+    (1 - q/3, 32*N**3*eta**2/(3*q))
+    >>> one = next(steps(MENDED, "q_i = p_i", "1/N", outcomes=False))
     >>> judge.one_step([one], "one").verdict
     <Verdict.SUPPORTED: 'SUPPORTED'>
     """
 
     caps: Mapping[str, str]
-    contraction: Fraction
-    gradient: Fraction
+    contraction: str
+    gradient: str
     power: int
+
+    @property
+    def kept(self) -> Any:
+        """Return the factor of B_{r-1}."""
+        return 1 - rational(self.contraction) * least_chance
+
+    @property
+    def push(self) -> Any:
+        """Return the factor of |grad F|^2."""
+        return rational(self.gradient) * eta**2 * N**self.power / least_chance
+
+
+MOVES = "q^(3/2)/(L (tau-1))"
+PRINTED = Bound({"q^(3/2)/(L sqrt N)": "1/8", MOVES: "1/8"}, "1/3", "16/3", 2)
+MENDED = Bound({"q^(3/2)/(L N)": "1/8", MOVES: "1/12"}, "1/3", "32/3", 3)
 
 
 def steps(
@@ -108,8 +128,9 @@ def _lemma(bound: Bound, least: Fraction, step: Fraction, size: int, model: Any)
     now = sum(q.square(X - z) for z in rows)
     then = sum(q.square(q.after(X) - q.after(z)) for z in rows)
     slope = q.expect(q.square(q.gradient(model)))
-    factor = bound.gradient * step**2 * Fraction(size) ** bound.power / least
-    return q.expect(then) <= (1 - bound.contraction * least) * now + factor * slope
+    factor = Fraction(bound.gradient) * step**2 * Fraction(size) ** bound.power / least
+    kept = 1 - Fraction(bound.contraction) * least
+    return q.expect(then) <= kept * now + factor * slope
 
 
 def _model_after(clients: Clients, cohort: Cohort, step: Fraction) -> Any:
