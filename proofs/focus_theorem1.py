@@ -62,6 +62,7 @@ from flverify.claims.focus_search import (
     searched,
     small_exact,
 )
+from flverify.claims.focus_theorem1_round import START
 from flverify.claims.focus_theorem1_searches import (
     beside,
     chosen,
@@ -70,11 +71,6 @@ from flverify.claims.focus_theorem1_searches import (
     values,
 )
 from flverify.claims.verdict import Finding
-
-START = (
-    r"I_i/|S|=0\text{ in empty rounds, where the server moves too, }y_0=\nabla"
-    r"\boldsymbol{f}(\boldsymbol{x}_0),\text{ independent rounds of one law}"
-)
 
 # (23) ----------------------------------------------------------------------------
 

@@ -10,7 +10,8 @@ Conventions: w_r = xbar_{r tau+1}, g = grad F(w_r), S the sum of the clients'
 gradients that the server uses, E = E|N g - S|^2; A_r = E|grad F(w_r)|^2,
 B_r = E F(w_r), C_r = E||1 w_r - x_{r tau}||^2: expectations are taken on both sides;
 xbar* is read as a minimiser of F. Steps that cite an earlier line are judged as
-implications from that line as printed.
+implications from that line as printed; the correction of (116)-(118) is from the mended
+Lemma 4, with its proof, and from (111)-(115) for every run.
 """
 
 from __future__ import annotations
@@ -21,15 +22,17 @@ from typing import Any
 import sympy
 
 from flverify._core.sources import Source
+from flverify.claims import focus_theorem1_chain as chain
 from flverify.claims import judge
 from flverify.claims.claim import Free, Sharp, claim
+from flverify.claims.focus_theorem1_chain import LEMMAS_4, MENDED_4
 from flverify.claims.focus_theorem1_steps import (
-    LEMMA_4,
     L,
     N,
     asked_by,
     conditions,
     eta,
+    for_any_q,
     for_each_q,
     number,
     plugged_87,
@@ -228,15 +231,24 @@ def simplified(c: SimpleNamespace) -> Finding:
     proposition="At every step size inside the caps of (25) Lemma 4 and (115), which "
     "(116)-(118) restate, may be applied: their conditions on the step size hold.",
     given={"Lemma 4": "focus.lemma4", "(115)": "focus.thm1.nc.step115"},
-    constants={"caps": CAPS},
-    twin={"caps": {**CAPS, "q^(3/2)/(L (tau-1))": "1/8"}},
+    constants={"caps": CAPS, "lemma_4": "printed"},
+    twin={"caps": MENDED_4.caps, "lemma_4": "mended"},
+    mended_from={},
 )
 def restated(c: SimpleNamespace) -> Finding:
-    """Ask the caps for the conditions of Lemma 4 and of (115)."""
-    asked = asked_by({"Lemma 4": LEMMA_4, "(115)": CAPS_115})
-    added = conditions({**c.caps, "q^(3/2)/(L (tau-1))": "1/8"})
-    return for_each_q(conditions(c.caps), asked, EVERY).corrected(
-        r"\text{Lemma 4 and (115) }\Rightarrow\text{ (116)-(118), for }\eta\le"
-        r"\frac{q_{\min}^{3/2}}{8L(\tau-1)}\text{ in addition to the caps of (25)}",
-        for_each_q(added, asked, EVERY),
+    """Ask the caps for the conditions of Lemma 4 and of (115); prove them mended."""
+    own = conditions(MENDED_4.caps)
+    return for_each_q(conditions(c.caps), _asked(c.lemma_4), EVERY).corrected(
+        rf"{chain.CAPS_4}:\quad A_r\le\frac{{4}}{{\eta N}}(B_r-B_{{r+1}})+"
+        r"\frac{16L^2}{N}C_r,\quad C_r\le\Big(1-\frac q3\Big)C_{r-1}+\frac{32\eta^2N^3}"
+        rf"{{3q}}A_r,\quad{chain.SMOOTH}",
+        chain.proved(
+            for_any_q(own, _asked("mended") | chain.asked_by_values(), EVERY),
+            chain.gradient_recursion(),
+            chain.lemma_4(),
+        ),
     )
+
+
+def _asked(lemma_4: str) -> dict[str, Any]:
+    return asked_by({"Lemma 4": LEMMAS_4[lemma_4].caps, "(115)": CAPS_115})

@@ -5,7 +5,8 @@ before. In (119) and (121) factors 1/R are misplaced: one too many beside the gr
 of (119), one missing beside F(xbar_1) - F(xbar_R) in (121), so that the lines do not
 follow from one another although the last one follows from (117) and (120). C_0 = 0
 depends on how the run is started, see `focus_theorem1_nonconvex_start.py`; without it
-the bound of (25) has one term more.
+the bound of (25) has one term more. Corrections that need (118) are from the mended
+Lemma 4, with its proof; it has one N more, and so have their caps.
 
 Conventions: A_r = E|grad F(w_r)|^2, B_r = E F(w_r), C_r = E||1 w_r - x_{r tau}||^2,
 w_r = xbar_{r tau+1}, xbar* a minimiser of F. Statements for every R are proved with
@@ -16,22 +17,26 @@ are symbols of their own where their values do not matter.
 
 from __future__ import annotations
 
+from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
 import sympy
 
 from flverify._core.sources import Source
+from flverify.claims import focus_theorem1_chain as chain
+from flverify.claims import focus_theorem1_chain_searches as searches
 from flverify.claims import judge
 from flverify.claims.claim import Free, Sharp, claim
+from flverify.claims.focus_theorem1_chain import LEMMAS_4, MENDED_4
 from flverify.claims.focus_theorem1_steps import (
-    LEMMA_4,
     L,
     N,
     R,
     asked_by,
     conditions,
     eta,
+    for_any_q,
     for_each_q,
     implied,
     number,
@@ -43,7 +48,7 @@ from flverify.claims.verdict import Finding
 ROUNDS = (2, 3, 4)  # for R = 1 the sums from r = 1 on are empty
 EVERY_R = "every R >= 1, eta, L > 0, N >= 1, q_min in (0, 1]"
 
-# 1 - q/3 and 16 eta^2 N^2/(3 q), the factors of (118)
+# 1 - q/3 and 16 eta^2 N^2/(3 q), the factors of (118), or of the mended Lemma 4
 kept = sympy.Symbol("kept", positive=True)
 push = sympy.Symbol("push", positive=True)
 KNOWN = [sympy.Rational(2, 3) <= kept, kept < 1]
@@ -80,15 +85,16 @@ class Terms:
     given={"(118)": "focus.thm1.nc.step116-118"},
     constants={"1/R beside C": 0, "1/R beside A": 2},
     twin={"1/R beside C": 1, "1/R beside A": 1},
+    mended_from={},
 )
 def first_sum(c: SimpleNamespace) -> Finding:
     """Sum (118) over r, as printed and with 1/R once beside each sum."""
     powers = vars(c)
     return _first_sum(powers["1/R beside C"], powers["1/R beside A"]).corrected(
-        r"C_0=0:\quad"
-        r"\frac1R\sum_{r=0}^{R-1}C_r\le\Big(1-\frac{q_{\min}}{3}\Big)\frac1R\sum_{r=1}^"
-        r"{R-1}C_{r-1}+\frac{16\eta^2N^2}{3q_{\min}}\frac1R\sum_{r=1}^{R-1}A_r",
-        _first_sum(1, 1),
+        rf"C_0=0,\;{chain.CAPS_4}:\quad\frac1R\sum_{{r=0}}^{{R-1}}C_r\le\Big(1-\frac q3"
+        r"\Big)\frac1R\sum_{r=1}^{R-1}C_{r-1}+\frac{32\eta^2N^3}{3q}\frac1R\sum_{r=1}^{"
+        rf"R-1}}A_r,\quad{chain.SMOOTH}",
+        chain.proved(chain.lemma_4(), {"(118) summed": _first_sum(1, 1)}),
     )
 
 
@@ -298,12 +304,8 @@ CAPS = {
     "q/(L sqrt(2 N))": "1/16",
     "1/(L N)": "1/4",
 }
-COLLECTED = {**LEMMA_4, "q/(L sqrt(2 N))": "1/16", "1/(L N)": "1/4"}
-USED = {
-    "Lemma 4": LEMMA_4,
-    "(115)": {"1/(L N)": "1/4", "1/(L (tau-1))": "1/2"},
-    "(121)": {"q/(L sqrt(2 N))": "1/16"},
-}
+MENDED = {"caps": {"q/(L N)": "1/32", **MENDED_4.caps}, "lemma_4": "mended"}
+CAPS_115 = {"1/(L N)": "1/4", "1/(L (tau-1))": "1/2"}
 
 
 @claim(
@@ -315,53 +317,66 @@ USED = {
     r"R}",
     proposition="The caps of (25) imply every condition that the chain (111)-(121) "
     "uses, and with C_0 = 0 the two recursions then give the bound of (25).",
-    constants={"caps": CAPS, "bound": "8", "C_0": "zero", "start": "0"},
-    twin={"caps": COLLECTED},
-    free=Free("bound", "4", "16", weaker="larger", given={"caps": COLLECTED}),
-    mended_from={"(87)": "focus.lemma3.step87", "Lemma 4": "focus.lemma4"},
+    constants={
+        "caps": CAPS,
+        "bound": "8",
+        "C_0": "zero",
+        "start": "0",
+        "lemma_4": "printed",
+    },
+    twin=MENDED,
+    free=Free("bound", "4", "16", weaker="larger", given=MENDED),
 )
 def collected(c: SimpleNamespace) -> Finding:
     """Ask the caps of (25) for each condition; then sum the recursions."""
-    own = {"caps": COLLECTED, "C_0": "any", "start": "96"}
-    return _chain(vars(c)).corrected(
-        r"\eta\le\min\Big\{\frac{q_{\min}^{3/2}}{8L\sqrt N},\frac{q_{\min}^{3/2}}{8L("
-        r"\tau-1)},\frac{q_{\min}}{16L\sqrt{2N}},\frac1{4LN}\Big\}\text{ and (87), "
-        r"Lemma 4}\;\Rightarrow\;\frac1R\sum_{r=0}^{R-1}\mathbb{E}\|\nabla F(\bar x_{r"
-        r"\tau+1})\|^2\le\frac{8(F(\bar x_1)-F^\star)}{\eta NR}+\frac{96L^2C_0}{q_{"
-        r"\min}NR}",
-        _chain({**vars(c), **own}),
+    found = for_each_q(conditions(c.caps), _needs(c), EVERY_R, besides=_besides(c))
+    return found.corrected(
+        r"\eta\le\min\Big\{\frac{q}{32LN},\frac{q^{3/2}}{8LN},\frac{q^{3/2}}{12L(\tau-1"
+        r")}\Big\}:\quad\frac1R\sum_{r=0}^{R-1}\mathbb{E}\|\nabla F(\bar x_{r\tau+1})\|"
+        r"^2\le\frac{8(F(\bar x_1)-F^\star)}{\eta NR}+\frac{96L^2}{qNR}\|\mathbb{1}\bar"
+        r" x_1-\boldsymbol{x}_0\|_F^2,\quad F\ge F^\star,\;" + chain.SMOOTH,
+        _mended(),
     )
 
 
-def _chain(c: dict[str, Any]) -> Finding:
-    """(118) summed is (q/3) sum C <= C_0 + push sum A; begun = L^2 C_0/(q N)."""
+@cache
+def _mended() -> Finding:
+    own = SimpleNamespace(**MENDED, bound="8", C_0="any", start="96")
+    needs = {**_needs(own), **chain.asked_by_values()}
+    proof = chain.proved(
+        for_any_q(conditions(own.caps), needs, EVERY_R),
+        chain.gradient_recursion(),
+        chain.lemma_4(),
+        _besides(own),
+    )
+    search = searches.slopes(own.caps, own.bound, own.start)
+    return judge.proof_or_search(proof, search)
+
+
+def _needs(c: SimpleNamespace) -> dict[str, Any]:
+    """Return what is asked of the step size, half of the gradients being left."""
+    lemma = LEMMAS_4[c.lemma_4]
+    return {
+        **asked_by({"Lemma 4": lemma.caps, "(115)": CAPS_115}),
+        "(121)": 32 * chain.returned(lemma) * chain.square(lemma) <= 1,
+    }
+
+
+def _besides(c: SimpleNamespace) -> dict[str, Finding]:
+    """Sum (117); spread is at most 3 begun + factor x sum A, begun = L^2 C_0/(q N)."""
     begun = sympy.Symbol("begun", nonnegative=True)
+    lemma = LEMMAS_4[c.lemma_4]
+    factor = chain.returned(lemma)
     known = [
         total_a <= 4 * fall + 16 * spread,
-        spread <= 3 * begun + 16 * x * total_a,
-        x <= number(c["caps"]["q/(L sqrt(2 N))"]) ** 2 / 2,
+        spread <= 3 * begun + factor * x * total_a,
+        32 * factor * x <= 1,
         fall <= gap,
-        *([sympy.Eq(begun, 0)] if c["C_0"] == "zero" else []),
+        *([sympy.Eq(begun, 0)] if c.C_0 == "zero" else []),
     ]
-    right = number(c["bound"]) * gap / R + number(c["start"]) * begun / R
-    besides = {
+    right = number(c.bound) * gap / R + number(c.start) * begun / R
+    return {
         "summing (117) and (118)": summed(EVERY_R),
-        "shifting the sum": _shifted_sum(),
+        **chain.errors_summed(lemma),
         "the bound": implied(known, total_a / R <= right, EVERY_R, scaled=False),
     }
-    caps = conditions(c["caps"])
-    return for_each_q(caps, asked_by(USED), EVERY_R, besides=besides)
-
-
-def _shifted_sum() -> Finding:
-    """Judge that sum C <= 3 C_0/q + 16 eta^2 N^2/q^2 sum A, from (118) summed."""
-    C_0 = sympy.Symbol("C_0", nonnegative=True)
-    gained = 16 * eta**2 * N**2 / (3 * q)
-    known = [
-        total_c <= C_0 + (1 - q / 3) * lagged_c + gained * later_a,
-        lagged_c <= total_c,
-        later_a <= total_a,
-        q <= 1,
-    ]
-    claimed = total_c <= 3 * C_0 / q + 3 * gained / q * total_a
-    return implied(known, claimed, EVERY_R, scaled=False)

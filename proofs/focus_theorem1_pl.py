@@ -9,7 +9,8 @@ Conventions: w_r = xbar_{r tau+1}, g = grad F(w_r), S the sum of the clients'
 gradients that the server uses, E = |N g - S|^2, G = |g|^2, A_r = F(w_r) - F*,
 B_r = E||1 w_r - x_{r tau}||^2; F is L-smooth as a mean of L-smooth f_i; expectations
 are taken on both sides where B_r occurs; 1 in print before grad f is 1^T. Steps that
-cite an earlier line are judged as implications from that line as printed.
+cite an earlier line are judged as implications from that line as printed. The
+correction of (109) is the mended Lemma 4, with its proof.
 """
 
 from __future__ import annotations
@@ -24,10 +25,11 @@ import sympy
 
 from flverify._core.sources import Source
 from flverify.certify import gram
+from flverify.claims import focus_theorem1_chain as chain
 from flverify.claims import judge
 from flverify.claims.claim import Free, Sharp, claim
+from flverify.claims.focus_theorem1_chain import LEMMAS_4, MENDED_4
 from flverify.claims.focus_theorem1_steps import (
-    LEMMA_4,
     L,
     N,
     asked_by,
@@ -313,20 +315,15 @@ def consensus_term(c: SimpleNamespace) -> Finding:
     proposition="At every step size inside the caps of (24) and those printed with "
     "(105), Lemma 4 may be applied: its conditions on the step size hold.",
     given={"Lemma 4": "focus.lemma4"},
-    constants={"caps": {**CAPS, **CAPS_105}},
-    twin={"caps": {**CAPS, **CAPS_105, "q^(3/2)/(L (tau-1))": "1/8"}},
+    constants={"caps": {**CAPS, **CAPS_105}, "lemma_4": "printed"},
+    twin={"caps": {**CAPS, **CAPS_105, **MENDED_4.caps}, "lemma_4": "mended"},
+    mended_from={},
 )
 def lemma_4(c: SimpleNamespace) -> Finding:
-    """Ask the caps for the two conditions of Lemma 4."""
-    added = {**c.caps, "q^(3/2)/(L (tau-1))": "1/8"}
-    return _applies(c.caps).corrected(
-        r"\text{Lemma 4 }\Rightarrow\text{ (109), for }\eta\le\min\Big\{"
-        r"\frac{q_{\min}^{3/2}}{8L\sqrt N},\frac{q_{\min}^{3/2}}{8L(\tau-1)}\Big\}"
-        r"\text{ in addition}",
-        _applies(added),
+    """Ask the caps for the two conditions of Lemma 4; prove it mended."""
+    given = [beta <= L, *conditions(c.caps)]
+    asked = asked_by({"Lemma 4": LEMMAS_4[c.lemma_4].caps})
+    return for_each_q(given, asked, EVERY, scaled=False).corrected(
+        rf"{chain.CAPS_4}:\quad{chain.LINE_4},\quad{chain.ERROR},\;{chain.SMOOTH}",
+        chain.proved(chain.lemma_4()),
     )
-
-
-def _applies(caps: dict[str, str]) -> Finding:
-    given = [beta <= L, *conditions(caps)]
-    return for_each_q(given, asked_by({"Lemma 4": LEMMA_4}), EVERY, scaled=False)

@@ -6,31 +6,36 @@ q/(16 L^2) and 3 q/(32 N) change with the units of f. The caps of (24) grant nei
 Lemma 4 nor (108), whose conditions contain tau, and no caps grant the contraction
 1 - eta beta N along this chain, because of (105) (another has it, see
 flverify/claims/focus_theorem1_rates.py). A quarter of it is delivered, and
-with a weight 3 q/(128 eta N) of the consensus error by caps that do not depend on
+with a weight 3 q/(256 eta N^2) of the consensus error by caps that do not depend on
 units.
 
 Conventions: A_r = F(w_r) - F*, B_r = E||1 w_r - x_{r tau}||^2, G = |grad F(w_r)|^2,
-w_r = xbar_{r tau+1}. (87) and Lemma 4 are given as printed.
+w_r = xbar_{r tau+1}. (87) and Lemma 4 are given as printed, but for the correction of
+the chain: that is from the mended Lemma 4, which has one N more, and its proof.
 """
 
 from __future__ import annotations
 
+from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
 import sympy
 
 from flverify._core.sources import Source
+from flverify.claims import focus_theorem1_chain as chain
+from flverify.claims import focus_theorem1_chain_searches as searches
 from flverify.claims import judge
 from flverify.claims.claim import Free, claim
+from flverify.claims.focus_theorem1_chain import LEMMAS_4, MENDED_4
 from flverify.claims.focus_theorem1_steps import (
-    LEMMA_4,
     L,
     N,
     asked_by,
     beta,
     conditions,
     eta,
+    for_any_q,
     for_each_q,
     implied,
     number,
@@ -121,19 +126,13 @@ def last_weight(c: SimpleNamespace) -> Finding:
 
 
 # consensus error's weight in the sum of (108) and (109)
-WEIGHTS = {"1": sympy.Integer(1), "3 q/(128 eta N)": 3 * q / (128 * eta * N)}
-COLLECTED = {
-    "q/N": "3/128",
-    "q/(beta N)": "1/12",
-    "q/L^2": "1/16",
-    "1/(L N)": "1/4",
-    **LEMMA_4,
-}
-SOUND = {
-    "1/(L N)": "1/4",
-    "q/(L sqrt N)": "1/32",
-    "q/(beta N)": "2/3",
-    **LEMMA_4,
+WEIGHTS = {"1": sympy.Integer(1), "3 q/(256 eta N^2)": 3 * q / (256 * eta * N**2)}
+MENDED = {
+    "caps": {"q/(L N)": "1/33", **MENDED_4.caps},
+    "gradient": "1/4",
+    "contraction": "1/4",
+    "weight": "3 q/(256 eta N^2)",
+    "lemma_4": "mended",
 }
 
 
@@ -146,66 +145,90 @@ SOUND = {
     proposition="The caps of (24) imply every inequality between coefficients that "
     "the chain (103)-(110) uses for the contraction 1 - eta beta N, and Lemma 4's "
     "conditions.",
-    constants={"caps": CAPS, "gradient": "1", "contraction": "1", "weight": "1"},
-    twin={"caps": COLLECTED, "gradient": "1/4", "contraction": "1/4"},
-    free=Free(
-        "contraction",
-        "1/8",
-        "1/2",
-        weaker="smaller",
-        given={"caps": COLLECTED, "gradient": "1/4", "contraction": "1/4"},
-    ),
-    mended_from={"(87)": "focus.lemma3.step87", "Lemma 4": "focus.lemma4"},
+    constants={
+        "caps": CAPS,
+        "gradient": "1",
+        "contraction": "1",
+        "weight": "1",
+        "lemma_4": "printed",
+    },
+    twin=MENDED,
+    free=Free("contraction", "1/8", "1/2", weaker="smaller", given=MENDED),
 )
 def collected(c: SimpleNamespace) -> Finding:
-    """Ask the caps of (24) for each, and caps that keep their form under f -> c f."""
-    own = {"gradient": "1/4", "contraction": "1/4", "weight": "3 q/(128 eta N)"}
-    return _chain(c, scaled=False).corrected(
-        r"\eta\le\min\Big\{\frac1{4LN},\frac{q_{\min}}{32L\sqrt N},\frac{2q_{\min}}{3"
-        r"\beta N},\frac{q_{\min}^{3/2}}{8L\sqrt N},\frac{q_{\min}^{3/2}}{8L(\tau-1)}"
-        r"\Big\}\text{ and (87), Lemma 4}\;\Rightarrow\;V_{r+1}\le\Big(1-\frac{\eta"
-        r"\beta N}{4}\Big)V_r,\quad V_r=A_r+\Big(\frac{3q_{\min}}{128\eta N}-4\eta L^2"
-        r"\Big)B_{r-1}",
-        _chain(SimpleNamespace(caps=SOUND, **own), scaled=True),
+    """Ask the caps of (24) for each; prove the chain with the mended Lemma 4."""
+    return _chain(c).corrected(
+        r"\eta\le\min\Big\{\frac{q}{33LN},\frac{q^{3/2}}{8LN},\frac{q^{3/2}}{12L(\tau-1"
+        r")}\Big\},\;r\ge1:\quad V_{r+1}\le\Big(1-\frac{\eta\beta N}{4}\Big)V_r,\quad V"
+        r"_r=\mathbb{E}F(\bar x_{r\tau+1})-F^\star+\Big(\frac{3q}{256\eta N^2}-4\eta L^"
+        r"2\Big)\mathbb{E}\|\mathbb{1}\bar x_{(r-1)\tau+1}-\boldsymbol{x}_{(r-1)\tau}\|"
+        r"_F^2,\;F\;\beta\text{-PL},\;0<\beta\le L,\;" + chain.SMOOTH,
+        _mended(),
     )
 
 
-def _chain(c: SimpleNamespace, *, scaled: bool) -> Finding:
+@cache
+def _mended() -> Finding:
+    own = SimpleNamespace(**MENDED)
+    needs = {**_needs(own), **chain.asked_by_values()}
+    proof = chain.proved(
+        for_any_q(_given(own), needs, EVERY),
+        chain.lemma_4(),
+        chain.value_recursion(number(own.contraction)),
+        _besides(own),
+    )
+    search = searches.values(own.caps, own.contraction, "3/256")
+    return judge.proof_or_search(proof, search)
+
+
+def _given(c: SimpleNamespace) -> list[Any]:
+    return [beta <= L, *conditions(c.caps)]
+
+
+def _scaled(c: SimpleNamespace) -> bool:
+    """Whether the units of f do not matter, which a weight of 1 makes them do."""
+    return bool(c.weight != "1")
+
+
+def _chain(c: SimpleNamespace) -> Finding:
+    return for_each_q(
+        _given(c), _needs(c), EVERY, scaled=_scaled(c), besides=_besides(c)
+    )
+
+
+def _needs(c: SimpleNamespace) -> dict[str, Any]:
+    """Return what the coefficients need, divided by eta/N, eta N, eta and eta N."""
+    lemma, gradient = LEMMAS_4[c.lemma_4], number(c.gradient)
     spent = number(c.contraction) / 2  # of the decrease, on the PL condition
-    weight = WEIGHTS[c.weight]
-    needs = {  # divided by eta/N, eta N, eta and eta N
-        **asked_by({"Lemma 4": LEMMA_4}),
+    pushed = sympy.cancel(WEIGHTS[c.weight] * lemma.push / (eta * N))
+    return {
+        **asked_by({"Lemma 4": lemma.caps}),
         "(105), distance": sympy.Rational(1, 2) + eta * N * L <= 1,
-        "(105), gradient": number(c.gradient) + eta * N * L <= sympy.Rational(1, 2),
+        "(105), gradient": gradient + eta * N * L <= sympy.Rational(1, 2),
         "(108)": stale() / N <= 4 * L**2,
-        "(110), gradients": 16 * weight * eta * N / (3 * q)
-        <= number(c.gradient) - spent,
+        "(110), gradients": pushed <= gradient - spent,
     }
-    caps = conditions(c.caps)
-    besides = {
-        "(110), last line": _last_line(c, caps, weight, scaled=scaled),
-        "assembled": _assembled(),
-    }
-    given = [beta <= L, *caps]
-    return for_each_q(given, needs, EVERY, scaled=scaled, besides=besides)
 
 
-def _last_line(
-    c: SimpleNamespace, caps: list[Any], weight: Any, *, scaled: bool
-) -> Finding:
+def _besides(c: SimpleNamespace) -> dict[str, Finding]:
+    return {"(110), last line": _last_line(c), "assembled": _assembled()}
+
+
+def _last_line(c: SimpleNamespace) -> Finding:
     """Judge W (1 - q/3) <= (1 - c x)(W - 4 y), x for eta beta N and y for eta L^2.
 
     Tried with the caps of x and y alone first, then with all that do not contain tau.
     """
     x, y = sympy.symbols("x y", positive=True)
-    given = [h.subs(eta * beta * N, x) for h in caps]
+    weight, kept = WEIGHTS[c.weight], LEMMAS_4[c.lemma_4].kept
+    given = [h.subs(eta * beta * N, x) for h in conditions(c.caps)]
     given = [q <= 1, x <= eta * L * N, *(h for h in given if tau not in h.free_symbols)]
     rate = 1 - number(c.contraction) * x
-    need = weight * (1 - q / 3) <= rate * (weight - 4 * eta * L**2)
+    need = weight * kept <= rate * (weight - 4 * eta * L**2)
     short = [h.subs(eta * L**2, y) for h in (need, *given)]
     few = [h for h in short[1:] if h.free_symbols <= {q, x, y}]
     found = implied(few, short[0], EVERY, scaled=False)
-    return found if found.passes() else implied(given, need, EVERY, scaled=scaled)
+    return found if found.passes() else implied(given, need, EVERY, scaled=_scaled(c))
 
 
 def _assembled() -> Finding:

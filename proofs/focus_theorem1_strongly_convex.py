@@ -8,29 +8,34 @@ collected stands at the end.
 
 Conventions: w_r = xbar_{r tau+1}, A_r = E|w_r - x*|^2, B_r = E||1 w_r - x_{r tau}||^2,
 D = E F(w_r) - F(x*): expectations are taken on both sides. Lemmas 3 and 4 are given as
-printed, whether they hold is judged elsewhere. A step is judged with the caps of (23)
+printed, whether they hold is judged elsewhere; corrections are from the mended ones,
+whose proofs are among their links. A step is judged with the caps of (23)
 and the condition printed beside it, for every reading of q_min. Repeated monomials
 are symbols of their own where their values do not matter.
 """
 
 from __future__ import annotations
 
+from functools import cache
 from types import SimpleNamespace
+from typing import Any
 
 import sympy
 
 from flverify._core.sources import Source
+from flverify.claims import focus_theorem1_chain as chain
+from flverify.claims import focus_theorem1_chain_searches as searches
 from flverify.claims import judge
 from flverify.claims.claim import Free, claim
+from flverify.claims.focus_theorem1_chain import LEMMAS_3, LEMMAS_4, MENDED_4
 from flverify.claims.focus_theorem1_steps import (
-    LEMMA_3,
-    LEMMA_4,
     L,
     N,
     Relations,
     asked_by,
     conditions,
     eta,
+    for_any_q,
     for_each_q,
     mu,
     number,
@@ -43,7 +48,6 @@ CAPS = {
     "1/(L (tau-1))": "1/3",
     "q^(3/2)/(L sqrt N)": "1/8",
 }
-LEMMAS = {"Lemma 3": LEMMA_3, "Lemma 4": LEMMA_4}
 SCOPE = "every eta, L >= mu > 0, N, tau >= 1, q_min in its range, inside the caps"
 
 A, A_next, B, B_before, D, G = sympy.symbols(
@@ -56,6 +60,20 @@ rate, drop, weight, kept, push = sympy.symbols("rate drop weight kept push", rea
 
 def _inside(caps: dict[str, str]) -> Relations:
     return [mu <= L, *conditions(caps)]
+
+
+def _asked(lemmas: str) -> dict[str, Any]:
+    return asked_by(
+        {"Lemma 3": LEMMAS_3[lemmas].caps, "Lemma 4": LEMMAS_4[lemmas].caps}
+    )
+
+
+MENDED_99 = {
+    "caps": MENDED_4.caps,
+    "gradient": MENDED_4.gradient,
+    "function": "64/3",
+    "lemmas": "mended",
+}
 
 
 @claim(
@@ -72,28 +90,47 @@ def _inside(caps: dict[str, str]) -> Relations:
     proposition="Every step size inside the caps of (23) is one for which Lemmas 3 and "
     "4 are stated, and (99) follows from (98) for an L-smooth F.",
     given={"Lemma 3": "focus.lemma3", "Lemma 4": "focus.lemma4"},
-    constants={"caps": CAPS, "gradient": "16/3", "function": "32/3"},
-    twin={"caps": {**CAPS, "q^(3/2)/(L (tau-1))": "1/8"}},
+    constants={
+        "caps": CAPS,
+        "gradient": LEMMAS_4["printed"].gradient,
+        "function": "32/3",
+        "lemmas": "printed",
+    },
+    twin=MENDED_99,
     free=Free("function", "1", "20", weaker="larger"),
+    mended_from={},
 )
 def recursions(c: SimpleNamespace) -> Finding:
     """Compare the caps with the lemmas'; use A2 at w and w - grad F(w)/L."""
+    found = for_each_q(
+        _inside(c.caps), _asked(c.lemmas), SCOPE, besides=_from_slopes(c)
+    )
+    return found.corrected(
+        rf"{chain.CAPS_4}:\quad\text{{(97), and }}{chain.LINE_4}\le\Big(1-\frac q3\Big)"
+        r"B_{r-1}+\frac{64\eta^2N^3L}{3q}\big(\mathbb{E}F(\bar x_{r\tau+1})-F(x^\star)"
+        rf"\big),\quad{chain.ERROR},\;{chain.CONVEX}",
+        _recursions_mended(),
+    )
+
+
+@cache
+def _recursions_mended() -> Finding:
+    mended = SimpleNamespace(**MENDED_99)
+    return chain.proved(
+        for_any_q(_inside(mended.caps), _asked(mended.lemmas), SCOPE),
+        chain.lemma_3(),
+        chain.lemma_4(),
+        _from_slopes(mended),
+    )
+
+
+def _from_slopes(c: SimpleNamespace) -> dict[str, Finding]:
+    """Judge that (98) gives (99), push being eta^2 N^2/q or eta^2 N^3/q."""
     descent = D - G / L + G / (2 * L) >= 0  # F* <= F(w - g/L), G = |g|^2
     before = kept * B_before + number(c.gradient) * push * G >= B
     after = kept * B_before + number(c.function) * push * L * D >= B
-    parts = {
-        "(98) gives (99)": judge.implied(
-            [descent, before, push > 0], after, "every L, eta, N, q"
-        )
-    }
-    found = for_each_q(_inside(c.caps), asked_by(LEMMAS), SCOPE, besides=parts)
-    own = conditions({**LEMMA_3, **LEMMA_4})
-    return found.corrected(
-        r"\text{Lemmas 3 and 4 }\Rightarrow\text{ (97)-(99), for }\eta\le\min\Big\{"
-        r"\frac{1}{3L(\tau-1)},\frac{q_{\min}^{3/2}}{8L\sqrt N},"
-        r"\frac{q_{\min}^{3/2}}{8L(\tau-1)}\Big\}",
-        for_each_q(own, asked_by(LEMMAS), SCOPE, besides=parts),
-    )
+    found = judge.implied([descent, before, push > 0], after, "every L, eta, N, q")
+    return {"(98) gives (99)": found}
 
 
 @claim(
@@ -219,12 +256,23 @@ def _last_line(c: SimpleNamespace) -> Finding:
     return for_each_q(_inside(caps), {"coefficients": _kept_below(c)}, SCOPE)
 
 
-def _kept_below(c: SimpleNamespace) -> sympy.Rel:
+def _kept_below(c: SimpleNamespace, lemmas: str = "printed") -> sympy.Rel:
     shrink = 1 - number(c.contraction) * eta * mu * N
-    return 1 - q / 3 <= shrink * (1 - number(c.weight) * eta * L**2 * N / mu)
+    weight = 1 - number(c.weight) * eta * L**2 * N / mu
+    return LEMMAS_4[lemmas].kept <= shrink * weight
 
 
-COLLECTED = {**LEMMA_4, "q/(N (8 L^2/mu + mu/2))": "1/3"}
+COLLECTED = {
+    "q/(N (8 L^2/mu + mu/2))": "1/3",
+    "q/(N^2 L)": "1/12",
+    **MENDED_4.caps,
+}
+MENDED = {
+    "caps": COLLECTED,
+    "contraction": LEMMAS_3["mended"].contraction,
+    "weight": LEMMAS_3["mended"].consensus,
+    "lemmas": "mended",
+}
 
 
 @claim(
@@ -235,34 +283,50 @@ COLLECTED = {**LEMMA_4, "q/(N (8 L^2/mu + mu/2))": "1/3"}
     r"\Big(1-\frac{8\eta L^2N}{\mu}\Big)B_{r-1}",
     proposition="The caps of (23) imply every condition that the chain (97)-(102) "
     "uses: those of Lemmas 3 and 4, the sign in stepDF and the last line of (102).",
-    constants={"caps": CAPS, "contraction": "1/2", "weight": "8"},
-    twin={"caps": COLLECTED},
+    constants={
+        "caps": CAPS,
+        "contraction": LEMMAS_3["printed"].contraction,
+        "weight": LEMMAS_3["printed"].consensus,
+        "lemmas": "printed",
+    },
+    twin=MENDED,
     free=Free(
         "caps",
         "1/12",
         "1",
         weaker="smaller",
         key="q/(N (8 L^2/mu + mu/2))",
-        given={"caps": COLLECTED},
+        given=MENDED,
     ),
-    mended_from={"Lemma 3": "focus.lemma3", "Lemma 4": "focus.lemma4"},
 )
 def collected(c: SimpleNamespace) -> Finding:
-    """Ask the caps of (23) for each condition, and the chain's own caps."""
-    own = SimpleNamespace(**{**vars(c), "caps": COLLECTED})
-    return _chain(c).corrected(
-        r"\eta\le\min\Big\{\frac{q_{\min}}{3N(8L^2/\mu+\mu/2)},\frac{q_{\min}^{3/2}}{8L"
-        r"\sqrt N},\frac{q_{\min}^{3/2}}{8L(\tau-1)}\Big\}\text{ and Lemmas 3, 4}\;"
-        r"\Rightarrow\;V_{r+1}\le(1-\eta\mu N/2)V_r",
-        _chain(own),
+    """Ask the caps of (23) for each condition; prove the chain with mended lemmas."""
+    return for_each_q(_inside(c.caps), _needs(c), SCOPE).corrected(
+        r"\eta\le\min\Big\{\frac{q}{3N(8L^2/\mu+\mu/2)},\frac{q}{12N^2L},\frac{q^{3/2}}"
+        r"{8LN},\frac{q^{3/2}}{12L(\tau-1)}\Big\},\;r\ge1:\quad V_{r+1}\le(1-\eta\mu N/"
+        r"2)V_r,\quad V_r=\mathbb{E}\|\bar x_{r\tau+1}-x^\star\|^2+\Big(1-\frac{8\eta L"
+        r"^2N}{\mu}\Big)\mathbb{E}\|\mathbb{1}\bar x_{(r-1)\tau+1}-\boldsymbol{x}_{(r-1"
+        r")\tau}\|_F^2,\;" + chain.CONVEX,
+        _mended(),
     )
 
 
-def _chain(c: SimpleNamespace) -> Finding:
-    needs = {
-        **asked_by(LEMMAS),
-        "the sign in stepDF": sympy.Rational(16, 3) * eta * N * L / q
-        <= 1 - 2 * eta * N * L,
-        "the last line of (102)": _kept_below(c),
+@cache
+def _mended() -> Finding:
+    own = SimpleNamespace(**MENDED)
+    proof = chain.proved(
+        for_any_q(_inside(own.caps), _needs(own), SCOPE),
+        chain.lemma_3(),
+        chain.lemma_4(),
+        chain.distances_shrink(),
+    )
+    search = searches.distances(own.caps, own.contraction)
+    return judge.proof_or_search(proof, search)
+
+
+def _needs(c: SimpleNamespace) -> dict[str, Any]:
+    return {
+        **_asked(c.lemmas),
+        "the sign in stepDF": chain.sign(LEMMAS_3[c.lemmas], LEMMAS_4[c.lemmas]),
+        "the last line of (102)": _kept_below(c, c.lemmas),
     }
-    return for_each_q(_inside(c.caps), needs, SCOPE)

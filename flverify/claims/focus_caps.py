@@ -44,6 +44,7 @@ SQUARES: dict[str, Square] = {
     "q/(N (8 L^2/mu + mu/2))": lambda c, q: (q / (c.total * _stiffness(c))) ** 2,
     "q/N": lambda c, q: (q / c.total) ** 2,
     "q/N^2": lambda c, q: (q / c.total**2) ** 2,
+    "q/(L N)": lambda c, q: (q / (c.smoothness * c.total)) ** 2,
     "q/(beta N)": lambda c, q: (q / (c.mean_curvature * c.total)) ** 2,
     "q/L^2": lambda c, q: (q / c.smoothness**2) ** 2,
     "q/(L sqrt(2 N))": lambda c, q: q**2 / (2 * c.total * c.smoothness**2),

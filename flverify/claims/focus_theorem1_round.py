@@ -43,6 +43,12 @@ small, large = sympy.symbols("small large", real=True)
 
 Parts = dict[str, Finding]
 
+# what every correction of Theorem 1 takes as given, in LaTeX
+START = (
+    r"I_i/|S|=0\text{ in empty rounds, where the server moves too, }y_0=\nabla"
+    r"\boldsymbol{f}(\boldsymbol{x}_0),\text{ independent rounds of one law}"
+)
+
 
 # who takes part ------------------------------------------------------------------
 

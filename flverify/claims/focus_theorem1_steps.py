@@ -44,6 +44,7 @@ def number(text: str) -> sympy.Rational:
 # both sides of eta <= f * (name), multiplied out; f is the factor
 CONDITIONS: dict[str, Callable[[Any], tuple[Any, Any]]] = {
     "mu/(N L^2)": lambda f: (eta * N * L**2, f * mu),
+    "1/L": lambda f: (eta * L, f),
     "1/(L (tau-1))": lambda f: (eta * L * (tau - 1), f),
     "1/(L N)": lambda f: (eta * L * N, f),
     "1/((tau-1) L N)": lambda f: (eta * (tau - 1) * L * N, f),
@@ -64,10 +65,6 @@ CONDITIONS: dict[str, Callable[[Any], tuple[Any, Any]]] = {
     "q^(3/2)/(L N)": lambda f: (eta**2 * L**2 * N**2, f**2 * q**3),
     "q^(3/2)/(L (tau-1))": lambda f: (eta**2 * L**2 * (tau - 1) ** 2, f**2 * q**3),
 }
-
-# what Lemmas 3 and 4 ask of the step size
-LEMMA_3 = {"1/(L (tau-1))": "1/3"}
-LEMMA_4 = {"q^(3/2)/(L sqrt N)": "1/8", "q^(3/2)/(L (tau-1))": "1/8"}
 
 
 def conditions(caps: Mapping[str, str]) -> Relations:
@@ -114,10 +111,7 @@ def for_each_q(
     Each reading implies q <= 1, so a need that follows from that alone does in all of
     them. `besides` are findings that do not depend on the reading.
     """
-    always = {
-        name: _from_few([q <= 1, *given], need, scope, scaled=scaled)
-        for name, need in needs.items()
-    }
+    always = for_any_q(given, needs, scope, scaled=scaled)
 
     def parts(known: Relations) -> dict[str, Finding]:
         return {
@@ -133,6 +127,16 @@ def for_each_q(
             for name, known in RANGE_OF_Q.items()
         }
     )
+
+
+def for_any_q(
+    given: Relations, needs: Mapping[str, Any], scope: str, *, scaled: bool = True
+) -> dict[str, Finding]:
+    """Judge, one by one, that given relations imply all the needs for 0 < q <= 1."""
+    return {
+        name: _from_few([q <= 1, *given], need, scope, scaled=scaled)
+        for name, need in needs.items()
+    }
 
 
 def _from_few(given: Relations, need: Any, scope: str, *, scaled: bool) -> Finding:
@@ -189,7 +193,7 @@ def without_scale(relation: Any) -> Any:
     >>> without_scale(eta * L * N <= 1)
     N*eta <= 1
     """
-    if relation == sympy.true:
+    if relation in (sympy.true, sympy.false):
         return relation
     gap = sympy.together(relation.lhs - relation.rhs)
     scaled = gap.subs({eta: eta / L, mu: mu * L, beta: beta * L}, simultaneous=True)
@@ -207,7 +211,7 @@ def asked_by(lemmas: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
 
     Examples
     --------
-    >>> asked_by({"Lemma 3": LEMMA_3})
+    >>> asked_by({"Lemma 3": {"1/(L (tau-1))": "1/3"}})
     {'Lemma 3, eta <= 1/3 1/(L (tau-1))': L*eta*(tau - 1) <= 1/3}
     """
     return {
