@@ -28,7 +28,7 @@ from flverify.claims.claim import Free, claim
 from flverify.claims.focus_caps import Q_READINGS
 from flverify.claims.focus_lemma3 import L, N, eta, n, rational
 from flverify.claims.focus_lemma4 import MENDED, PRINTED, Bound, steps
-from flverify.claims.focus_lemma4_proof import NUMBERS, proof, q, rho_chosen
+from flverify.claims.focus_lemma4_proof import NUMBERS, proof, q
 from flverify.claims.verdict import Finding
 
 UNIT = "every q_min in (0, 1]"
@@ -113,7 +113,24 @@ def _judged(c: SimpleNamespace, reading: str, *, outcomes: bool) -> Finding:
 )
 def chosen_rho(c: SimpleNamespace) -> Finding:
     """Compare them as rational functions of q_min."""
-    return rho_chosen(c.half)
+    return _rho_chosen(c.half)
+
+
+def _rho_chosen(half: str) -> Finding:
+    """Choose rho = (1 - q)/(1 - half q), and see what (94) makes of it."""
+    rho = (1 - q) / (1 - rational(half) * q)
+    pairs = [
+        ("rho", rho, 1 - q / (2 - q)),
+        ("(1 - q)/rho", (1 - q) / rho, 1 - q / 2),
+        ("1/(1 - rho)", 1 / (1 - rho), (2 - q) / q),
+    ]
+    open_unit = sympy.And(rho > 0, rho < 1)
+    return judge.all_of(
+        {
+            "algebra": judge.identity(pairs, "0 < q_min < 1"),
+            "0 < rho < 1": judge.implied([q < 1], open_unit, "0 < q_min < 1"),
+        }
+    )
 
 
 @claim(

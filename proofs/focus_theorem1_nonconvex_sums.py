@@ -93,7 +93,7 @@ def first_sum(c: SimpleNamespace) -> Finding:
     return _first_sum(powers["1/R beside C"], powers["1/R beside A"]).corrected(
         rf"C_0=0,\;{chain.CAPS_4}:\quad\frac1R\sum_{{r=0}}^{{R-1}}C_r\le\Big(1-\frac q3"
         r"\Big)\frac1R\sum_{r=1}^{R-1}C_{r-1}+\frac{32\eta^2N^3}{3q}\frac1R\sum_{r=1}^{"
-        rf"R-1}}A_r,\quad{chain.SMOOTH}",
+        rf"R-1}}A_r,\quad {chain.LETTERS},\;{chain.SMOOTH}",
         chain.proved(chain.lemma_4(), {"(118) summed": _first_sum(1, 1)}),
     )
 

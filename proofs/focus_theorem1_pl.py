@@ -324,6 +324,7 @@ def lemma_4(c: SimpleNamespace) -> Finding:
     given = [beta <= L, *conditions(c.caps)]
     asked = asked_by({"Lemma 4": LEMMAS_4[c.lemma_4].caps})
     return for_each_q(given, asked, EVERY, scaled=False).corrected(
-        rf"{chain.CAPS_4}:\quad{chain.LINE_4},\quad{chain.ERROR},\;{chain.SMOOTH}",
+        rf"{chain.CAPS_4}:\quad {chain.LINE_4},\quad r\ge1,\;B_r={chain.ERROR},\;"
+        + chain.SMOOTH,
         chain.proved(chain.lemma_4()),
     )

@@ -108,7 +108,7 @@ def recursions(c: SimpleNamespace) -> Finding:
     return found.corrected(
         rf"{chain.CAPS_4}:\quad\text{{(97), and }}{chain.LINE_4}\le\Big(1-\frac q3\Big)"
         r"B_{r-1}+\frac{64\eta^2N^3L}{3q}\big(\mathbb{E}F(\bar x_{r\tau+1})-F(x^\star)"
-        rf"\big),\quad{chain.ERROR},\;{chain.CONVEX}",
+        rf"\big),\quad r\ge1,\;B_r={chain.ERROR},\;{chain.CONVEX}",
         _recursions_mended(),
     )
 

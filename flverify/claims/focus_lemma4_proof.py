@@ -69,7 +69,7 @@ def _proof_of(
             "(92)": gradients_of_rows("1"),
             "(86)": summed_84(sympy.Le(T, 4 * n * V), eta * L * n <= EIGHTH),
             "its cap": judge.implied(held, sympy.Le(MOVE, EIGHTH**2), NUMBERS),
-            "rho": rho_chosen("1/2"),
+            "rho": _rho(),
             "B_{r-1}": judge.implied(held, shrunk, NUMBERS),
             "|grad F|^2": judge.implied(held, slope, NUMBERS),
         }
@@ -88,18 +88,18 @@ def _capped(caps: dict[str, str]) -> list[Any]:
 
 
 @cache
-def rho_chosen(half: str) -> Finding:
-    """Choose rho = (1 - q)/(1 - half q), and see what (94) makes of it."""
-    rho = (1 - q) / (1 - rational(half) * q)
-    pairs = [
-        ("rho", rho, 1 - q / (2 - q)),
-        ("(1 - q)/rho", (1 - q) / rho, 1 - q / 2),
-        ("1/(1 - rho)", 1 / (1 - rho), (2 - q) / q),
-    ]
-    open_unit = sympy.And(rho > 0, rho < 1)
-    return judge.all_of(
-        {
-            "algebra": judge.identity(pairs, "0 < q_min < 1"),
-            "0 < rho < 1": judge.implied([q < 1], open_unit, "0 < q_min < 1"),
-        }
-    )
+def _rho() -> Finding:
+    """Choose rho = (1 - q)/(1 - q/2) for a client that is absent with chance 1 - p.
+
+    (1 - p)/rho <= 1 - q/2 and 1/(1 - rho) <= 2/q, where 2 <= 2/q is for one that is
+    present. For q = 1 nobody is absent.
+    """
+    rho, p = sympy.symbols("rho p", positive=True)
+    held = [sympy.Eq(rho * (1 - q / 2), 1 - q), q < 1, q <= p, p <= 1]
+    goals = {
+        "rho < 1": rho < 1,
+        "(1 - p)/rho": 1 - p <= (1 - q / 2) * rho,
+        "1/(1 - rho)": q <= 2 * (1 - rho),
+    }
+    scope = "0 < q < 1, q <= p_i <= 1"
+    return judge.all_of({k: judge.implied(held, g, scope) for k, g in goals.items()})

@@ -71,7 +71,11 @@ LINE_4 = (
     r"B_r\le\Big(1-\frac q3\Big)B_{r-1}+\frac{32\eta^2N^3}{3q}\,\mathbb{E}\|\nabla F("
     r"\bar x_{r\tau+1})\|^2"
 )
-ERROR = r"B_r=\mathbb{E}\|\mathbb{1}\bar x_{r\tau+1}-\boldsymbol{x}_{r\tau}\|_F^2"
+ERROR = r"\mathbb{E}\|\mathbb{1}\bar x_{r\tau+1}-\boldsymbol{x}_{r\tau}\|_F^2"
+LETTERS = (
+    r"r\ge1,\;A_r=\mathbb{E}\|\nabla F(\bar x_{r\tau+1})\|^2,\;B_r=\mathbb{E}F(\bar "
+    r"x_{r\tau+1}),\;C_r=" + ERROR
+)
 
 A, A_next, B, B_before, D = sympy.symbols("A A_next B B_before D", nonnegative=True)
 F, F_next = sympy.symbols("F F_next", real=True)

@@ -12,6 +12,7 @@ from flverify.claims.focus_moments import Clients
 from flverify.claims.registry import claims_in, proofs_folder
 from flverify.claims.verdict import Verdict
 from flverify.participation import UniformCohort
+from flverify.report.pages.mathematics import understood
 
 REFUTED, PROVED = Verdict.REFUTED, Verdict.PROVED
 CERTIFIED, OPEN = Verdict.CERTIFIED, Verdict.INCONCLUSIVE
@@ -154,6 +155,7 @@ def test_corrections_that_lemma_4_is_behind_rest_on_nothing_in_print(claims):
         fixed = claims[key].check().correction.finding
         assert (fixed.verdict, fixed.given) == (PROVED, ()), key
         assert "Lemma 4, mended" in fixed.parts, key
+        assert understood(claims[key].check().correction.statement), key
         assert claims[key].control().passes(), key
 
 
