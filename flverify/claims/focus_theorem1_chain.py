@@ -80,9 +80,8 @@ LETTERS = (
 A, A_next, B, B_before, D = sympy.symbols("A A_next B B_before D", nonnegative=True)
 F, F_next = sympy.symbols("F F_next", real=True)
 SHORT = Moves("1/2", "9/16")  # local moves of L-smooth f_i
-QUARTER = sympy.Rational(
-    1, 4
-)  # of eta N |grad F|^2 is left by (105) if eta L N is less
+# of eta N |grad F|^2 (105) leaves a quarter where eta L N is less than one
+QUARTER = sympy.Rational(1, 4)
 FOUR = 4  # eta L^2 B is what (108) and (115) make of (87)
 
 
