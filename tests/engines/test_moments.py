@@ -191,12 +191,27 @@ def test_a_pair_of_complex_roots_has_its_modulus():
     assert high - low <= Fraction(1, 10**14)
 
 
-def test_a_root_just_beyond_a_rational_one_is_not_taken_for_it():
-    square = Fraction(1, 4) + Fraction(1, 10**30)
+@pytest.mark.parametrize("digits", [30, 90])
+def test_a_root_just_beyond_a_rational_one_is_not_taken_for_it(digits):
+    square = Fraction(1, 4) + Fraction(1, 10**digits)
     half = Fraction(1, 2)
     low, high = radius([half, 0, 0], [0, 0, square], [0, 1, 0])
     assert low <= half < high
     assert high**2 >= square
+
+
+def test_a_rational_root_is_recognised_among_others_of_its_size():
+    half, square = Fraction(1, 2), Fraction(1, 4)  # roots 1/2, 1/2 and +-i/2
+    rows = [half, 0, 0, 0], [0, half, 0, 0], [0, 0, 0, -square], [0, 0, 1, 0]
+    assert radius(*rows) == (half, half)
+
+
+def test_roots_that_nearly_agree_take_no_longer_than_others():
+    tiny = Fraction(1, 10**200)
+    rows = [[1 - (k + 1) * tiny if j == k else 0 for j in range(5)] for k in range(5)]
+    low, high = radius(*rows)  # minutes, where the roots are told apart
+    assert low <= 1 - tiny <= high == 1
+    assert high - low <= Fraction(1, 10**14)
 
 
 @pytest.mark.parametrize("size", [1, 10**6, Fraction(1, 10**6)])
