@@ -14,7 +14,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from flverify._core.errors import DomainError, RefusedError, ShapeError
+from flverify._core.errors import (
+    BeyondFloatsError,
+    DomainError,
+    RefusedError,
+    ShapeError,
+)
 from flverify._core.exact import Array, Scalar, is_exact
 from flverify._core.rationals import to_flint
 from flverify.algorithms._algorithm import Algorithm
@@ -173,12 +178,14 @@ class QuadraticRates:
 
         Two groups of one class with equal curvature count as the limit of unequal
         ones: a difference of their means that the server cannot see is in it.
+
+        Raises
+        ------
+        BeyondFloatsError
+            If a map of moments is beyond floats.
         """
-        out = [
-            np.abs(np.linalg.eigvals(part)).max(axis=1, initial=0.0)
-            for part in self.chunks(batch)
-        ]
-        return np.concatenate(out)
+        with np.errstate(over="ignore", invalid="ignore"):  # told by _radii
+            return np.concatenate([_radii(part) for part in self.chunks(batch)])
 
     def chunks(self, batch: Batch) -> Iterable[Array]:
         """Matrices of a batch, at most `CHUNK` numbers at a time."""
@@ -256,6 +263,16 @@ class QuadraticRates:
                 f"got {tuple(found)}{' and others' * strange}; count them again."
             )
         return instance.batch()
+
+
+def _radii(maps: Array) -> Array:
+    if not np.isfinite(maps).all():
+        raise BeyondFloatsError(
+            "rates on quadratics must lie within the range of floats; got a round that "
+            "multiplies by more than about 1e308; choose smaller step sizes or a "
+            "smaller smoothness."
+        )
+    return np.asarray(np.abs(np.linalg.eigvals(maps)).max(axis=1, initial=0.0))
 
 
 def mean_square_rate(

@@ -18,7 +18,7 @@ from typing import Literal, TypeAlias
 
 from flverify._core.checks import choice, numbers, positive, whole
 from flverify._core.errors import DomainError, InputError, ShapeError
-from flverify._core.exact import is_exact
+from flverify._core.exact import is_exact, within_floats
 from flverify._core.held import held
 from flverify._core.shown import shown
 from flverify.certify.region._progress import Progress
@@ -181,10 +181,12 @@ def check_grid(
         if not (all(is_exact(v) for v in listed) and listed[0] > 0 and ordered):
             raise DomainError(
                 f"{name} must be positive rationals in increasing order; got "
-                f"{', '.join(str(v) for v in listed[:6])}; sort or mend them."
+                f"{', '.join(shown(v) for v in listed[:6])}; sort or mend them."
             )
+        within_floats(listed[-1], f"{name} of a region")
     for row in rows:  # refuse what cannot be certified before hours are spent
         problem(row.algorithm, row.law, row.strong_convexity, row.smoothness)
+        within_floats(row.smoothness, "the smoothness of a region")
     most = max(row.algorithm.local_steps for row in rows)
     if most > MOST_LOCAL_STEPS:
         raise DomainError(
@@ -241,8 +243,8 @@ def spaced(
         )
     if not (is_exact(a) and is_exact(b) and a < b):
         raise DomainError(
-            f"a grid must run from a rational to a larger one; got {a} and {b}; swap "
-            "or mend them."
+            f"a grid must run from a rational to a larger one; got {shown(a)} and "
+            f"{shown(b)}; swap or mend them."
         )
     parts = [Fraction(k, size - 1) for k in range(size)]
     if spacing == "linear":
@@ -251,7 +253,7 @@ def spaced(
     if any(x >= y for x, y in pairwise(out)):
         raise DomainError(
             f"a grid must have different values to {DIGITS} digits; got {size} of them "
-            f"from {a} to {b}; take fewer."
+            f"from {shown(a)} to {shown(b)}; take fewer."
         )
     return out
 
