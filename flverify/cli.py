@@ -1,8 +1,9 @@
 """The command line: one group, exit codes, and one sentence for every bad input.
 
 Exit codes: 0 as expected; 1 the answer is no; 2 bad input or refused; 130
-interrupted; 141 the reader of the output went away. A command's module is loaded
-when the command runs or shows its own help, so that the overview costs nothing.
+interrupted; 141 the reader of the output went away; 143 terminated. A command's
+module is loaded when the command runs or shows its own help, so that the overview costs
+nothing.
 """
 
 from __future__ import annotations
@@ -10,8 +11,11 @@ from __future__ import annotations
 import importlib
 import io
 import os
+import signal
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -88,7 +92,9 @@ class Commands(click.Group):
         _prepare()
         given = args[0] if args else extra.get("args")
         words = list(sys.argv[1:] if given is None else given)
-        sys.exit(_exit_code(lambda: run(*args, standalone_mode=False, **extra), words))
+        with _leaving():
+            code = _exit_code(lambda: run(*args, standalone_mode=False, **extra), words)
+        sys.exit(code)
 
 
 def _exit_code(run: Callable[[], object], words: list[str]) -> int:
@@ -122,6 +128,28 @@ def _tell(error: click.UsageError, words: list[str]) -> None:
 def _complain(message: str, code: int = BAD_INPUT) -> int:
     click.echo(f"error: {message}", err=True)
     return code
+
+
+@contextmanager
+def _leaving() -> Iterator[None]:
+    """Leave on SIGTERM by an exception, so that processes and files are cleared up.
+
+    A second one ends the process as it is, in the middle of a computation too.
+    """
+    alone = threading.current_thread() is threading.main_thread()
+    if not alone or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+
+    def leave(number: int, _: object) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        raise SystemExit(128 + number)
+
+    signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _prepare() -> None:

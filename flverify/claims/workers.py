@@ -8,16 +8,14 @@ depends on how many workers there are.
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from flverify._core.errors import FlverifyError
+from flverify._core.team import Lost, Tell, in_processes
 from flverify.claims import store
 from flverify.claims.audit import (
     FAULTS,
@@ -46,8 +44,10 @@ def judge_all(
     fresh: bool,
     workers: int,
     check: Callable[[Claim], Audited] | None = None,
-) -> Iterator[tuple[int, Audited, bool]]:
+) -> Generator[tuple[int, Audited, bool]]:
     """Judge claims, yielding (place, audited, whether it was kept) as they are done.
+
+    Closing the iterator ends the processes.
 
     Parameters
     ----------
@@ -81,13 +81,14 @@ def judge_all(
         else _together(claims, open_, workers)
     )
     failed: dict[int, Failed] = {}
-    for place, one in judged:
-        if isinstance(one, Failed):
-            failed[place] = one
-            continue
-        if kept:
-            kept.put(one, fingerprint(claims[place].path))
-        yield place, one, False
+    with closing(judged):
+        for place, one in judged:
+            if isinstance(one, Failed):
+                failed[place] = one
+                continue
+            if kept:
+                kept.put(one, fingerprint(claims[place].path))
+            yield place, one, False
     if failed:
         raise ClaimsFailedError([failed[place] for place in sorted(failed)])
 
@@ -104,37 +105,18 @@ def _alone(claim: Claim, check: Callable[[Claim], Audited] | None) -> Audited | 
 
 def _together(
     claims: Sequence[Claim], places: Sequence[int], workers: int
-) -> Iterator[tuple[int, Audited | Failed]]:
+) -> Generator[tuple[int, Audited | Failed]]:
     """Judge in other processes, which read the files anew."""
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=context) as pool:
-        waiting = _submitted(pool, claims, places)
-        lost = set(places) - set(waiting.values())
-        try:
-            for done in as_completed(waiting):
-                place = waiting[done]
-                one = _received(claims[place], done)
-                if one is None:
-                    lost.add(place)
-                else:
-                    yield place, one
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    pieces = {place: (str(claims[place].path), claims[place].id) for place in places}
+    lost = []
+    with closing(in_processes(_judged, pieces, workers)) as judging:
+        for place, heard in judging:
+            if isinstance(heard, Lost):
+                lost.append(place)
+            else:
+                yield place, _received(claims[place], heard)
     if lost:
         yield min(lost), _abandoned(claims[min(lost)], len(lost))
-
-
-def _submitted(
-    pool: ProcessPoolExecutor, claims: Sequence[Claim], places: Sequence[int]
-) -> dict[Future[Mapping[str, Any]], int]:
-    """Hand claims to the pool, for as long as its processes live."""
-    waiting = {}
-    with suppress(BrokenProcessPool):
-        for place in places:
-            one = pool.submit(_judged, str(claims[place].path), claims[place].id)
-            waiting[one] = place
-    return waiting
 
 
 def _abandoned(first: Claim, many: int) -> Failed:
@@ -149,24 +131,22 @@ def _abandoned(first: Claim, many: int) -> Failed:
     )
 
 
-def _received(claim: Claim, done: Future[Mapping[str, Any]]) -> Audited | Failed | None:
-    """Read what a worker returned; None if a worker died before."""
-    try:
-        found = done.result()
-        why = found.get("failed")
-        return Failed(claim, str(why)) if why else store.read(claim, found)
-    except BrokenProcessPool:
-        return None
-    except FAULTS as error:
-        return Failed(claim, raised(f"the process that judges {claim.id}", error))
+def _received(claim: Claim, heard: Any) -> Audited | Failed:
+    """Read what a process returned."""
+    why = heard.get("failed")
+    return Failed(claim, str(why)) if why else store.read(claim, heard)
 
 
 _LOADED: dict[str, dict[str, Claim]] = {}
 
 
-def _judged(path: str, key: str) -> Mapping[str, Any]:
-    """Judge one claim of a file, in a worker; what it raises goes back as text."""
-    if path not in _LOADED:
-        _LOADED[path] = claims_in([Path(path)])
-    one = attempt(_LOADED[path][key])
+def _judged(piece: tuple[str, str], _: Tell) -> Mapping[str, Any]:
+    """Judge one claim of a file, in a process; what it raises goes back as text."""
+    path, key = piece
+    try:
+        if path not in _LOADED:
+            _LOADED[path] = claims_in([Path(path)])
+        one = attempt(_LOADED[path][key])
+    except FAULTS as error:
+        return {"failed": raised(f"the process that judges {key}", error)}
     return {"failed": one.why} if isinstance(one, Failed) else store.written(one)

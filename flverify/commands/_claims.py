@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -165,12 +165,14 @@ def judge_groups(
             check = judge if group.own else None  # in this process
             processes = workers or default_workers()
             part: dict[int, Audited] = {}
+            judging = judge_all(
+                claims, kept=kept, fresh=fresh, workers=processes, check=check
+            )
             try:
-                for place, one, _ in judge_all(
-                    claims, kept=kept, fresh=fresh, workers=processes, check=check
-                ):
-                    begin(one.claim.id)
-                    part[place] = one
+                with closing(judging):
+                    for place, one, _ in judging:
+                        begin(one.claim.id)
+                        part[place] = one
             except ClaimsFailedError as error:
                 bad += error.failed
             parts.append([part[place] for place in sorted(part)])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -144,7 +142,7 @@ def command(
     kind = _format(figure)
     _require_places(out, figure, file_of(asked.law))
     store = _store(out, resume)
-    with _leaving(), held(out), held(figure):
+    with held(out), held(figure):
         with _kept(store), console.progress("region", len(asked.rows)) as begin:
             found = region(
                 asked.over,
@@ -205,24 +203,6 @@ def _kept(store: Path | None) -> Iterator[None]:
         raise KeyboardInterrupt(
             f"finished rows are in {store}; give the same options and --resume to go on"
         ) from error
-
-
-@contextmanager
-def _leaving() -> Iterator[None]:
-    """Leave on SIGTERM by an exception, so that processes and files are cleared up."""
-    alone = threading.current_thread() is threading.main_thread()
-    if not alone or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
-        yield
-        return
-
-    def leave(number: int, _: object) -> None:
-        raise SystemExit(128 + number)
-
-    signal.signal(signal.SIGTERM, leave)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _store(out: Path | None, resume: bool) -> Path | None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -54,6 +56,13 @@ DEAD = """
 @claim("demo.dead", **HERE)
 def dead(c):
     os._exit(1)
+"""
+SLEEPING = """
+
+@claim("demo.sleeping", **HERE)
+def sleeping(c):
+    import time
+    time.sleep(3600)
 """
 UNGUARDED = """
 from pathlib import Path
@@ -159,6 +168,18 @@ def test_an_interruption_is_let_through(path):
 
     with pytest.raises(KeyboardInterrupt):
         judged([claim], None, check=interrupted)
+
+
+def test_closing_ends_the_processes_that_judge(path):
+    path.write_text(FILE + SLEEPING, encoding="utf-8")
+    known = claims_in([path])
+    claims = [known["demo.first"], known["demo.sleeping"]]
+    running = judge_all(claims, kept=None, fresh=True, workers=2)
+    assert next(running)[0] == 0
+    begun = time.monotonic()
+    running.close()
+    assert time.monotonic() - begun < 5
+    assert multiprocessing.active_children() == []
 
 
 def test_a_claim_that_is_well_is_no_failure(path: Path):
