@@ -18,6 +18,8 @@ from flverify._core.checks import positive, whole
 from flverify._core.exact import Scalar
 from flverify._core.sources import Source
 
+MOST_LOCAL_STEPS = 10**6  # far more than anybody would wait for
+
 
 class Server(Protocol):
     """One vector of R^d at the server."""
@@ -123,10 +125,12 @@ class Algorithm(ABC):
         Raises
         ------
         DomainError
-            If step_size is not above zero or local_steps is not an integer above 0.
+            If step_size is not above zero or local_steps is not an integer between 1
+            and a million.
         """
         self.settle("step_size", positive(self.step_size, "step_size"))
-        self.settle("local_steps", whole(self.local_steps, "local_steps"))
+        steps = whole(self.local_steps, "local_steps", most=MOST_LOCAL_STEPS)
+        self.settle("local_steps", steps)
 
     def settle(self, name: str, value: object) -> None:
         """Store a normalised setting on the frozen instance."""

@@ -11,7 +11,12 @@ from flverify._core.checks import choice, positive, whole
 from flverify._core.errors import DomainError
 from flverify._core.exact import Array, Scalar, scalar
 from flverify._core.sources import Source
-from flverify.algorithms._algorithm import Algorithm, Region, Server
+from flverify.algorithms._algorithm import (
+    MOST_LOCAL_STEPS,
+    Algorithm,
+    Region,
+    Server,
+)
 
 __all__ = ["AgnosticFedAvg", "Ball", "Box"]
 
@@ -111,7 +116,7 @@ class AgnosticFedAvg(Algorithm):
 
     def __post_init__(self) -> None:
         self.settle("step_size", positive(self.step_size, "step_size"))
-        self.settle("period", whole(self.period, "period"))
+        self.settle("period", whole(self.period, "period", most=MOST_LOCAL_STEPS))
         choice(self.schedule, "schedule", ("literal", "separate"))
 
     @property

@@ -26,6 +26,7 @@ from flverify._core.sources import Source
 Mask: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
 
 LARGEST_SUPPORT = 1 << 16  # outcomes that support() is willing to list
+MOST_POWER = 1000  # of |S|, whose digits grow with it
 MEMBER = 64  # bytes of a client in a set
 LONGEST_REPR = 60  # characters of the notation that a repr shows
 
@@ -81,7 +82,7 @@ class Participation(ABC):
         clients : iterable of int
             A set of clients; repeated ones count once.
         power : int
-            At least 0; the engines use 0, 1 and 2.
+            Between 0 and 1000; the engines use 0, 1 and 2.
 
         Raises
         ------
@@ -97,7 +98,7 @@ class Participation(ABC):
         Fraction(1, 12)
         """
         chosen = members(clients, self.n_clients)
-        whole(power, "power", least=0)
+        whole(power, "power", least=0, most=MOST_POWER)
         return self._moment(chosen, power) if chosen or power else self._one()
 
     def sample(self, seed: int, runs: int | range, rounds: int | range) -> Mask:

@@ -25,6 +25,7 @@ WRONG = [
     lambda: Focus(0),
     lambda: Focus("1/8", 0),
     lambda: Focus("1/8", 1.5),
+    lambda: Focus("1/8", 10**20),
     lambda: Focus("1/8", empty_round="wait"),
     lambda: Focus("1/8", initial_gradients="random"),
     lambda: FedAvg("-1/8"),

@@ -59,3 +59,8 @@ def test_notation():
 def test_bad_input(n_clients, m):
     with pytest.raises(DomainError, match="must be an integer"):
         UniformCohort(n_clients, m)
+
+
+def test_a_power_is_one_whose_digits_can_be_written():
+    with pytest.raises(DomainError, match="power must be an integer between 0 and 10"):
+        UniformCohort(3, 2).moment([0], 10**12)
