@@ -52,6 +52,11 @@ def make_server(address: str, port: int, origins: Sequence[str] = ()) -> Server:
     InputError
         If the address cannot be taken, or an origin is no HOST:PORT.
     """
+    if not address:  # which would be every address of this machine
+        raise InputError(
+            "the address must be one of this machine; got ''; write for example "
+            "127.0.0.1."
+        )
     for origin in origins:
         _require_origin(origin)
     port = _free_port(address, port)

@@ -352,6 +352,11 @@ def test_the_own_names_of_an_address_may_connect_and_no_others():
     assert server._own_origins("192.0.2.7", 80) == ["192.0.2.7:80"]
 
 
+def test_no_address_is_not_every_address():
+    with pytest.raises(InputError, match="the address must be one of this machine"):
+        server.make_server("", 0)
+
+
 @pytest.mark.parametrize(
     "origin", ["*", "*:80", "example.org", "http://a:1", "a:b", ":1"]
 )
