@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
-from flverify._core.errors import FormatError, UnknownNameError
+from flverify._core.errors import FormatError, InputError, UnknownNameError
+from flverify._core.shown import shown
 from flverify.claims.claim import Claim
 
 
@@ -61,9 +62,16 @@ def claims_in(paths: list[Path]) -> dict[str, Claim]:
 
     Raises
     ------
+    InputError
+        If what is given is no list of paths.
     FormatError
         If two claims share an id.
     """
+    if not isinstance(paths, list) or not all(isinstance(p, Path) for p in paths):
+        raise InputError(
+            f"files of claims must be a list of paths; got {shown(paths)}; write "
+            "[Path('my_paper.py')]."
+        )
     found: dict[str, Claim] = {}
     for path in paths:
         for value in vars(load_file(path)).values():

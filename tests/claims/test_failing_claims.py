@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from flverify._core.errors import InputError
 from flverify.claims.audit import Audited, ClaimsFailedError, Failed, attempt
 from flverify.claims.registry import claims_in
 from flverify.claims.store import Store
@@ -158,6 +159,12 @@ def test_a_script_without_a_main_guard_gets_one_sentence(path, tmp_path):
         done.stdout
     )
     assert "demo.last" not in done.stdout
+
+
+@pytest.mark.parametrize("given", ["mine.py", Path("mine.py"), ["mine.py"], None])
+def test_files_of_claims_are_a_list_of_paths(given):
+    with pytest.raises(InputError, match="must be a list of paths; got"):
+        claims_in(given)
 
 
 def test_an_interruption_is_let_through(path):
