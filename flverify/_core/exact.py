@@ -23,7 +23,7 @@ from flverify._core.shown import plainly, shown
 Scalar: TypeAlias = Any  # Fraction, float or sympy.Expr: arithmetic decides
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
-_NUMBER = re.compile(r"[+-]?(\d+/\d+|(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?)")
+_NUMBER = re.compile(r"[+-]?(\d+/\d+|(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?)", re.ASCII)
 
 
 def parse_number(text: str, name: str = "a number") -> Fraction:

@@ -206,7 +206,7 @@ def _accuracy(text: str) -> Fraction:
     target = Fraction(one_number("--accuracy", text))
     if not LEAST <= target < 1:
         raise DomainError(
-            f"--accuracy must lie between {float(LEAST):g} and 1; got {text}; choose "
-            "another."
+            f"--accuracy must be at least {float(LEAST):g} and below 1; got {text}; "
+            "choose another."
         )
     return target

@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
+
+import click
 
 from flverify._core.checks import positive, whole
 from flverify._core.errors import DomainError
 from flverify._core.exact import Scalar, parse_number
 
+_WHOLE = re.compile(r"[+-]?[0-9]+")
 MANY = 10**6  # clients up to which a list of them fits every memory
+
+
+class Whole(click.IntRange):
+    """A whole number of a range, written as other numbers are: no 1_000."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Any:
+        """Read digits alone."""
+        if isinstance(value, str) and not _WHOLE.fullmatch(value.strip()):
+            self.fail(f"{value!r} is not a whole number.", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 def require_countable(n_clients: int) -> None:

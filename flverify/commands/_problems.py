@@ -11,7 +11,7 @@ import click
 
 from flverify._core.errors import InputError, ShapeError
 from flverify._core.exact import Scalar
-from flverify.commands._numbers import numbers_of, one_number, require_countable
+from flverify.commands._numbers import Whole, numbers_of, one_number, require_countable
 from flverify.problems.npz import load_problem
 from flverify.problems.quadratics import Quadratics
 from flverify.problems.ridge import synthetic_ridge
@@ -39,7 +39,7 @@ def problem_options(*, seed_name: str | None = "--seed") -> Callable[[Run], Run]
     seed_name : str or None
         A second name of `--data-seed`, where the command has no seed of its own.
     """
-    at_least_1 = click.IntRange(min=1)
+    at_least_1 = Whole(min=1)
     seed_names = ["--data-seed", *([seed_name] if seed_name else []), "data_seed"]
     options = [
         click.option(
@@ -65,7 +65,7 @@ def problem_options(*, seed_name: str | None = "--seed") -> Callable[[Run], Run]
         click.option("--regularisation", metavar="NUMBER", help="Ridge regulariser."),
         click.option(
             *seed_names,
-            type=click.IntRange(0, LARGEST_SEED),
+            type=Whole(0, LARGEST_SEED),
             help="Seed of the ridge data.",
         ),
     ]

@@ -14,7 +14,7 @@ import numpy as np
 from flverify._core.exact import Scalar
 from flverify.commands._algorithms import Chosen, build, law_notes, read_overrides
 from flverify.commands._laws import build_law, file_of, read_law
-from flverify.commands._numbers import positive_number
+from flverify.commands._numbers import Whole, positive_number
 from flverify.commands._problems import problem_options, read_problem
 
 Run = TypeVar("Run", bound=Callable[..., Any])
@@ -85,7 +85,7 @@ def setting_options(*, seed_name: str | None = "--seed") -> Callable[[Run], Run]
         ),
         click.option(
             "--local-steps",
-            type=click.IntRange(min=1),
+            type=Whole(min=1),
             help="Gradient evaluations per client and round, 1 by default; "
             "agnostic_fedavg takes its period from it.",
         ),

@@ -17,6 +17,7 @@ from flverify.commands._advising import (
     Asked,
     read_question,
 )
+from flverify.commands._numbers import Whole
 from flverify.commands._places import require_unread
 from flverify.commands._problems import problem_options
 from flverify.commands._refusals import Reporting, together, told
@@ -66,7 +67,7 @@ The exit code is 2 for bad input, or if no algorithm has a step size.
 )
 @click.option(
     "--rounds",
-    type=click.IntRange(min=2),
+    type=Whole(min=2),
     help="Rounds of the log, numbered from 0 or from 1; by default those from the "
     "first to the last that it names.",
 )
@@ -83,7 +84,7 @@ The exit code is 2 for bad input, or if no algorithm has a step size.
 )
 @click.option(
     "--local-steps",
-    type=click.IntRange(min=1),
+    type=Whole(min=1),
     help="Gradient evaluations per client and round, 1 by default.",
 )
 @click.option(

@@ -12,6 +12,7 @@ from flverify.claims import counterexamples, ledger
 from flverify.claims.audit import Audited, Failed, record
 from flverify.commands._changes import changes, earlier
 from flverify.commands._claims import Group, groups, judge_groups
+from flverify.commands._numbers import Whole
 from flverify.commands._places import require_unread
 from flverify.commands._refusals import Reporting
 from flverify.report import console
@@ -55,7 +56,7 @@ if a claim could not be judged because its check raised; all others are.
 @click.option("--fresh", is_flag=True, help="Judge anew what has not changed.")
 @click.option(
     "--workers",
-    type=click.IntRange(1, 64),
+    type=Whole(1, 64),
     help="Processes; by default one per processor. No verdict depends on it.",
 )
 @click.option(

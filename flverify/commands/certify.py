@@ -14,7 +14,7 @@ from flverify.commands._algorithms import build, law_notes, read_overrides
 from flverify.commands._certifying import Answer, Beside, Question, answer
 from flverify.commands._function_class import CERTIFIABLE, read_class
 from flverify.commands._laws import build_law, file_of, read_law
-from flverify.commands._numbers import positive_number
+from flverify.commands._numbers import Whole, positive_number
 from flverify.commands._places import require_place, require_unread
 from flverify.commands._refusals import Reporting, told
 from flverify.report import console
@@ -55,7 +55,7 @@ The exit code is 0 if certified, 1 if not or if the solver failed, 2 if refused.
 
 @click.command(name="certify", cls=Reporting, help=_HELP)
 @click.argument("algorithm")
-@click.option("--n-clients", type=click.IntRange(min=1), help="Number of clients N.")
+@click.option("--n-clients", type=Whole(min=1), help="Number of clients N.")
 @click.option(
     "--participation",
     "--law",
@@ -79,7 +79,7 @@ The exit code is 0 if certified, 1 if not or if the solver failed, 2 if refused.
 )
 @click.option(
     "--local-steps",
-    type=click.IntRange(min=1),
+    type=Whole(min=1),
     help="Gradient evaluations per client and round, 1 by default.",
 )
 @click.option(

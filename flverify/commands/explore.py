@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from flverify._core.errors import InputError, MissingExtraError
+from flverify.commands._numbers import Whole
 from flverify.commands._refusals import Reporting
 from flverify.explore.view import View
 
@@ -29,7 +30,7 @@ Ctrl-C ends it. Whoever may connect can only choose a setting: no text is evalua
 @click.argument("query", default="", required=False)
 @click.option(
     "--port",
-    type=click.IntRange(0, 65535),
+    type=Whole(0, 65535),
     default=5006,
     show_default=True,
     help="The port; 0 takes one that is free.",

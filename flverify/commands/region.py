@@ -14,6 +14,7 @@ from flverify._core.held import held
 from flverify.certify.region import OVER, SPACINGS, Region, region
 from flverify.commands._function_class import CERTIFIABLE
 from flverify.commands._laws import file_of
+from flverify.commands._numbers import Whole
 from flverify.commands._places import require_apart, require_place, require_unread
 from flverify.commands._refusals import Reporting
 from flverify.commands._region_rows import DEFAULT_LAW, Asked, read_region
@@ -77,7 +78,7 @@ exactly; those of the table are rounded to floats, and exact with --json.
     show_default=True,
     help="Spacing of a range of step sizes.",
 )
-@click.option("--n-clients", type=click.IntRange(min=1), help="Number of clients N.")
+@click.option("--n-clients", type=Whole(min=1), help="Number of clients N.")
 @click.option(
     "--participation",
     "--law",
@@ -97,7 +98,7 @@ exactly; those of the table are rounded to floats, and exact with --json.
 )
 @click.option(
     "--local-steps",
-    type=click.IntRange(min=1),
+    type=Whole(min=1),
     help="Gradient evaluations per client and round, 1 by default.",
 )
 @click.option(
@@ -121,7 +122,7 @@ exactly; those of the table are rounded to floats, and exact with --json.
 )
 @click.option(
     "--workers",
-    type=click.IntRange(min=1),
+    type=Whole(min=1),
     default=1,
     show_default=True,
     help="Processes that find rows at the same time.",

@@ -10,6 +10,7 @@ import click
 from flverify._core.errors import InputError
 from flverify.claims.audit import Audited
 from flverify.commands._claims import groups, judge_groups
+from flverify.commands._numbers import Whole
 from flverify.commands._refusals import Reporting
 from flverify.report import console
 from flverify.report.claims import count_line, counts
@@ -57,7 +58,7 @@ not changed since it was judged is not judged again.
 @click.option("--fresh", is_flag=True, help="Judge anew what has not changed.")
 @click.option(
     "--workers",
-    type=click.IntRange(1, 64),
+    type=Whole(1, 64),
     help="Processes; by default one per processor. No verdict depends on it.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Say what was written in JSON.")

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from flverify._core.errors import DomainError
-from flverify.commands._numbers import numbers_of, whole_number
+from flverify.commands._numbers import Whole, numbers_of, whole_number
 from flverify.commands._places import require_place, require_unread
 from flverify.commands._problems import LARGEST_SEED
 from flverify.commands._refusals import Reporting
@@ -30,21 +30,21 @@ from flverify.report.simulations import as_csv, curves, show_curves, shown_round
 @setting_options(seed_name=None)
 @click.option(
     "--rounds",
-    type=click.IntRange(min=1),
+    type=Whole(min=1),
     default=100,
     show_default=True,
     help="Rounds of every run.",
 )
 @click.option(
     "--runs",
-    type=click.IntRange(min=1),
+    type=Whole(min=1),
     default=100,
     show_default=True,
     help="Independent runs.",
 )
 @click.option(
     "--seed",
-    type=click.IntRange(0, LARGEST_SEED),
+    type=Whole(0, LARGEST_SEED),
     default=0,
     show_default=True,
     help="Key of the random rounds; all algorithms see the same rounds.",

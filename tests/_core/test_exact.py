@@ -28,7 +28,7 @@ def test_text_is_read_exactly(text, value):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "1/0", "nan", "inf", "1,5", "x", "1e9999", "0x1", "1/2/3"]
+    "text", ["", "1/0", "nan", "inf", "1,5", "x", "1e9999", "0x1", "1/2/3", "1_0", "٣"]
 )
 def test_other_text_is_refused(text):
     with pytest.raises(DomainError, match="fraction such as"):

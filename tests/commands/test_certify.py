@@ -466,7 +466,7 @@ def test_too_many_classes_are_refused(fails):
         (["focus", *HERE, "--step-size=-1/5"], "--step-size must be positive"),
         (["focus", *HERE, "--step-size", "nan"], "--step-size: a number must be"),
         (["focus", *HERE, "--local-steps", 0], "not in the range"),
-        (["focus", *HERE, "--local-steps", "1.5"], "integer"),
+        (["focus", *HERE, "--local-steps", "1.5"], "'1.5' is not a whole number"),
         (["gradient_descent", *HERE, "--local-steps", 2], "local_steps"),
         (["gradient_descent", *HERE, "--local-steps", 2], "must be 1; got 2"),
         (["focus", *HERE, "--set", "foo=1"], "--set must name a setting"),
