@@ -159,11 +159,18 @@ def curve(tried: Tried, step_size: float, rounds: int) -> Array:
     Raises
     ------
     RefusedError
-        If the engine refuses the setting.
+        If the engine refuses the setting, or squares leave the range of floats.
     """
     found = _moments(tried, step_size)
-    errors = found.mean_square_error([0.0] * tried.problem.dim, rounds)
-    return np.asarray(errors / errors[0])
+    with np.errstate(over="ignore", invalid="ignore"):  # told below
+        errors = found.mean_square_error([0.0] * tried.problem.dim, rounds)
+        shares = np.asarray(errors / errors[0])
+    if not np.isfinite(shares).all():
+        raise RefusedError(
+            "squares of models and gradients must lie within the range of floats; the "
+            "problem's do not, so no rounds are counted; rescale it."
+        )
+    return shares
 
 
 def _rounds(tried: Tried, step_size: float, target: float) -> int | None:

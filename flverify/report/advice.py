@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from typing import Any
 
 from flverify._core.exact import Scalar
@@ -30,10 +31,17 @@ def short(value: Scalar | None) -> str:
     >>> from fractions import Fraction
     >>> short(Fraction(1, 3)), short(None), short(1234567.0), short(math.inf)
     ('0.3333', '-', '1.235e+06', 'any')
+    >>> short(Fraction(10**400, 3))
+    '3.333e+399'
     """
     if value is None:
         return NONE
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:  # an accuracy far off
+        wide = Context(prec=SHORT, Emax=MAX_EMAX, Emin=MIN_EMIN)
+        parts = Decimal(value.numerator), Decimal(value.denominator)
+        return f"{wide.divide(*parts):.{SHORT}g}"
     return "any" if math.isinf(number) else f"{number:.{SHORT}g}"
 
 

@@ -306,6 +306,12 @@ def test_a_target_counts_once_it_held_for_as_many_rounds_again(monkeypatch):
     assert budget(exact, floats, Fraction(1, 10), 0.1).rounds == 120
 
 
+def test_rounds_that_leave_the_range_of_floats_are_not_counted():
+    far = scalars((1, 2), (0, 10**200))
+    with pytest.raises(RefusedError, match="must lie within the range of floats"):
+        budget(*both(far, Focus(1), Full(2)), Fraction(1, 10), 1e-6)
+
+
 def test_a_method_that_only_passes_by_never_gets_there():
     # x_r rises from 0 past x* = 1 to a fixed point beyond it
     centres = (Fraction(28, 10), Fraction(8, 10))
