@@ -45,9 +45,11 @@ rate is one whose exact certificate the independent checker accepted; where none
 found, nothing is said about the method.
 
 Finished rows are kept in OUT.rows until the region is whole; after an interruption
---resume takes them up. Files that another run is writing are refused. The result does
-not depend on the number of workers. Numbers are fractions or decimal text, read
-exactly; those of the table are rounded to floats, and exact with --json.
+--resume takes them up. Files of an earlier region are replaced at the end, as by every
+command; those that another run is writing are refused. With clients of two kinds and
+many local steps a cell takes minutes: begin with few. The result does not depend on the
+number of workers. Numbers are fractions or decimal text, read exactly; those of the
+table are rounded to floats, and exact with --json.
 """
 
 
