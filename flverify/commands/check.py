@@ -94,7 +94,7 @@ def _proved(certificate: Mapping[str, Any], plain: bool) -> tuple[Summary, bool]
 
 def _watched(parts: list[Any]) -> Iterator[Any]:
     """Show how far it is, on the standard error if that is a terminal."""
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         yield from parts
         return
     with click.progressbar(parts, label="plain", file=sys.stderr) as bar:

@@ -91,7 +91,7 @@ def _list(as_json: bool) -> None:
     if as_json:
         rows = [{"name": name, "title": title} for name, title in titles.items()]
         click.echo(envelope("figures", figures=rows))
-    elif sys.stdout.isatty():
+    elif console.is_terminal(sys.stdout):
         console.table(("figure", "title"), list(titles.items()))
     else:  # one line each, however long, for grep and cut
         width = max(map(len, titles), default=0)

@@ -38,7 +38,7 @@ def table(
     keep : int
         How many of the first columns stay on one line where that is possible.
     """
-    terminal = _is_terminal(sys.stdout)
+    terminal = is_terminal(sys.stdout)
     made = Table(
         box=box.SIMPLE_HEAD if terminal else None,
         show_header=any(headings),
@@ -120,7 +120,7 @@ def fields(pairs: Sequence[tuple[str, Cell]]) -> None:
 
 def line(text: str = "") -> None:
     """Print a paragraph to the standard output, wrapped."""
-    _print(Text(text, overflow="fold"), _is_terminal(sys.stdout))
+    _print(Text(text, overflow="fold"), is_terminal(sys.stdout))
 
 
 def remarks(notes: Sequence[str]) -> None:
@@ -169,7 +169,7 @@ def progress(label: str, total: int) -> Iterator[Begin]:
     begin : Begin
         To be called with the name of every part as it begins.
     """
-    if not _is_terminal(sys.stderr):
+    if not is_terminal(sys.stderr):
         yield Begin()
         return
     columns = (  # where there is little room the last gives way, and no other
@@ -194,5 +194,6 @@ def _print(shown: Table | Text, terminal: bool) -> None:
     click.echo(text)
 
 
-def _is_terminal(stream: object) -> bool:
+def is_terminal(stream: object) -> bool:
+    """Whether a stream is a terminal; one that is closed is none."""
     return bool(getattr(stream, "isatty", lambda: False)())

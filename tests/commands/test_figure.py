@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from flverify.cli import main
 from flverify.report import figures
 
 TINY = """
@@ -97,6 +98,13 @@ def read(terminal: int) -> bytes:
         return os.read(terminal, 4096)
     except OSError:  # the other end is closed
         return b""
+
+
+def test_a_list_that_nobody_reads_is_no_error(monkeypatch):
+    monkeypatch.setattr(sys, "stdout", None)  # as where it is closed
+    with pytest.raises(SystemExit) as ended:
+        main.main(["figure", "--list"])
+    assert ended.value.code == 0
 
 
 def test_the_shipped_figures_are_listed(run):
