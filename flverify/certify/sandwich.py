@@ -16,7 +16,8 @@ import numpy as np
 
 from flverify._core.checks import positive
 from flverify._core.errors import DomainError
-from flverify._core.exact import Array, Scalar, is_exact
+from flverify._core.exact import Array, Scalar, is_exact, within_floats
+from flverify._core.shown import shown
 from flverify.algorithms._algorithm import Algorithm
 from flverify.certify.quadratics import Group, Instance, QuadraticRates, search
 from flverify.certify.quadratics.rows import Batch
@@ -185,8 +186,8 @@ def limits(strong_convexity: Scalar, smoothness: Scalar) -> tuple[Fraction, Frac
         )
     if mu > smooth:
         raise DomainError(
-            f"strong_convexity must be at most smoothness; got {mu} and {smooth}; "
-            "swap them."
+            f"strong_convexity must be at most smoothness; got {shown(mu)} and "
+            f"{shown(smooth)}; swap them."
         )
     return Fraction(mu), Fraction(smooth)
 
@@ -196,7 +197,8 @@ class _Hunt:
 
     def __init__(self, rates: QuadraticRates, mu: Fraction, smooth: Fraction) -> None:
         self.rates, self.mu, self.smooth, self.tried = rates, mu, smooth, 0
-        self.limits = search.Range(float(mu), float(smooth))
+        ends = float(mu), within_floats(smooth, "smoothness")
+        self.limits = search.Range(*ends)
 
     def rate(self, batch: Batch) -> Array:
         """Rates of a batch in floats."""

@@ -17,6 +17,7 @@ import numpy as np
 from flverify._core.checks import positive, whole
 from flverify._core.errors import DomainError, ReadingError, RefusedError
 from flverify._core.exact import Array, is_exact
+from flverify._core.shown import shown
 from flverify.algorithms._algorithm import Algorithm
 from flverify.certify.ansatz import Ansatz, Level
 from flverify.certify.certificate import NAMES, Proof, write
@@ -90,8 +91,8 @@ def problem(
         )
     if not mu < smooth:
         raise DomainError(
-            f"strong_convexity must be below smoothness; got {mu} and {smooth}; lower "
-            "one or raise the other."
+            f"strong_convexity must be below smoothness; got {shown(mu)} and "
+            f"{shown(smooth)}; lower one or raise the other."
         )
     whole(algorithm.local_steps, "local_steps of a certificate", most=MOST_STEPS)
     whole(participation.n_clients, "n_clients of a certificate", most=MOST_CLIENTS)

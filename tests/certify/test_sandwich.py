@@ -14,7 +14,13 @@ import numpy as np
 import pytest
 import sympy
 
-from flverify._core.errors import DomainError, ReadingError, RefusedError, ShapeError
+from flverify._core.errors import (
+    BeyondFloatsError,
+    DomainError,
+    ReadingError,
+    RefusedError,
+    ShapeError,
+)
 from flverify.algorithms import (
     FedAvg,
     Focus,
@@ -461,6 +467,12 @@ def test_what_cannot_be_read_is_refused():
         worst_quadratic(Focus("1/10"), Full(2), 2, 1)
     with pytest.raises(DomainError, match="positive"):
         worst_quadratic(Focus("1/10"), Full(2), 0, 1)
+    with pytest.raises(DomainError, match=r"at most smoothness; got 1000.*5001 digits"):
+        worst_quadratic(Focus("1/10"), Full(2), 10**5000, 1)
+    with pytest.raises(BeyondFloatsError, match="smoothness must lie within the range"):
+        worst_quadratic(Focus("1/10"), Full(2), MU, 10**400)
+    with pytest.raises(BeyondFloatsError, match="choose a smaller step size"):
+        worst_quadratic(Focus(10**400), Full(2), MU, L)
     symbol = sympy.Symbol("h", positive=True)
     for ends in ((symbol, 1), (MU, symbol)):
         with pytest.raises(DomainError, match="must be numbers"):

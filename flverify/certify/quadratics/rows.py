@@ -16,6 +16,7 @@ from typing import Any
 import flint
 import numpy as np
 
+from flverify._core.errors import BeyondFloatsError
 from flverify._core.exact import Array
 from flverify._core.rationals import to_flint
 from flverify.certify.coordinates import Structure
@@ -46,9 +47,21 @@ class Batch:
         return self.curvatures.dtype == object
 
     def number(self, values: Any) -> Array:
-        """Return values as an array of the batch's arithmetic."""
+        """Return values as an array of the batch's arithmetic.
+
+        Raises
+        ------
+        BeyondFloatsError
+            If that is floats and a value is above all of them.
+        """
         if not self.exact:
-            return np.asarray(values, dtype=np.float64)
+            try:
+                return np.asarray(values, dtype=np.float64)
+            except OverflowError:
+                raise BeyondFloatsError(
+                    "numbers of a round must lie within the range of floats, about "
+                    "1e308; got a larger one; choose a smaller step size."
+                ) from None
         read = np.asarray(values, dtype=object)
         rationals = np.empty(read.size, dtype=object)
         rationals[:] = [Fraction(v) for v in read.ravel().tolist()]
