@@ -166,6 +166,7 @@ def test_caps_by_hand():
         "q/N^2": Fraction(1, 16),
         "q/(beta N)": Fraction(1, 12),
         "q/L^2": Fraction(1, 16),
+        "q/(L N)": Fraction(1, 16),
         "q/(L sqrt(2 N))": Fraction(1, 16),
         "1/(L N)": Fraction(1, 4),
     }
