@@ -17,6 +17,7 @@ from flverify.explore.corners import law_of, scaled, worst_corner
 from flverify.explore.instance import describe, instance_rate
 from flverify.explore.rounds import rounds_of
 from flverify.explore.view import View
+from flverify.report.numbers import bound
 from flverify.report.rows import RowTable
 
 ACCURACY = Fraction(1, 10**6)
@@ -165,6 +166,16 @@ def number_row(
     return PointRow(name, label, value, shown(value), verdict, formula, scope)
 
 
+def bound_row(
+    name: str, label: str, value: Fraction | None, *more: str, up: bool
+) -> PointRow:
+    """Return the row of a bound, its text rounded to where it still holds."""
+    if value is None:
+        return number_row(name, label, math.nan, *more)
+    row = number_row(name, label, float(value), *more)
+    return replace(row, text=bound(value, _digits(row.value), up=up))
+
+
 def rounds_row(
     name: str, label: str, rate: float, verdict: str, scope: str, *, near: bool = False
 ) -> PointRow:
@@ -207,9 +218,12 @@ def shown(value: float) -> str:
         return "none"
     if math.isinf(value):
         return "infinite"
-    if 0.99 < value < 1:
-        return f"{value:.12g}" if value > 0.999999 else f"{value:.8g}"
-    return f"{value:.{DIGITS}g}"
+    return f"{value:.{_digits(value)}g}"
+
+
+def _digits(value: float) -> int:
+    near = 12 if value > 0.999999 else 8
+    return near if 0.99 < value < 1 else DIGITS
 
 
 def _printed(view: View) -> list[PointRow]:
@@ -238,15 +252,15 @@ def _printed(view: View) -> list[PointRow]:
     stated = found.rate if found.inside else None
     rate = math.nan if stated is None else float(stated)
     verdict = verdict_of(claim)
+    more = verdict, rate_formula, scope
     rates = [
-        number_row("printed_rate", "printed rate", rate, verdict, rate_formula, scope),
+        bound_row("printed_rate", "printed rate", stated, *more, up=True),
         rounds_row(
             "printed_rounds", "printed rounds to 1e-6", rate, verdict, scope, near=near
         ),
     ]
+    cap = "printed_cap", "printed cap", found.cap, verdict, cap_formula, scope
     return [
         *(replace(r, text="above the cap") if stated is None else r for r in rates),
-        number_row(
-            "printed_cap", "printed cap", float(found.cap), verdict, cap_formula, scope
-        ),
+        bound_row(*cap, up=False),
     ]

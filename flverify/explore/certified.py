@@ -21,7 +21,7 @@ from flverify.certify.sandwich import worst_of
 from flverify.claims.verdict import Verdict
 from flverify.explore.at_the_point import (
     PointRow,
-    number_row,
+    bound_row,
     require_sound,
     rounds_row,
 )
@@ -164,19 +164,13 @@ def certified_point(view: View) -> RowTable[PointRow]:
         "every mu-strongly convex, L-smooth f_i in any dimension"
         f"{', to a neighbourhood' if moves else ''}; ansatz {found.level}"
     )
-    floor_row = number_row(
-        "floor",
-        "lower bound of any certified rate",
-        floor,
-        str(Verdict.SUPPORTED),
-        FLOOR,
-        f"the worst scalar quadratics found, in rationals: {worst}",
-    )
+    least = "floor", "lower bound of any certified rate"
+    told = f"the worst scalar quadratics found, in rationals: {worst}"
+    below = str(Verdict.SUPPORTED), FLOOR, told
+    more = str(verdict), CERTIFIED, scope
     return RowTable(
         (
-            number_row(
-                "certified_rate", "certified rate", rate, str(verdict), CERTIFIED, scope
-            ),
+            bound_row("certified_rate", "certified rate", found.rate, *more, up=True),
             rounds_row(
                 "certified_rounds",
                 "certified rounds to 1e-6",
@@ -185,21 +179,21 @@ def certified_point(view: View) -> RowTable[PointRow]:
                 scope,
                 near=moves,
             ),
-            floor_row,
+            bound_row(*least, floor, *below, up=False),
         )
     )
 
 
 @lru_cache(maxsize=256)
-def _certified_rate(view: View) -> tuple[Certified, float, str, bool]:
+def _certified_rate(view: View) -> tuple[Certified, Fraction | None, str, bool]:
     """Certify at the point; floor, worst instance, and whether x* is left."""
     ends = view.number("strong_convexity"), view.number("smoothness")
     algorithm, law = view.algorithm_object(), view.participation()
     try:
         worst = worst_of(QuadraticRates.of(algorithm, law), *ends)
     except RefusedError as error:
-        return Certified("not_certified", str(error)), math.nan, "", False
-    floor, text = float(worst.lower_bound), str(worst.instance)
+        return Certified("not_certified", str(error)), None, "", False
+    floor, text = worst.lower_bound, str(worst.instance)
     if ends[0] == ends[1]:
         reason = "a certificate needs a strong convexity below the smoothness"
         return Certified("not_certified", reason), floor, text, False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
+from fractions import Fraction
 from typing import Any
 
 from flverify._core.exact import Scalar
@@ -15,6 +16,7 @@ from flverify.advise.rarest import Rarest
 from flverify.advise.step_sizes import StepSizes
 from flverify.advise.table import Advice
 from flverify.report import console
+from flverify.report.numbers import bound
 
 MOST = 30  # clients of a log that a table shows
 SHORT = 4  # significant digits of a table
@@ -56,10 +58,23 @@ def rate_text(value: Scalar | None) -> str:
     """
     if value is None:
         return NONE
-    number = float(value)
-    gap = 1 - number
+    return f"{float(value):.{_digits(float(value))}g}"
+
+
+def _digits(rate: float) -> int:
+    gap = 1 - rate
     digits = SHORT if not 0 < gap < 0.1 else SHORT - 1 - math.floor(math.log10(gap))
-    return f"{number:.{min(digits, 12)}g}"
+    return min(digits, 12)
+
+
+def _proved_rate(value: Fraction | None) -> str:
+    """Text of a rate that nothing is slower than: never smaller than what was shown."""
+    return NONE if value is None else bound(value, _digits(float(value)), up=True)
+
+
+def _proved_step(value: Fraction | None) -> str:
+    """Text of a step size up to which something is shown: never larger."""
+    return NONE if value is None else bound(value, SHORT, up=False)
 
 
 def show_log(found: Fitted, path: str) -> None:
@@ -195,8 +210,8 @@ def _cells(one: Advice) -> tuple[str, ...]:
         short(steps.fastest) if steps else NONE,
         rate_text(steps.fastest_rate) if steps else NONE,
         short(wide.step_size) if wide else NONE,
-        rate_text(wide.rate) + star if wide and wide.rate is not None else NONE,
-        short(wide.cap) if wide else NONE,
+        _proved_rate(wide.rate) + star if wide and wide.rate is not None else NONE,
+        _proved_step(wide.cap) if wide else NONE,
         *rounds_text(cost),
     )
 
@@ -352,13 +367,13 @@ def _own_notes(one: Advice) -> list[str]:
         out.append(_never(one, cost))
     if wide is not None:
         if wide.largest is not None:
-            out.append(f"certified up to the step size {short(wide.largest)}.")
+            out.append(f"certified up to the step size {_proved_step(wide.largest)}.")
         if wide.reason and wide.reason != "not asked for":
             out.append(f"not certified: {wide.reason}")
         if wide.cap is None:
             out.append(f"no printed cap: {wide.printed_by}")
         else:
-            rate = rate_text(wide.printed_rate)
+            rate = _proved_rate(wide.printed_rate)
             out.append(f"at the cap, {wide.printed_by} prints the rate {rate}.")
     return out
 

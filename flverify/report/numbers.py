@@ -40,6 +40,26 @@ def decimal(value: Fraction, digits: int = 28, rounding: str | None = None) -> D
     return context.divide(Decimal(value.numerator), Decimal(value.denominator))
 
 
+def bound(value: Fraction, digits: int, *, up: bool) -> str:
+    """Text of a bound in few digits, rounded to where it still holds.
+
+    Parameters
+    ----------
+    value : Fraction
+    digits : int
+        How many significant ones, at most 15.
+    up : bool
+        Whether it is an upper bound, such as a rate; a cap is a lower one.
+
+    Examples
+    --------
+    >>> bound(Fraction("0.918114"), 5, up=True), bound(Fraction(2, 3), 5, up=False)
+    ('0.91812', '0.66666')
+    """
+    rounding = ROUND_CEILING if up else ROUND_FLOOR
+    return f"{float(decimal(value, digits, rounding)):.{digits}g}"
+
+
 def enclosure(lower: Scalar, upper: Scalar) -> str:
     """Text of an interval, its ends rounded outwards; `exact` if it is one point.
 

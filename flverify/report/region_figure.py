@@ -29,6 +29,7 @@ from flverify.certify.certificate import NAMES
 from flverify.certify.region import OVER, Cell, Region, RowFound
 from flverify.report import style
 from flverify.report.label_room import apart, keep_inside, minor
+from flverify.report.numbers import bound
 
 HEIGHT = 3.3  # inches, at the width of one column
 SYMBOLS = {"tau": r"$\tau$", "p": "$p$", "n": "$N$", "kappa": r"$\kappa = L/\mu$"}
@@ -386,9 +387,9 @@ def _seen(region: Region) -> set[str]:
 def _label(region: Region, line: Line) -> str:
     """Label a line; one that lies wholly beyond the axis says where."""
     steps = [float(step) for step in region.step_sizes]
-    values = [float(v) for v in map(line.of, region.found) if v is not None]
-    if max(values) < steps[0] / REACH:
-        return f"{line.label}: at most {max(values):.2g}"
-    if min(values) > steps[-1] * REACH:
-        return f"{line.label}: at least {min(values):.2g}"
+    values = [v for v in map(line.of, region.found) if v is not None]
+    if float(max(values)) < steps[0] / REACH:
+        return f"{line.label}: at most {bound(max(values), 2, up=True)}"
+    if float(min(values)) > steps[-1] * REACH:
+        return f"{line.label}: at least {bound(min(values), 2, up=False)}"
     return line.label

@@ -16,6 +16,7 @@ from flverify.certify.classes import classes
 from flverify.certify.region import Cell, Region, Row, RowFound
 from flverify.report import console
 from flverify.report.certificates import law
+from flverify.report.numbers import bound
 
 HEADINGS = (
     "algorithm",
@@ -187,9 +188,9 @@ def _line(found: RowFound) -> list[str]:
     proved = sum(cell.rate is not None for cell in found.cells)
     return [
         short(found.value),
-        short(found.printed_cap),
-        short(found.certified_boundary),
-        short(found.stability_boundary),
+        _end(found.printed_cap, up=False),
+        _end(found.certified_boundary, up=False),
+        _end(found.stability_boundary, up=True),
         "" if found.share is None else f"{float(found.share):.1%}",
         "none" if best is None else exact(best.rate),
         "" if best is None else short(best.step_size),
@@ -203,15 +204,20 @@ def _best(found: RowFound) -> Cell | None:
     return min(proved, key=lambda cell: cell.rate or 1, default=None)
 
 
-def short(value: Fraction | None) -> str:
+def short(value: Fraction) -> str:
     """Text of a rational in few digits, for readers.
 
     Examples
     --------
-    >>> short(Fraction(1, 180)), short(Fraction(3, 5)), short(None)
-    ('0.00555556', '0.6', 'none')
+    >>> short(Fraction(1, 180)), short(Fraction(3, 5))
+    ('0.00555556', '0.6')
     """
-    return "none" if value is None else f"{float(value):.{SHORT}g}"
+    return f"{float(value):.{SHORT}g}"
+
+
+def _end(value: Fraction | None, *, up: bool) -> str:
+    """Text of a boundary, rounded to the side on which it is known to hold."""
+    return "none" if value is None else bound(value, SHORT, up=up)
 
 
 def remarks(region: Region) -> list[str]:
