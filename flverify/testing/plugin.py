@@ -1,8 +1,10 @@
 """The pytest plugin: `--flverify-report PATH` and a section in the terminal summary.
 
 Outcomes of assertions travel as properties of the test's report, so they arrive from
-the workers of pytest-xdist too. Nothing here imports numpy, and a session without an
-assertion loads no more of the package than this file and its records.
+the workers of pytest-xdist too. Those made while a module is imported are the module's;
+of these, workers send what belongs to imports that failed. Nothing here imports numpy,
+and a session without an assertion loads no more of the package than this file and its
+records.
 """
 
 from __future__ import annotations
@@ -75,6 +77,22 @@ class _Assertions:
     def __init__(self, path: Path | None) -> None:
         self.path = path
         self.rows: list[Row] = []
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_make_collect_report(
+        self,
+    ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+        """Hang the outcomes of an import on its report: no test made them."""
+        report = yield
+        vars(report)[PROPERTY] = [json.dumps(o.record()) for o in RECORDER.take()]
+        return report
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Keep what an import found, once: every worker imports all modules."""
+        for value in getattr(report, PROPERTY, ()):
+            row = Row(report.nodeid, json.loads(value), report.passed)
+            if row not in self.rows:
+                self.rows.append(row)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(

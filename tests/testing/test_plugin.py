@@ -15,6 +15,7 @@ import flverify.testing
 from flverify.algorithms import FedAvg, Focus
 from flverify.participation import Bernoulli
 from flverify.problems import Quadratics
+from flverify.testing.plugin import _Assertions
 
 pytest_plugins = ["pytester"]
 
@@ -188,6 +189,24 @@ def test_many_that_hold_are_counted(run):
     result.stdout.fnmatch_lines(["45 assertions: *", "45 that hold are listed with -v"])
     listed = run(source, "-v")
     assert listed.stdout.str().count("HOLDS        assert_averaging_weights") == 45
+
+
+def test_what_an_import_asserts_is_not_the_next_test_s(run, pytester):
+    wrong = SETTING + "\nassert_averaging_weights(LAW, ['1/2', '1/2'])\n"
+    pytester.makepyfile(test_broken=wrong, test_sound="def test_it():\n    pass\n")
+    options = ["--continue-on-collection-errors", "--flverify-report", "out.json"]
+    result = run("", *options)
+    result.stdout.fnmatch_lines(["1 assertion: 0 HOLDS, 1 BROKEN, 0 INCONCLUSIVE"])
+    (row,) = json.loads((pytester.path / "out.json").read_text("utf-8"))["assertions"]
+    assert row["test"] == "test_broken.py"
+
+
+def test_an_import_counts_once_whatever_the_workers():
+    plugin, outcome = _Assertions(None), json.dumps({"status": "BROKEN"})
+    report = pytest.CollectReport("a.py", "failed", None, [], flverify=[outcome])
+    for _ in range(2):
+        plugin.pytest_collectreport(report)
+    assert [(row.test, row.expected) for row in plugin.rows] == [("a.py", False)]
 
 
 def test_a_fixture_may_assert(run):
