@@ -44,6 +44,7 @@ from flverify.claims.nonsmooth_losses import (
     two_points,
 )
 from flverify.claims.verdict import Finding
+from flverify.claims.written import at_most
 
 ETA, BOUND = sympy.symbols("eta G", positive=True)
 EVERY = "every C, dimension, law of the noise and step size"
@@ -247,5 +248,7 @@ def averaged_room(terms: Any) -> Finding:
     sigma, mean = sympy.symbols("sigma mean", nonnegative=True)
     room = rational(terms["sigma^2"]) * sigma**2 + rational(terms["G^2"]) * BOUND**2
     return judge.implied(
-        [sympy.Eq(mean, sigma**2)], mean + BOUND**2 <= room, "every N, p and sigma_i"
+        [sympy.Eq(mean, sigma**2)],
+        at_most(mean + BOUND**2, room),
+        "every N, p and sigma_i",
     )

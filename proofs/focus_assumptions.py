@@ -30,6 +30,7 @@ from flverify.certify.gram import (
 from flverify.claims import judge
 from flverify.claims.claim import Free, claim
 from flverify.claims.verdict import Finding
+from flverify.claims.written import at_least
 
 ALONE, CONVEX = "(i) the printed inequality alone", "(i) with convex f_i"
 LIPSCHITZ = "(ii) |grad f_i(x) - grad f_i(y)| <= L |x - y|"
@@ -188,7 +189,7 @@ def polyak_lojasiewicz(c: SimpleNamespace) -> Finding:
                 "every L-smooth F that is not constant",
             ),
             "a singular Hessian": judge.implied(
-                [], x**2 >= factor * (x**2 / 2), "F = (x_1)^2/2, beta = 1"
+                [], at_least(x**2, factor * (x**2 / 2)), "F = (x_1)^2/2, beta = 1"
             ),
             "scale": judge.identity(
                 [

@@ -44,6 +44,7 @@ from flverify.claims.focus_theorem1_steps import (
     tau,
 )
 from flverify.claims.verdict import Finding
+from flverify.claims.written import at_most
 
 CAPS = {
     "q/N": "3/32",
@@ -203,10 +204,10 @@ def _needs(c: SimpleNamespace) -> dict[str, Any]:
     pushed = sympy.cancel(WEIGHTS[c.weight] * lemma.push / (eta * N))
     return {
         **asked_by({"Lemma 4": lemma.caps}),
-        "(105), distance": sympy.Rational(1, 2) + eta * N * L <= 1,
-        "(105), gradient": gradient + eta * N * L <= sympy.Rational(1, 2),
-        "(108)": stale() / N <= 4 * L**2,
-        "(110), gradients": pushed <= gradient - spent,
+        "(105), distance": at_most(sympy.Rational(1, 2) + eta * N * L, 1),
+        "(105), gradient": at_most(gradient + eta * N * L, sympy.Rational(1, 2)),
+        "(108)": at_most(stale() / N, 4 * L**2),
+        "(110), gradients": at_most(pushed, gradient - spent),
     }
 
 

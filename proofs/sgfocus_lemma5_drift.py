@@ -52,6 +52,7 @@ from flverify.claims.sg_focus_search import (
 )
 from flverify.claims.tuned_noise import TunedNoise
 from flverify.claims.verdict import Finding
+from flverify.claims.written import at_least, at_most
 from flverify.reference import focus
 
 SECOND = "1/(sqrt(2) (tau-1) L)"
@@ -327,7 +328,7 @@ def _last(c: SimpleNamespace, least: int, *, longer: bool = False) -> Finding:
         short = [p <= 1] if longer else []
         zero = sympy.Integer(0)
         alone = _both(c, short, p, zero, zero)
-        alone["the minima"] = judge.implied(short, p <= 1, SCALES)
+        alone["the minima"] = judge.implied(short, at_most(p, 1), SCALES)
         parts |= {f"tau = 1, {name}": found for name, found in alone.items()}
     return judge.all_of(parts)
 
@@ -336,7 +337,7 @@ def _last(c: SimpleNamespace, least: int, *, longer: bool = False) -> Finding:
 def _from_two(c: SimpleNamespace) -> dict[str, Finding]:
     p, t, k = sympy.symbols("p t kappa", positive=True)
     N, x = sympy.symbols("N x", integer=True, positive=True)  # x = tau - 1
-    caps = [rational(c.first) * t <= 1, t >= p * N, 8 * p * t <= N, N >= 1]
+    caps = [rational(c.first) * t <= 1, t >= p * N, 8 * p * t <= N, at_least(N, 1)]
     scale = judge.implied([k >= 1], p * k**2 * N * x**2 >= p * N, "every kappa, N, tau")
     return {
         "t >= eta mu N": scale,
@@ -352,8 +353,8 @@ def _both(
     c: SimpleNamespace, held: list[Any], p: Any, t: Any, square: Any
 ) -> dict[str, Finding]:
     """Both inequalities, square = (eta L (tau-1))^2 = eta mu t/N."""
-    first = (1 + p) * (4 + 32 * square) <= rational(c.consensus)
-    second = 1 + 64 * (1 + p) * t <= rational(c.noise)
+    first = at_most((1 + p) * (4 + 32 * square), rational(c.consensus))
+    second = at_most(1 + 64 * (1 + p) * t, rational(c.noise))
     return {
         "consensus": judge.implied(held, first, SCALES),
         "noise": judge.implied(held, second, SCALES),

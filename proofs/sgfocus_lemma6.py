@@ -45,6 +45,7 @@ from flverify.claims.sg_focus_search import (
     searched,
 )
 from flverify.claims.verdict import Finding
+from flverify.claims.written import at_least, at_most
 from flverify.reference import focus
 
 CAPS = {"q^(3/2)/(L sqrt(6 N))": "1/4", "q^(3/2)/(sqrt(2) L (tau-1))": "1/8"}
@@ -171,7 +172,7 @@ def split(c: SimpleNamespace) -> Finding:
     near = rational(c.loss) * gap**2 / rho + factor * s**2
     row = (gap - eta * y + eta * s) ** 2 <= near + factor * y**2
     # N equal rows with gap = s = 0, as after a first round of tau = 1 from equal models
-    rows = N * eta**2 * y**2 <= factor * y**2
+    rows = at_most(N * eta**2 * y**2, factor * y**2)
     moves = judge.identity([("a row", *unrolled)], EVERY)
     scope = "every rho in (0, 1), N, eta and dimension"
     return judge.readings(
@@ -183,7 +184,7 @@ def split(c: SimpleNamespace) -> Finding:
                 {
                     "moves": moves,
                     "a row": judge.implied([rho < 1], row, scope),
-                    "N rows": judge.implied([rho < 1, N >= 1], rows, scope),
+                    "N rows": judge.implied([rho < 1, at_least(N, 1)], rows, scope),
                 }
             ),
         }

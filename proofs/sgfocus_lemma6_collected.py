@@ -36,6 +36,7 @@ from flverify.claims.sg_focus_search import (
     searched,
 )
 from flverify.claims.verdict import Finding
+from flverify.claims.written import at_most
 
 ON_MOVES = "q^(3/2)/(sqrt(2) L (tau-1))"
 CAPS = {"q^(3/2)/(L sqrt(6 N))": "1/4", ON_MOVES: "1/8"}
@@ -213,7 +214,7 @@ def moved_left(c: SimpleNamespace) -> Finding:
     lost = (2 - q) * (6 * a + 8 * b) <= rational(c.lost) * q**3
     parts = {"B_r": judge.implied(held, lost, NUMBERS)}
     for name, bound in (("|grad F|^2", c.gradient), ("sigma^2", c.noise)):
-        kept = 6 * (2 - q) <= rational(bound)
+        kept = at_most(6 * (2 - q), rational(bound))
         parts[name] = judge.implied([q <= 1], kept, UNIT)
     return judge.all_of(parts)
 

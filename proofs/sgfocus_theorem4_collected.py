@@ -20,6 +20,7 @@ from flverify.claims.claim import Free, claim
 from flverify.claims.focus_lemma3 import rational
 from flverify.claims.sg_focus_search import remembered
 from flverify.claims.verdict import Finding
+from flverify.claims.written import at_most
 
 eta, L, beta, q = sympy.symbols("eta L beta q", positive=True)
 N = sympy.Symbol("N", integer=True, positive=True)
@@ -85,7 +86,7 @@ def plugged(c: SimpleNamespace) -> Finding:
 
 @remembered
 def _plugged(c: SimpleNamespace) -> Finding:
-    words = {
+    choices = {
         "L/2": L / 2,
         "L N/2": L * N / 2,
         "32 n^2 L^2 N": 32 * n**2 * L**2 * N,
@@ -95,12 +96,11 @@ def _plugged(c: SimpleNamespace) -> Finding:
     caps += [3 * eta * beta * N * (4 - q) <= q, 16 * eta * L**2 <= q, beta <= L]
     spread = (2 * L**2 * N + 16 * eta**2 * n**2 * L**4 * N) / N
     noise = L * N / 2 + eta / N * 32 * n**2 * L**2 * N
+    words = choices[c.first] + choices[c.second]
     return judge.all_of(
         {
             "B_r": judge.implied(caps, spread <= rational(c.consensus) * L**2, EVERY),
-            "sigma^2": judge.implied(
-                caps, noise * S2 <= (words[c.first] + words[c.second]) * S2, EVERY
-            ),
+            "sigma^2": judge.implied(caps, at_most(noise * S2, words * S2), EVERY),
         }
     )
 

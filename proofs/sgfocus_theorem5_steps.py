@@ -23,6 +23,7 @@ from flverify.claims.sg_focus_descent import noisy_descent
 from flverify.claims.sg_focus_search import SAMPLES, remembered
 from flverify.claims.sg_focus_steps import FULL
 from flverify.claims.verdict import Finding
+from flverify.claims.written import at_most
 
 CAPS = {
     "q^(3/2)/(L sqrt(6 N))": "1/4",
@@ -170,10 +171,10 @@ def _noise(word: str) -> Any:
 def _plugged(c: SimpleNamespace) -> Finding:
     given = 2 * L**2 * N + 16 * eta**2 * n**2 * L**4 * N
     spread = 2 * L**2 * N + rational(c.moved) * eta**2 * n**2 * L**4 * N
-    noise = _noise("32 n^2 L^2 N u") <= _noise(c.noise)
+    noise = at_most(_noise("32 n^2 L^2 N u"), _noise(c.noise))
     return judge.all_of(
         {
-            "B_r": judge.implied(_caps(), given <= spread, EVERY),
+            "B_r": judge.implied(_caps(), at_most(given, spread), EVERY),
             "sigma^2": judge.implied(_caps(), noise, EVERY),
         }
     )
@@ -214,6 +215,6 @@ def _simplified(c: SimpleNamespace) -> Finding:
             "B_r": judge.implied(
                 caps, spread <= rational(c.consensus) * L**2 / N, EVERY
             ),
-            "sigma^2": judge.implied(caps, noise <= words[c.noise], EVERY),
+            "sigma^2": judge.implied(caps, at_most(noise, words[c.noise]), EVERY),
         }
     )

@@ -34,6 +34,15 @@ __all__ = ["Answer", "Implication", "Solver", "implies"]
 
 LIMIT = 1_000_000  # z3 steps per question: the field's take some thousands
 DIGITS = 40  # of the rational that stands in for an irrational value of a model
+SETTLED = (sympy.true, sympy.false)
+SETTLED_CONCLUSION = (
+    "sympy settled the conclusion as it was written, and its word is no proof here; "
+    "write sympy.Le(a, b, evaluate=False) and the like"
+)
+SETTLED_HYPOTHESIS = (
+    "it fails once a hypothesis is left out that sympy settled as it was written, and "
+    "its word is no proof here; leave it out, or write sympy.Le(a, b, evaluate=False)"
+)
 NOWHERE = "the conclusion is defined nowhere"
 
 VACUOUS = {
@@ -85,6 +94,11 @@ def implies(
 
     Notes
     -----
+    sympy settles some comparisons as soon as they are written, x <= x say, and
+    wrongly a few; what was compared is lost then. Such a conclusion is INCONCLUSIVE,
+    and so is what fails beside such a hypothesis; `sympy.Le(x, x, evaluate=False)`
+    stays as it is written.
+
     A comparison is judged only where each of its quotients and roots is defined; what
     does not follow from the hypotheses is listed as a side condition. Hypotheses that
     cannot hold together imply nothing here: the answer is INCONCLUSIVE. Where symbols
@@ -130,6 +144,8 @@ class _Question:
         return self.solver.check(formulas).status == "unsat"
 
     def answer(self) -> Implication:
+        if self.reading.concluded in SETTLED:
+            return self._open(SETTLED_CONCLUSION)
         first = self.solver.check(self.denied)
         if first.status == "sat":
             return self._from_model(first)
@@ -137,9 +153,6 @@ class _Question:
         if held != "yes":
             alone = held == "no" and not self.reading.relations
             return self._open(NOWHERE if alone else VACUOUS[held])
-        if self.reading.concluded == sympy.true:
-            # comparisons may be settled as soon as they are written
-            return self._proved(("sympy",), None)
         certificate = coefficients.from_reading(self.reading)
         if first.status == "unsat" and certificate is None:
             return self._proved_by_solvers()
@@ -149,6 +162,8 @@ class _Question:
         return self._proved((*agreed, "coefficients"), certificate)
 
     def _from_model(self, first: Model) -> Implication:
+        if any(relation in SETTLED for relation in self.reading.relations):
+            return self._open(SETTLED_HYPOTHESIS)
         point = counterexample(self.solver, self.reading, self.denied, first)
         if point is not None:
             shown = ", ".join(f"{name} = {value}" for name, value in point.items())

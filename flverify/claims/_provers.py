@@ -53,7 +53,9 @@ def implied(hypotheses: Sequence[Any], conclusion: Any, scope: str) -> Finding:
     """Judge an implication between real inequalities.
 
     PROVED if no real values satisfy the hypotheses and not the conclusion, REFUTED
-    with a rational point that does, whole in the integer symbols.
+    with a rational point that does, whole in the integer symbols. A conclusion that
+    sympy settles as it is written (x <= x is True) is INCONCLUSIVE; `at_most` and
+    `at_least` of `flverify.claims.written` keep it as it is.
 
     Parameters
     ----------
@@ -89,7 +91,7 @@ def _require_relation(one: object) -> None:
 
 
 def _stated(hypotheses: Sequence[Any], conclusion: Any) -> dict[str, Any]:
-    """Write an implication out, unless sympy decided it when it was written."""
+    """Write an implication out, if it is one comparison."""
     if not isinstance(conclusion, sympy.core.relational.Relational):
         return {}
     given = [*map(str, hypotheses)]
@@ -129,7 +131,7 @@ def _point(
 
 
 def _values(relation: Any, point: Mapping[str, Fraction]) -> dict[str, list[str]]:
-    """Return both sides at a point, unless sympy has decided without one."""
+    """Return both sides at a point, if it is one comparison."""
     if not isinstance(relation, sympy.core.relational.Relational):
         return {}
     at = {s: sympy.Rational(point[s.name]) for s in relation.free_symbols}

@@ -14,6 +14,7 @@ import sympy
 
 from flverify.claims import judge
 from flverify.claims.verdict import Finding
+from flverify.claims.written import at_most
 
 EVERY = "every N, tau, dimension, law, mu <= L and eta inside the caps"
 A, B, Z = sympy.symbols("a b z", real=True)
@@ -28,7 +29,7 @@ def weighted_mean(scope: str = EVERY, factor: Any = 1) -> Finding:
     """|sum w_i v_i|^2 <= factor (sum w_i)(sum w_i |v_i|^2), by induction over terms."""
     held = sympy.Le(A**2, factor * P * Q)
     step = sympy.Le((A + W * B) ** 2, factor * (P + W) * (Q + W * B**2))
-    start = sympy.Le((W * A) ** 2, factor * W * (W * A**2))
+    start = at_most((W * A) ** 2, factor * W * (W * A**2))
     return judge.all_of(
         {
             "one term": judge.implied([], start, scope),

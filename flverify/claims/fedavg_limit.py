@@ -15,6 +15,7 @@ from flverify.claims import judge
 from flverify.claims.fedavg_averages import EVERY
 from flverify.claims.fedavg_stationary import vanishes
 from flverify.claims.verdict import Finding
+from flverify.claims.written import at_most
 
 eta, L, mu, tau = sympy.symbols("eta L mu tau", positive=True)
 sigma, delta = sympy.symbols("sigma delta", nonnegative=True)  # both squared
@@ -50,7 +51,7 @@ def _one_iteration() -> Finding:
     communicated = moved + (p * far + 1) * c
     return judge.all_of(
         {
-            "K = 0": judge.implied([], before <= before + b + c, EVERY),
+            "K = 0": judge.implied([], at_most(before, before + b + c), EVERY),
             "k is no r tau": judge.implied(local, after <= moved + far * c, EVERY),
             "k = r tau": judge.implied(ended, after <= communicated, EVERY),
         }
@@ -67,7 +68,7 @@ def _geometric_sums() -> Finding:
             "one more term": judge.identity(
                 [("sum", one_more, 1 - p ** (last + 2))], EVERY
             ),
-            "more terms": judge.implied([], far <= far + w, EVERY),
+            "more terms": judge.implied([], at_most(far, far + w), EVERY),
             "below 1/alpha": judge.implied([p < 1, w <= 1], below, EVERY),
         }
     )

@@ -23,6 +23,7 @@ from flverify.claims import judge
 from flverify.claims.focus_runs import Cohort, Run, column, formal_rounds, tidy
 from flverify.claims.laws import Setting
 from flverify.claims.verdict import Finding
+from flverify.claims.written import at_least, at_most
 from flverify.mixing import pull_matrix
 from flverify.participation.full import Full
 from flverify.reference import focus
@@ -110,10 +111,10 @@ def sum_of_vectors(factor: Any = 1) -> Finding:
     """|sum of M vectors|^2 <= factor M times the sum of squares, by induction on M."""
     c, m = rational(factor), sympy.Symbol("M", integer=True, positive=True)
     step = sympy.Le((A + B) ** 2, c * (m + 1) * (Q + B**2))
-    held = [sympy.Le(A**2, c * m * Q), m >= 1]
+    held = [sympy.Le(A**2, c * m * Q), at_least(m, 1)]
     return judge.all_of(
         {
-            "one vector": judge.implied([], sympy.Le(A**2, c * A**2), EVERY),
+            "one vector": judge.implied([], at_most(A**2, c * A**2), EVERY),
             "from M to M + 1": judge.implied(held, step, EVERY),
         }
     )

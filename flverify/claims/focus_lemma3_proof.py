@@ -26,6 +26,7 @@ from flverify.claims.focus_lemma3 import (
     young,
 )
 from flverify.claims.verdict import Finding
+from flverify.claims.written import at_least
 
 U, GAP = sympy.symbols("U gap", nonnegative=True)  # |w - x*|^2, F(w) - F*
 
@@ -109,7 +110,7 @@ def _under_cap(c: Descent) -> dict[str, Finding]:
     at most L^2 |w - z_i|^2 each; any other row stays where it was.
     """
     total, pulled = sympy.symbols("total pulled", nonnegative=True)
-    held = [eta * L * n <= rational(c.cap), n >= c.least_moves]
+    held = [eta * L * n <= rational(c.cap), at_least(n, c.least_moves)]
     moved = [total <= n * L**2 * pulled]
     return {
         "eta L <= 2": judge.implied([*held, n >= 1], eta * L <= 2, EVERY),

@@ -26,6 +26,7 @@ from flverify.claims.focus_lemma3 import (
 from flverify.claims.focus_theorem1_round import added, far
 from flverify.claims.focus_theorem1_steps import L, N, eta, q
 from flverify.claims.verdict import Finding
+from flverify.claims.written import above
 
 C, D, G, S2, B_next = sympy.symbols("C D G S2 B_next", nonnegative=True)  # G = |g|^2
 gap = sympy.Symbol("gap", nonnegative=True)  # |S - N g|^2
@@ -111,7 +112,7 @@ def sum_of_gradients(sums: Sums) -> Finding:
     slope, in_values = G <= SLOPE * L * D, sums.m * D + sums.n * C >= S2
     return judge.all_of(
         {
-            "0 < a": judge.implied([], sympy.Gt(sums.a, 0), EVERY),
+            "0 < a": judge.implied([], above(sums.a, 0), EVERY),
             "Young": judge.implied([], young, EVERY),
             "|S - N g|^2 <= L^2 N C": gradients_of_rows(GAP),
             "|g|^2 <= 2 L D": gradient_and_gap(SLOPE),
@@ -160,7 +161,7 @@ def rows_follow(behind: Behind) -> Finding:
         "a row": judge.implied([], sympy.Le((one - other) ** 2, right), EVERY),
         "one row more": added(),
         "N rows": judge.implied(held, B_next <= whole.g * C + whole.j * S2, EVERY),
-        "0 < b": judge.implied([q <= 1], sympy.Gt(behind.b, 0), EVERY),
+        "0 < b": judge.implied([q <= 1], above(behind.b, 0), EVERY),
     }
     return judge.all_of(parts)
 

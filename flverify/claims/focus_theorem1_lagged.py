@@ -64,6 +64,7 @@ from flverify.claims.focus_theorem1_steps import (
     q,
 )
 from flverify.claims.verdict import Finding
+from flverify.claims.written import above, at_least, at_most, put_in
 
 BEHIND = Behind(5 * q / (9 - 8 * q))
 HALF, THIRD = Sums(sympy.Rational(1, 2)), Sums(sympy.Rational(1, 3))
@@ -150,7 +151,7 @@ def _granted(
         "q_min": named,
         **inside(given, moves, modulus),
         **{
-            name: implied(given, need.subs(meant), NUMBERS, scaled=scaled)
+            name: implied(given, put_in(need, meant), NUMBERS, scaled=scaled)
             for name, need in needs.items()
         },
     }
@@ -231,14 +232,14 @@ class Paid:
         """Judge what pays, and the signs that `_assembled` asks for."""
         whole, least = self.weight + self.extra, self.k * self.weight * self.less
         claimed = {
-            "0 <= W": self.weight >= 0,
-            "0 <= k": self.k >= 0,
-            "0 < 1 - j n": self.less > 0,
-            "1 - j n <= 1": self.less <= 1,
-            "1 <= g": self.g >= 1,
-            "0 <= d": self.drop >= 0,
-            "C pays": whole * self.kept <= least,
-            "D pays": whole * self.pushed <= self.drop * self.less,
+            "0 <= W": at_least(self.weight, 0),
+            "0 <= k": at_least(self.k, 0),
+            "0 < 1 - j n": above(self.less, 0),
+            "1 - j n <= 1": at_most(self.less, 1),
+            "1 <= g": at_least(self.g, 1),
+            "0 <= d": at_least(self.drop, 0),
+            "C pays": at_most(whole * self.kept, least),
+            "D pays": at_most(whole * self.pushed, self.drop * self.less),
         }
         return _from(known, claimed)
 
@@ -270,7 +271,7 @@ def _phi(
     known += NEEDS_PHI.values()
     parts = _facts(moves, behind) | {
         "F(w')": gradients.squares_split(),
-        "t": judge.implied([], t <= 1, NUMBERS),
+        "t": judge.implied([], at_most(t, 1), NUMBERS),
     }
     if not lagged:
         return parts | _phi_of_squares(t, moves, behind, known)
@@ -297,8 +298,8 @@ def _phi_of_squares(t: Any, moves: Moves, behind: Behind, known: Relations) -> P
     extra, k = line.e.subs(eta, z / L**2), plain(line.k)
     claimed = {
         "0 <= W": weight >= 0,
-        "0 <= k": k >= 0,
-        "0 <= d": plain(line.d / (eta * N)) >= 0,
+        "0 <= k": at_least(k, 0),
+        "0 <= d": at_least(plain(line.d / (eta * N)), 0),
         "0 <= f": plain(line.f / unit) >= 0,
         "|S|^2 pays": weight * pushed <= plain(line.f / unit),
         "C pays": (extra + weight * behind.g) * moves.rho <= weight * k,

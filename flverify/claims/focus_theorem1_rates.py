@@ -54,6 +54,7 @@ from flverify.claims.focus_theorem1_steps import (
     without_scale,
 )
 from flverify.claims.verdict import Finding
+from flverify.claims.written import at_least, at_most, put_in
 
 NUMBERS = "every eta, L, mu, beta, N, tau and q_min inside the caps"
 COEFFICIENTS = "all coefficients"
@@ -103,7 +104,7 @@ def inside(given: Relations, moves: Moves, modulus: Any) -> Parts:
     Those that change with the units of f are left out; the others suffice.
     """
     meant = {h: eta * L * N, x: eta * modulus * N}
-    needs = {name: relation.subs(meant) for name, relation in SMALL.items()}
+    needs = {name: put_in(relation, meant) for name, relation in SMALL.items()}
     needs[f"eta L (tau-1) <= {moves.cap}"] = moves.within
     kept = [relation for relation in given if _keeps_form(relation)]
     return {name: implied(kept, need, NUMBERS) for name, need in needs.items()}
@@ -160,10 +161,10 @@ def convex_shrinks(t: Any, moves: Moves, sums: Sums, behind: Behind) -> Parts:
         "A'": squared_distance(t),
         "|S|^2": gradients.sum_of_gradients(sums),
         "D pays": judge.implied(small, plain(per_d) <= 0, NUMBERS),
-        "C pays": judge.implied(small, plain(per_c) <= 0, NUMBERS),
-        "0 <= c": judge.implied([q <= 1], c >= 0, NUMBERS),
-        "0 <= d": judge.implied([], line.d / (eta * N) >= 0, NUMBERS),
-        "0 <= k": judge.implied(small, plain(line.k) >= 0, NUMBERS),
+        "C pays": judge.implied(small, at_most(plain(per_c), 0), NUMBERS),
+        "0 <= c": judge.implied([q <= 1], at_least(c, 0), NUMBERS),
+        "0 <= d": judge.implied([], at_least(line.d / (eta * N), 0), NUMBERS),
+        "0 <= k": judge.implied(small, at_least(plain(line.k), 0), NUMBERS),
         "V' <= k V": _assembled_from_values(),
         "A_R <= V_R <= k^R V_0": one_round.unrolled(),
     }
@@ -186,7 +187,7 @@ def squared_distance(t: Any) -> Finding:
     It is at most (1 - t eta mu N) A - (2 - 2t) eta N D + eta L C + eta^2 |S|^2.
     """
     inner, line = sympy.Symbol("inner", real=True), distance_line(t)
-    held = [inner >= gradients.points_below(), mu / 2 * A <= D, t >= 0]
+    held = [inner >= gradients.points_below(), mu / 2 * A <= D, at_least(t, 0)]
     after = A - 2 * eta * inner + eta**2 * S2
     right = line.k * A - line.d * D + line.e * C + line.f * S2
     u, s = sympy.symbols("u s", real=True)  # coordinates of w - x* and S
@@ -255,15 +256,15 @@ def polyak_lojasiewicz(
     given = [beta <= L, *known, *conditions(caps)]
     line = value_line(number(contraction))
     small = list(SMALL.values())
-    begin = judge.implied([], number(start) * eta * L**2 / q >= WEIGHT_PL, NUMBERS)
+    begin = at_least(number(start) * eta * L**2 / q, WEIGHT_PL)
     return judge.all_of(
         {
             "q_min": named,
             **inside(given, SMOOTH_PL, beta),
             **smooth_shrinks(number(contraction), SMOOTH_PL, SIXTH, WEIGHT_PL),
-            "0 <= k": judge.implied(small, plain(line.k) >= 0, NUMBERS),
+            "0 <= k": judge.implied(small, at_least(plain(line.k), 0), NUMBERS),
             "A_R <= V_R <= k^R V_0": one_round.unrolled(),
-            "the weight of B_0": begin,
+            "the weight of B_0": judge.implied([], begin, NUMBERS),
         },
         scope=RUNS,
         argument=__doc__,
@@ -307,10 +308,10 @@ def smooth_shrinks(t: Any, moves: Moves, behind: Behind, c: Any) -> Parts:
         "B'": gradients.rows_follow(behind),
         "F(w')": gradients.squares_split(),
         "A'": descent(t),
-        "0 <= d": judge.implied([], line.d / (eta * N) >= 0, NUMBERS),
-        "0 <= f": judge.implied(small, plain(line.f / eta * N) >= 0, NUMBERS),
-        "|S|^2 pays": judge.implied(small, plain(per_s) <= 0, NUMBERS),
-        "C pays": judge.implied(small, plain(per_c) <= 0, NUMBERS),
+        "0 <= d": judge.implied([], at_least(line.d / (eta * N), 0), NUMBERS),
+        "0 <= f": judge.implied(small, at_least(plain(line.f / eta * N), 0), NUMBERS),
+        "|S|^2 pays": judge.implied(small, at_most(plain(per_s), 0), NUMBERS),
+        "C pays": judge.implied(small, at_most(plain(per_c), 0), NUMBERS),
         "V' <= k V - d |g|^2": assembled_from_squares(),
     }
 

@@ -36,6 +36,7 @@ from flverify.claims.focus_lemma3 import (
 from flverify.claims.focus_runs import ETA, tidied
 from flverify.claims.focus_theorem1_steps import L, N, Relations, eta, m, q, tau
 from flverify.claims.verdict import Finding
+from flverify.claims.written import at_most
 
 p = sympy.Symbol("p", positive=True)  # p_i of any client
 moved, far, done, count = sympy.symbols("moved far done count", nonnegative=True)
@@ -224,7 +225,7 @@ def moves_of_smooth(moves: Moves) -> Finding:
     return judge.all_of(
         {
             "triangle": _triangle(),
-            "cap <= 1": judge.implied([], sympy.Le(rational(moves.cap), 1), EVERY),
+            "cap <= 1": judge.implied([], at_most(rational(moves.cap), 1), EVERY),
             "one move more": judge.implied(
                 [step, longer <= rational(moves.cap)],
                 more <= longer * (1 + longer) * far,

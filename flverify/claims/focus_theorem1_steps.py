@@ -22,6 +22,7 @@ from flverify.certify import gram
 from flverify.claims import judge
 from flverify.claims.focus_caps import Q_READINGS
 from flverify.claims.verdict import Finding
+from flverify.claims.written import put_in
 
 eta, L, mu, beta, q = sympy.symbols("eta L mu beta q", positive=True)
 N, tau, R, m = sympy.symbols("N tau R m", integer=True, positive=True)
@@ -193,8 +194,6 @@ def without_scale(relation: Any) -> Any:
     >>> without_scale(eta * L * N <= 1)
     N*eta <= 1
     """
-    if relation in (sympy.true, sympy.false):
-        return relation
     gap = sympy.together(relation.lhs - relation.rhs)
     scaled = gap.subs({eta: eta / L, mu: mu * L, beta: beta * L}, simultaneous=True)
     ratio = sympy.cancel(scaled / gap.subs(L, 1))
@@ -203,7 +202,7 @@ def without_scale(relation: Any) -> Any:
             f"a relation must keep its form under f -> c f to be judged at L = 1; got "
             f"{relation}; judge it for every L."
         )
-    return relation.subs(L, 1)
+    return put_in(relation, {L: 1})
 
 
 def asked_by(lemmas: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:

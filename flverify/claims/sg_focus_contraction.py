@@ -35,6 +35,7 @@ from flverify.claims.sg_focus_noise import (
 )
 from flverify.claims.sg_focus_virtual import virtual_distance
 from flverify.claims.verdict import Finding
+from flverify.claims.written import at_least, put_in
 
 b = sympy.Symbol("b", real=True)
 x, phi, modulus = sympy.symbols("x phi m", positive=True)
@@ -61,7 +62,7 @@ def rounds_added() -> Finding:
     return judge.all_of(
         {
             "no round": judge.implied(
-                [], bound.subs({power: 1, sums: 0}) >= T_0, EVERY
+                [], at_least(bound.subs({power: 1, sums: 0}), T_0), EVERY
             ),
             "one more": judge.implied(held, more >= T_next, EVERY),
             "sums <= R": judge.implied([sums <= R, z <= 1], longer <= R + 1, EVERY),
@@ -85,7 +86,7 @@ def spare_rate(kept: Any, spare: Any) -> Finding:
     )
     return judge.all_of(
         {
-            "no round": judge.implied([], held[0].subs(at_first), EVERY),
+            "no round": judge.implied([], put_in(held[0], at_first), EVERY),
             "factors": judge.implied(held[1:], factor, EVERY),
             "one more": judge.implied(
                 [*held, *_times_power(factor)],

@@ -35,6 +35,7 @@ from flverify.claims.focus_lemma3 import (
 from flverify.claims.sg_focus_moves import drift_bounded, h2, unrolled
 from flverify.claims.sg_focus_noise import added_squares, inner_product
 from flverify.claims.verdict import Finding
+from flverify.claims.written import at_least
 
 STEPS = "every L >= mu > 0, N, tau and eta inside the caps"
 U, GAP, D2, SS, G2, S2 = sympy.symbols("U gap D2 SS G2 sigma2", nonnegative=True)
@@ -51,11 +52,12 @@ def new_noise_has_no_part(c: SimpleNamespace) -> Finding:
 
 def square_of_gradients(c: SimpleNamespace) -> Finding:
     """E|S + n|^2 <= noise sigma^2 + 2 E|D|^2 + 2 N^2 E|g|^2."""
+    noises = at_least(NOISES[c.noise] * S2, N * S2)
     return judge.all_of(
         {
             "noises": added_squares(c.laws),
             "two terms": split_in_two(),
-            "N noises": judge.implied([N >= 1], NOISES[c.noise] * S2 >= N * S2, EVERY),
+            "N noises": judge.implied([N >= 1], noises, EVERY),
         }
     )
 
@@ -141,11 +143,12 @@ def _last(c: SimpleNamespace, capped: list[Any]) -> Finding:
 
 def _one_gradient(c: SimpleNamespace) -> Finding:
     """At tau = 1 a participant's only gradient is at w: D = 0 if all take part."""
-    consensus = sympy.Ge(rational(c.consensus), 0, evaluate=False)
+    consensus = at_least(rational(c.consensus), 0)
+    noises = at_least(NOISES[c.noise] * S2, N * S2)
     return judge.all_of(
         {
             "every row is w": unrolled(),
             "rows": judge.implied([], consensus, "tau = 1"),
-            "noise": judge.implied([N >= 1], NOISES[c.noise] * S2 >= N * S2, "tau = 1"),
+            "noise": judge.implied([N >= 1], noises, "tau = 1"),
         }
     )

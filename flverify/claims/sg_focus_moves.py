@@ -44,6 +44,7 @@ from flverify.claims.sg_focus_noise import (
     stored_variance,
 )
 from flverify.claims.verdict import Finding
+from flverify.claims.written import at_most
 from flverify.reference import focus
 
 FORMAL = "N = 1, 2, tau = 1..4, every value of every stochastic gradient"
@@ -220,6 +221,7 @@ def drift_bounded(c: SimpleNamespace, caps: list[Any]) -> Finding:
     bound = (rational(c.far) + rational(c.moved) * h2) * V + 32 * h2 * S2
     total = N * (apart + N * noise)
     added = rational(c.noise) / 32 * N ** (1 + c.clients) * noise
+    summed = at_most(total, N * apart + added)
     return judge.all_of(
         {
             "(126), rows": gradients_of_rows(),
@@ -230,7 +232,7 @@ def drift_bounded(c: SimpleNamespace, caps: list[Any]) -> Finding:
             "(127) in (126)": judge.identity([("a row", *moved)], MOVES),
             "one client": judge.implied(there, row <= bound, MOVES),
             # apart and noise: sums over N clients, and one client's 32 h2 sigma^2
-            "N clients": judge.implied([N >= 1], total <= N * apart + added, MOVES),
+            "N clients": judge.implied([N >= 1], summed, MOVES),
         }
     )
 

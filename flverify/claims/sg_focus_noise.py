@@ -25,6 +25,7 @@ from flverify._core.errors import InputError
 from flverify.claims import judge
 from flverify.claims.focus_lemma3 import EVERY, eta
 from flverify.claims.verdict import Finding
+from flverify.claims.written import put_in
 from flverify.reference import focus
 
 INDUCTION = (
@@ -234,12 +235,13 @@ def stored_variance() -> Finding:
     new = VARIANCES[m]
     bound = Q <= S2
     held = [p <= 1, new <= S2, bound]
+    after = put_in(bound, {Q: p * new + (1 - p) * Q})
     one = (p * mean(m**2, m) + (1 - p) * old**2, p * new + (1 - p) * old**2)
     return judge.all_of(
         {
-            "start": judge.implied([], bound.subs(Q, 0), EVERY),
+            "start": judge.implied([], put_in(bound, {Q: 0}), EVERY),
             "a round": judge.identity([("coordinate", *one)], EVERY),
-            "kept": judge.implied(held, bound.subs(Q, p * new + (1 - p) * Q), EVERY),
+            "kept": judge.implied(held, after, EVERY),
         }
     )
 

@@ -19,6 +19,7 @@ from flverify.claims.sg_focus_links import LOST, g_v, q
 from flverify.claims.sg_focus_moves import LOUD
 from flverify.claims.sg_focus_noise import S2
 from flverify.claims.verdict import Finding
+from flverify.claims.written import put_in
 
 RATE = sympy.Rational(11, 10)
 NOISE, MOVES = sympy.Rational(26, 5), sympy.Integer(20)  # of a round
@@ -123,7 +124,7 @@ def consensus() -> Finding:
     ]
     return judge.all_of(
         {
-            "start": judge.implied([], kept.subs(rest, 0), EVERY),
+            "start": judge.implied([], put_in(kept, {rest: 0}), EVERY),
             "kept": judge.implied(
                 [kept, q <= 1], kept.subs(rest, KEPT * rest + f), EVERY
             ),

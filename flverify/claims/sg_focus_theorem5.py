@@ -62,6 +62,7 @@ from flverify.claims.sg_focus_virtual import (
     virtual_step,
 )
 from flverify.claims.verdict import Finding
+from flverify.claims.written import put_in
 
 FALL = sympy.Rational(75, 52)  # what A weighs in the sum that falls
 PAID = sympy.Rational(2, 5)  # of g, in every round
@@ -155,11 +156,11 @@ def _added() -> Finding:
     W, W_0, more, total, x, R = sympy.symbols("W W_0 more total x R", nonnegative=True)
     bound = W + PAID * total <= W_0 + R * x
     held = [bound, more <= W - PAID * g + x]
-    one = bound.subs({W: more, total: total + g, R: R + 1}, simultaneous=True)
+    one = put_in(bound, {W: more, total: total + g, R: R + 1})
     at_first = {W: W_0, total: 0, R: 0}
     return judge.all_of(
         {
-            "no round": judge.implied([], bound.subs(at_first), EVERY),
+            "no round": judge.implied([], put_in(bound, at_first), EVERY),
             "one more": judge.implied(held, one, EVERY),
         }
     )

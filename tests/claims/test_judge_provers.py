@@ -64,9 +64,13 @@ def test_both_sides_are_told_at_the_point() -> None:
     point = {k: Fraction(v) for k, v in found.evidence["counterexample"].items()}
     left, right = map(Fraction, found.evidence["values"])
     assert left == point["eta"] * point["L"] > right == point["eta"] + 1
-    never = judge.implied([eta <= 1], sympy.false, "all")
-    assert never.verdict == Verdict.REFUTED
-    assert "values" not in never.evidence
+
+
+@pytest.mark.parametrize("settled", [sympy.true, sympy.false])
+def test_what_sympy_settled_is_not_judged(settled) -> None:
+    found = judge.implied([eta <= 1], settled, "all")
+    assert found.verdict == Verdict.INCONCLUSIVE
+    assert "sympy settled the conclusion" in found.reason
 
 
 @pytest.mark.parametrize(
