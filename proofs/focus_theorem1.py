@@ -2,9 +2,10 @@
 
 Each item is searched inside its printed hypotheses, edges included: one client, rare
 clients, cohorts of all or none, tau = 1 and large tau, stiff, flat and bent curvatures,
-several scales of f, many clients, starts away from consensus. Step sizes are the
-printed caps themselves. What is found is recomputed in rationals, cohort by cohort or,
-for many equal clients, from four numbers.
+several scales of f, many clients, starts away from consensus. Step sizes are the least
+of the printed caps: first of all, those that only the proofs print among them, then of
+the theorem's. What is found is recomputed in rationals, cohort by cohort or from four
+numbers.
 
 The mended bounds are proved, for all functions of the class: see the modules
 focus_theorem1_rates and focus_theorem1_lagged of flverify/claims. The bound of (23)
@@ -13,10 +14,11 @@ cap on tau - 1; and that of (25) with a quarter of its factor.
 
 In (23) the printed weight of the consensus error can be negative, and with that of
 Appendix D a large uniform population gathers consensus error faster than Psi allows,
-though the error itself stays below the bound. No cap of (24) holds tau back. (25)
-knows nothing of the clients' rows; with its printed index it bounds the gradient of one
-round, not the mean, and a gradient that bends exceeds that. Otherwise how it fares
-depends on what q is.
+though the error itself stays below the bound. No cap of (24) holds tau back, and inside
+those that its proof adds such a population is too much for Phi. (25) knows nothing of
+the clients' rows; with its printed index it bounds the gradient of one round, not the
+mean, and a gradient that bends exceeds that. Otherwise how it fares depends on what q
+is.
 
 Conventions: the recursion of Appendix D, whose tracker starts as the sum of the
 gradients at the clients' rows (Algorithm 1's own start is focus.thm1.init); xbar_1 is
@@ -68,6 +70,7 @@ from flverify.claims.focus_theorem1_searches import (
     chosen,
     distances,
     exact_rates,
+    proof_first,
     values,
 )
 from flverify.claims.verdict import Finding
@@ -165,13 +168,13 @@ def _sc_finding(c: SimpleNamespace, reading: str, weight: str, lag: str) -> Find
 
 
 def _first_sc(c: SimpleNamespace, reading: str, lyapunov: Lyapunov) -> Finding:
-    listed = chosen(c.caps, c.case_3a, reading, families(CONVEX))
+    listed = proof_first(c.caps, "(23)", c.case_3a, reading, families(CONVEX))
     cases = small_exact(listed, dominates(lyapunov, "x"), 2)
     return judge.instances(cases, "<=", "1 and 2 clients, tau = 1, 2, rounds 1 and 2")
 
 
 def _searched_sc(c: SimpleNamespace, reading: str, inequality: Inequality) -> Finding:
-    listed = chosen(c.caps, c.case_3a, reading, families(CONVEX))
+    listed = proof_first(c.caps, "(23)", c.case_3a, reading, families(CONVEX))
     return judge.instances(searched(listed, inequality, 30), "<=", SEARCHED_SC)
 
 
@@ -267,7 +270,8 @@ def _rate_pl(c: SimpleNamespace, clients: Clients, step: Fraction) -> Fraction:
 
 def _pl_finding(c: SimpleNamespace, reading: str, lag: str) -> Finding:
     lyapunov, rate = partial(phi, "4 eta L^2", lag), partial(_rate_pl, c)
-    listed = chosen(c.caps, c.case_3a, reading, families(GENERAL, SETTINGS_PL))
+    clients = families(GENERAL, SETTINGS_PL)
+    listed = proof_first(c.caps, "(24)", c.case_3a, reading, clients)
     few = tuple(one for one in listed if one[0].total <= 2)
     first = small_exact(listed, dominates(lyapunov, "F"), 1)
     search = judge.all_of(

@@ -18,7 +18,7 @@ gradients.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
@@ -35,7 +35,7 @@ from flverify.algorithms import Focus
 from flverify.claims import focus_theorem1_rates as rates
 from flverify.claims import judge
 from flverify.claims.claim import claim
-from flverify.claims.focus_caps import Q_READINGS, largest_step
+from flverify.claims.focus_caps import OF_PROOFS, Q_READINGS, largest_step
 from flverify.claims.focus_families import GENERAL, families
 from flverify.claims.focus_moments import Clients, Curves
 from flverify.claims.focus_search import Instance, Sides, powers, searched
@@ -175,10 +175,17 @@ def _settings(c: SimpleNamespace, bound: str) -> Iterator[Setting]:
         if h[0] == "-" and (tau == 1 or bound == "(23)"):
             continue
         clients = Clients(tuple(map(Fraction, h.split())), law, tau)
-        step = largest_step(c.caps[bound], clients, clients.averaging)
-        home = Setting(clients, step, Fraction(0), c.stored, c.tracker).minimiser
-        for start in (home, home + 1, home - 3):
-            yield Setting(clients, step, start, c.stored, c.tracker)
+        for step in _steps(c.caps[bound], bound, clients):
+            home = Setting(clients, step, Fraction(0), c.stored, c.tracker).minimiser
+            for start in (home, home + 1, home - 3):
+                yield Setting(clients, step, start, c.stored, c.tracker)
+
+
+def _steps(caps: Mapping[str, str], bound: str, clients: Clients) -> list[Fraction]:
+    """Largest steps inside the caps of theorem and proof, and inside the theorem's."""
+    lists = {**OF_PROOFS[bound], **caps}, caps
+    found = (largest_step(each, clients, clients.averaging) for each in lists)
+    return list(dict.fromkeys(found))
 
 
 def _sides(

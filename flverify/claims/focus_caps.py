@@ -17,6 +17,18 @@ from flverify.participation.uniform_cohort import UniformCohort
 Q_READINGS = ("q_i = E[I_i/|S|]", "q_i = 1/m of Case 3a", "q_i = p_i")
 DIGITS = 12  # significant digits of a step where the smallest cap is irrational
 
+# conditions that Appendix D prints beside those of the theorem: in Lemma 4 and where
+# (102) and (105) are derived
+OF_PROOFS = {
+    "(23)": {"q/(N (8 L^2/mu + mu/2))": "2/3", "q^(3/2)/(L (tau-1))": "1/8"},
+    "(24)": {
+        "1/(L N)": "1/4",
+        "1/((tau-1) L N)": "1/2",
+        "q^(3/2)/(L (tau-1))": "1/8",
+    },
+    "(25)": {"q^(3/2)/(L (tau-1))": "1/8"},
+}
+
 Square = Callable[[Clients, Fraction], Fraction | None]
 
 

@@ -15,7 +15,7 @@ from flverify._core.errors import Refusal, RefusedError
 from flverify._core.exact import Array
 from flverify.algorithms.focus import Focus
 from flverify.claims import judge
-from flverify.claims.focus_caps import inside, largest_step, least_q
+from flverify.claims.focus_caps import OF_PROOFS, inside, largest_step, least_q
 from flverify.claims.focus_lyapunov import WEIGHTS
 from flverify.claims.focus_moments import Clients, Curves
 from flverify.claims.focus_search import Inequality, Instance, Sides, number, powers
@@ -32,6 +32,23 @@ def chosen(
 ) -> Chosen:
     """Give each of the clients its largest step inside the caps, and q_min."""
     return _with_steps(tuple(caps.items()), reading, case_3a, clients)
+
+
+def proof_first(
+    caps: Mapping[str, str],
+    bound: str,
+    case_3a: str,
+    reading: str,
+    clients: tuple[Clients, ...],
+) -> Chosen:
+    """Choose steps inside the caps that the proof of a bound adds before others.
+
+    What is violated there is violated under all that is printed.
+    """
+    strict = chosen({**OF_PROOFS[bound], **caps}, case_3a, reading, clients)
+    known = set(strict)
+    others = chosen(caps, case_3a, reading, clients)
+    return strict + tuple(one for one in others if one not in known)
 
 
 @cache

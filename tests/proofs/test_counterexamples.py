@@ -61,6 +61,36 @@ def test_clients_steps_and_rounds_are_whole_numbers():
     assert COUNTS.findall('n = F("63/32")\n') == [("n", "63/32")]
 
 
+def stored(key):
+    """eta, L = mu = beta, N, q and tau - 1 of a script's equal clients."""
+    text = (FOLDER / f"{key}.py").read_text(encoding="utf-8")
+    at = ast.literal_eval(text[text.index("at = ") + 5 : text.index("}\n") + 1])
+    h = at["h"] if isinstance(at["h"], list) else [at["h"].split(" x ")[-1]]
+    assert len({*h}) == 1
+    n = at.get("N", len(h))
+    q = Fraction(at.get("q_min", Fraction(1, n)))
+    return Fraction(at["step size"]), Fraction(h[0]), n, q, at["tau"] - 1
+
+
+@pytest.mark.parametrize("key", ["focus.thm1.sc", "focus.thm1.init"])
+def test_what_refutes_theorem_1_convex_is_inside_the_caps_of_its_proof(key):
+    eta, L, n, q, moves = stored(key)
+    assert eta <= 2 * q / (3 * n * (8 * L + L / 2))  # at (102)
+    assert (8 * L * eta * moves) ** 2 <= q**3  # Lemma 4
+
+
+def test_what_refutes_theorem_1_pl_is_inside_the_caps_of_its_proof():
+    eta, L, n, q, moves = stored("focus.thm1.pl")
+    assert L * n * eta * max(4, 2 * moves) <= 1  # at (105)
+    assert (8 * L * eta * moves) ** 2 <= q**3  # Lemma 4
+
+
+def test_what_refutes_theorem_4_is_inside_the_caps_of_its_proof():
+    eta, L, n, q, moves = stored("sgfocus.thm4")
+    assert L * n * eta * max(4, 2 * moves) <= 1  # before (135)
+    assert eta <= 3 * q / (32 * n)  # before (136)
+
+
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
 def test_a_script_is_short_alone_and_confirms_its_counterexample(path):
     text = path.read_text(encoding="utf-8")
