@@ -91,6 +91,15 @@ def test_what_refutes_theorem_4_is_inside_the_caps_of_its_proof():
     assert eta <= 3 * q / (32 * n)  # before (136)
 
 
+def test_what_refutes_the_display_after_135_is_inside_the_caps_around_it():
+    text = (FOLDER / "sgfocus.thm4.step136.py").read_text(encoding="utf-8")
+    given = re.findall(r'^(\w+) = F\("([^"]*)"\)$', text, re.MULTILINE)
+    at = {name: Fraction(value) for name, value in given}
+    eta, L, n = at["eta"], at["L"], at["N"]
+    assert L * n * eta * max(4, 2 * at["n"]) <= 1
+    assert eta <= 3 * at["q"] / (32 * n)
+
+
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
 def test_a_script_is_short_alone_and_confirms_its_counterexample(path):
     text = path.read_text(encoding="utf-8")
