@@ -18,6 +18,7 @@ from flverify._core.exact import Array, Scalar
 from flverify._core.scaling import PerClient
 from flverify.algorithms._algorithm import Algorithm, Numbers, Server
 from flverify.engines.lower import Layout
+from flverify.engines.own_rounds import require_state, running
 
 Convert = Callable[[Scalar], Scalar]
 
@@ -76,7 +77,7 @@ def _values(value: Rows, axes: int, what: str) -> Array:
     """Return the rows; a vector read as a stack would give coordinates for clients."""
     if not isinstance(value, Rows) or value.values.ndim != axes:
         raise ReadingError(
-            f"{what} must meet its own kind; got another; bring it through the cohort."
+            f"a value must be {what} here; got another; bring it through the cohort."
         )
     return value.values
 
@@ -159,7 +160,9 @@ def outcome_matrix(
     cohort = ListedCohort(members, layout.n_clients, convert)
     oracle = LinearOracle(hessians, linear)
     state = _state(algorithm, layout, hessians.dtype, convert)
-    after = algorithm.round(state, cohort, oracle)
+    with running(algorithm, "round"):
+        after = algorithm.round(state, cohort, oracle)
+    require_state(algorithm, "round", after, algorithm.slots())
     out = np.full((layout.size, layout.size), convert(0), dtype=hessians.dtype)
     _place(out, after, layout)
     out[-1, -1] = convert(1)
@@ -179,7 +182,9 @@ def start_of(
     np.fill_diagonal(origin, convert(1))
     cohort = ListedCohort(frozenset(), layout.n_clients, convert)
     oracle = LinearOracle(hessians, linear)
-    begun = algorithm.init(Rows(origin, convert), cohort, oracle)
+    with running(algorithm, "init"):
+        begun = algorithm.init(Rows(origin, convert), cohort, oracle)
+    require_state(algorithm, "init", begun, algorithm.slots())
     out = np.full((layout.size, d + 1), convert(0), dtype=hessians.dtype)
     _place(out, begun, layout)
     out[-1, d] = convert(1)

@@ -18,6 +18,7 @@ import numpy as np
 from flverify._core.errors import ReadingError
 from flverify._core.exact import Scalar, is_symbolic
 from flverify._core.scaling import PerClient, PerRun
+from flverify._core.shown import shown
 
 Feature: TypeAlias = Literal["1", "I", "a"]
 ONE: Feature = "1"
@@ -61,12 +62,13 @@ def scale(terms: Mapping[Any, Scalar], factor: Scalar) -> dict[Any, Scalar]:
     return {key: value for key, value in scaled.items() if not is_zero(value)}
 
 
-def require(other: object, kind: type, what: str) -> None:
+def require(other: object, kind: Any, what: str) -> None:
     """Refuse to mix server vectors and clients stacks."""
     if not isinstance(other, kind):
         raise ReadingError(
-            f"{what} must meet its own kind; got {type(other).__name__}; "
-            "bring it through the cohort."
+            f"{what} must be {kind.words}; got "
+            f"{getattr(other, 'words', None) or shown(other)}; bring it through the "
+            "cohort."
         )
 
 
@@ -77,10 +79,11 @@ class ServerForm:
     fixed: Mapping[Symbol, Scalar] = field(default_factory=dict)
     summed: Mapping[Key, Scalar] = field(default_factory=dict)
     typed = True
+    words = "a server vector"
     __array_ufunc__ = None
 
     def _plus(self, other: ServerForm, sign: int) -> ServerForm:
-        require(other, ServerForm, "a server vector")
+        require(other, ServerForm, "what meets a server vector")
         return ServerForm(
             combine(self.fixed, other.fixed, sign),
             combine(self.summed, other.summed, sign),
@@ -113,10 +116,11 @@ class ClientForm:
     terms: Mapping[Key, Scalar] = field(default_factory=dict)
     partial: bool = False
     typed = True
+    words = "a clients stack"
     __array_ufunc__ = None
 
     def _plus(self, other: ClientForm, sign: int) -> ClientForm:
-        require(other, ClientForm, "a clients stack")
+        require(other, ClientForm, "what meets a clients stack")
         partial = self.partial or other.partial
         return ClientForm(combine(self.terms, other.terms, sign), partial)
 

@@ -24,8 +24,7 @@ from flverify.engines.forms import (
     combine,
     require,
 )
-
-SERVER, STACK = "a server vector", "a clients stack"
+from flverify.engines.own_rounds import require_state, running, same_readings
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ class TraceCohort:
 
     def broadcast(self, vector: ServerForm) -> ClientForm:
         """Give a server vector that does not depend on this round's draw to all."""
-        require(vector, ServerForm, SERVER)
+        require(vector, ServerForm, "what is broadcast or pulled")
         if vector.summed:
             raise ReadingError(
                 "a traced round must not return a fresh aggregate to clients; got "
@@ -76,19 +75,19 @@ class TraceCohort:
     def select(self, new: ClientForm, old: ClientForm) -> ClientForm:
         """I new + (1 - I) old."""
         for stack in (new, old):
-            require(stack, ClientForm, STACK)
+            require(stack, ClientForm, "what is selected")
         kept = combine(old.terms, old.times(TAKES_PART), -1)
         return ClientForm(combine(kept, new.times(TAKES_PART), 1), old.partial)
 
     def sum(self, stack: ClientForm) -> ServerForm:
         """Sum over participants."""
-        require(stack, ClientForm, STACK)
+        require(stack, ClientForm, "what is summed")
         return ServerForm({}, stack.times(TAKES_PART))
 
     def mean(self, stack: ClientForm, otherwise: ServerForm) -> ServerForm:
         """Mean over participants: 1{S empty} = 1 - sum_i a_i carries `otherwise`."""
-        require(stack, ClientForm, STACK)
-        require(otherwise, ServerForm, SERVER)
+        require(stack, ClientForm, "what is summed")
+        require(otherwise, ServerForm, "the value of an empty round")
         if otherwise.summed:
             raise ReadingError(
                 "the value of an empty round must not depend on this round's draw; "
@@ -99,7 +98,7 @@ class TraceCohort:
 
     def everyone(self, stack: ClientForm) -> ServerForm:
         """Sum over all clients."""
-        require(stack, ClientForm, STACK)
+        require(stack, ClientForm, "what is summed")
         if stack.partial:
             raise ReadingError(
                 "everyone() must be given a stack known at all clients; got one "
@@ -131,7 +130,7 @@ class TraceOracle:
 
     def gradient(self, points: ClientForm) -> ClientForm:
         """Return the gradient symbol at a point, a known one for an equal point."""
-        require(points, ClientForm, STACK)
+        require(points, ClientForm, "the point of a gradient")
         if points.depends_on_draw():
             raise ReadingError(
                 "a gradient must be taken at a point that does not depend on this "
@@ -163,6 +162,8 @@ def trace(
     ------
     ReadingError
         If the round is not linear in the features, with the reason.
+    InputError
+        If own code raises, returns no State, or is no pure function.
 
     Examples
     --------
@@ -177,11 +178,27 @@ def trace(
             f"{[n for n, k in slots.items() if k is Numbers]}; the algorithm can only "
             "be simulated."
         )
+    door = cohort or TraceCohort(n_clients)
+    found: Trace = same_readings(
+        algorithm, lambda: _read(algorithm, slots, TraceCohort(n_clients), door)
+    )
+    return found
+
+
+def _read(
+    algorithm: Algorithm,
+    slots: Mapping[str, type],
+    nobody: TraceCohort,
+    cohort: TraceCohort,
+) -> Trace:
     first, oracle = TraceOracle(), TraceOracle()
-    origin = ServerForm({("server", "start"): 1})
-    begun = algorithm.init(origin, TraceCohort(n_clients), first)
+    with running(algorithm, "init"):
+        begun = algorithm.init(ServerForm({("server", "start"): 1}), nobody, first)
+    require_state(algorithm, "init", begun, slots)
     state = algorithm.State(**{n: _slot(n, kind) for n, kind in slots.items()})
-    after = algorithm.round(state, cohort or TraceCohort(n_clients), oracle)
+    with running(algorithm, "round"):
+        after = algorithm.round(state, cohort, oracle)
+    require_state(algorithm, "round", after, slots)
     return Trace(
         slots,
         _record(begun, slots),

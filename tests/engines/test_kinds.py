@@ -1,15 +1,17 @@
 """Anything in place of a problem, an algorithm or a law is one sentence."""
 
+import random
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 from flverify import moments, simulate, symbolic
-from flverify._core.errors import FlverifyError, InputError
+from flverify._core.errors import FlverifyError, InputError, ReadingError
 from flverify.algorithms import FedAvg, Focus
-from flverify.algorithms._algorithm import Algorithm, Server
+from flverify.algorithms._algorithm import Algorithm, Numbers, Server
 from flverify.certify.bias import worst_bias
 from flverify.certify.neighbourhood import contraction, distance
 from flverify.certify.rates import certify
@@ -180,6 +182,82 @@ def test_algorithms_that_cannot_be_read(ask, algorithm, words):
     with pytest.raises(InputError, match=words) as error:
         ask(PROBLEM, algorithm, LAW)
     one_sentence(error)
+
+
+@dataclass(frozen=True)
+class Ruled(Untuned):
+    """One whose rounds do what a rule says."""
+
+    rule: object = None
+    step_size: object = Fraction(1, 4)
+
+    def round(self, state, cohort, oracle):
+        return self.rule(state.model, cohort, oracle)
+
+
+def toss(model, cohort, oracle):
+    del cohort, oracle
+    share = Fraction(random.randint(1, 100), 100)
+    return Model(share * model)
+
+
+WRONG = {
+    "draws": (toss, "pure functions"),
+    "no State": (lambda x, *_: x, "must return its State with model; got"),
+    "None": (lambda *_: None, "must return its State with model; got None"),
+    "a verb that is none": (
+        lambda x, c, _: Model(c.average(c.pull(x), otherwise=x)),
+        r"test_kinds.py raised AttributeError: a cohort has no average, but .*mean",
+    ),
+    "no otherwise": (lambda x, c, _: Model(c.mean(c.pull(x))), "'otherwise'; mend it"),
+    "branch": (lambda x, *_: Model(x if x > 0 else 2 * x), "'>' not supported"),
+    "raises": (lambda *_: 1 / 0, "raised ZeroDivisionError: division by zero"),
+}
+
+
+@pytest.mark.parametrize(("rule", "words"), WRONG.values(), ids=WRONG)
+@pytest.mark.parametrize("ask", OF_THREE.values(), ids=OF_THREE)
+def test_own_rounds_that_are_wrong(ask, rule, words):
+    with pytest.raises(InputError, match=words) as error:
+        ask(PROBLEM, Ruled(rule=rule), LAW)
+    one_sentence(error)
+
+
+@pytest.mark.parametrize("ask", [moments, OF_THREE["simulate"]])
+def test_kinds_are_told_in_words(ask):
+    def mixes(model, cohort, oracle):
+        del oracle
+        return Model(cohort.mean(model, otherwise=model))
+
+    try:
+        told = str(ask(PROBLEM, Ruled(rule=mixes), LAW))
+    except ReadingError as error:
+        told = str(error)
+    assert "what is summed must be a clients stack; got a server vector;" in told
+
+
+class CountedModel(NamedTuple):
+    model: Server
+    rounds: Numbers
+
+
+@dataclass(frozen=True)
+class Counted(Ruled):
+    """One that is only simulated."""
+
+    State = CountedModel
+
+    def init(self, start, cohort, oracle):
+        del oracle
+        return CountedModel(start, cohort.numbers(1))
+
+
+def test_own_rounds_that_are_only_simulated():
+    counted = Counted(rule=lambda x, *_: Model(x))
+    with pytest.raises(InputError, match="must return its State with model, rounds"):
+        OF_THREE["simulate"](PROBLEM, counted, LAW)
+    with pytest.raises(InputError, match="raised ZeroDivisionError"):
+        OF_THREE["simulate"](PROBLEM, Counted(rule=WRONG["raises"][0]), LAW)
 
 
 @pytest.mark.parametrize("ask", OF_TWO.values(), ids=OF_TWO)

@@ -16,9 +16,11 @@ from flverify._core.scaling import PerRun
 from flverify.algorithms import _algorithm
 from flverify.algorithms._algorithm import Region
 from flverify.algorithms.agnostic_fedavg import Ball
+from flverify.engines.forms import require
+from flverify.engines.own_rounds import require_state, running
 from flverify.engines.simulate._blocks import Block
 from flverify.engines.simulate._draws import Draw
-from flverify.engines.simulate._panels import Numbers, Panel, Stack, require
+from flverify.engines.simulate._panels import Numbers, Panel, Stack
 from flverify.engines.simulate._room import Room
 from flverify.engines.simulate._setting import Setting
 
@@ -60,7 +62,7 @@ class LiteralCohort:
             require(new, Numbers, "numbers")
             return Numbers(np.where(self.room.draw.mask, new.values, old.values))
         require(old, Stack, "what is selected against")
-        require(new, Stack, "a clients stack")
+        require(new, Stack, "what is selected")
         return new.here() if old.partial else Stack.select(new.here(), old)
 
     def sum(self, stack: Stack) -> Panel:
@@ -142,7 +144,7 @@ class LiteralOracle:
 
     def gradient(self, points: Stack) -> Stack:
         """Gradient of each client at its own points."""
-        require(points, Stack, "the points of a gradient")
+        require(points, Stack, "the point of a gradient")
         out = Stack.empty(self.room, points.partial)
         values = points.plain()
         for client, place in self.room.segments(points.partial):
@@ -166,7 +168,10 @@ class LiteralWalker:
         self.room, self.slots = Room(setting, block), setting.algorithm.slots()
         self.cohort, self.oracle = LiteralCohort(self.room), LiteralOracle(self.room)
         start = Panel(np.tile(setting.start, (block.n_rows, 1)))
-        begun = self._algorithm(0).init(start, self.cohort, self.oracle)
+        algorithm = self._algorithm(0)
+        with running(algorithm, "init"):
+            begun = algorithm.init(start, self.cohort, self.oracle)
+        require_state(algorithm, "init", begun, self.slots)
         self.state = self._kept(begun)
 
     def model(self) -> Array:
@@ -177,7 +182,10 @@ class LiteralWalker:
         """Execute the round as it is written."""
         self.room.current = draw
         algorithm = self._algorithm(round_index)
-        self.state = self._kept(algorithm.round(self.state, self.cohort, self.oracle))
+        with running(algorithm, "round"):
+            after = algorithm.round(self.state, self.cohort, self.oracle)
+        require_state(algorithm, "round", after, self.slots)
+        self.state = self._kept(after)
 
     def _algorithm(self, round_index: int) -> Any:
         steps = self.setting.steps_at(self.block.sweep, round_index)

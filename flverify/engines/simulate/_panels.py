@@ -14,34 +14,27 @@ import numpy as np
 from flverify._core.errors import ReadingError
 from flverify._core.exact import Array, Scalar, within_floats
 from flverify._core.scaling import PerClient, PerRun
+from flverify.engines.forms import require
 from flverify.engines.simulate._draws import Draw
 from flverify.engines.simulate._room import Buffer, Room
-
-
-def require(value: object, kind: type, what: str) -> None:
-    """Refuse to mix server, clients and numbers."""
-    if not isinstance(value, kind):
-        raise ReadingError(
-            f"{what} must meet its own kind; got {type(value).__name__}; bring it "
-            "through the cohort."
-        )
 
 
 class Panel:
     """One server vector per row, shape (rows, d)."""
 
     typed = True
+    words = "a server vector"
     __array_ufunc__ = None
 
     def __init__(self, values: Array) -> None:
         self.values = values
 
     def __add__(self, other: Panel) -> Panel:
-        require(other, Panel, "a server vector")
+        require(other, Panel, "what meets a server vector")
         return Panel(self.values + other.values)
 
     def __sub__(self, other: Panel) -> Panel:
-        require(other, Panel, "a server vector")
+        require(other, Panel, "what meets a server vector")
         return Panel(self.values - other.values)
 
     def __rmul__(self, factor: Scalar) -> Panel:
@@ -62,6 +55,7 @@ class Numbers:
     """One number per client and row, shape (N, rows)."""
 
     typed = True
+    words = "numbers per client"
     __array_ufunc__ = None
 
     def __init__(self, values: Array) -> None:
@@ -105,6 +99,7 @@ class Stack:
     """
 
     typed = True
+    words = "a clients stack"
     __array_ufunc__ = None
 
     def __init__(
@@ -168,7 +163,7 @@ class Stack:
         return taken
 
     def _with(self, other: Stack, op: np.ufunc) -> Stack:
-        require(other, Stack, "a clients stack")
+        require(other, Stack, "what meets a clients stack")
         left, right = self, other
         if left.partial or right.partial:
             left, right = left.here(), right.here()

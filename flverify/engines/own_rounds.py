@@ -1,0 +1,113 @@
+"""Rounds of a user's own algorithm: what goes wrong in them is one sentence.
+
+The package's rounds are compared with plain loops by its tests. One of another module
+is read several times: moments, symbols and compiled simulations read a round once, and
+one that counts its calls or draws its own random numbers would be judged by whatever
+it did then.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from flverify._core.errors import FlverifyError, InputError
+from flverify._core.shown import shown
+from flverify.algorithms._algorithm import Algorithm, Cohort
+
+READINGS = 12  # own coins of probability 1/2 look alike in 11 repetitions in 1/2048
+TOO_LARGE = (MemoryError, OverflowError)  # said by whoever asked for the numbers
+
+
+def is_own(algorithm: Algorithm) -> bool:
+    """Whether an algorithm is of another module than those of the package.
+
+    Examples
+    --------
+    >>> from flverify.algorithms import Focus
+    >>> is_own(Focus("1/8"))
+    False
+    """
+    return type(algorithm).__module__.split(".")[0] != "flverify"
+
+
+def same_readings(algorithm: Algorithm, read: Callable[[], Any]) -> Any:
+    """Return a reading of an algorithm, if its own round is read the same every time.
+
+    Raises
+    ------
+    InputError
+        If two readings differ.
+    """
+    first = read()
+    if not is_own(algorithm):
+        return first
+    if all(repr(read()) == repr(first) for _ in range(READINGS - 1)):
+        return first
+    raise impure(algorithm)
+
+
+def impure(algorithm: Algorithm) -> InputError:
+    """Say that two calls of init or round differ."""
+    return InputError(
+        f"init and round of {type(algorithm).__name__} must be pure functions of their "
+        "arguments; two calls with the same ones differ; keep counters in the state, "
+        "and leave all randomness to the law."
+    )
+
+
+@contextmanager
+def running(algorithm: Algorithm, method: str) -> Iterator[None]:
+    """Run a method of an algorithm; what its own code raises is told with its place.
+
+    Raises
+    ------
+    InputError
+        If own code raises anything but an exception of this package.
+    """
+    try:
+        yield
+    except (FlverifyError, *TOO_LARGE):
+        raise
+    except Exception as error:
+        if not is_own(algorithm):
+            raise
+        raise InputError(
+            f"{method} of {type(algorithm).__name__} must run without an error; "
+            f"{_place(error)} raised {type(error).__name__}: {_reason(error)}; mend it."
+        ) from error
+
+
+def require_state(
+    algorithm: Algorithm, method: str, state: Any, slots: Mapping[str, type]
+) -> None:
+    """Check that init or round returned every slot.
+
+    Raises
+    ------
+    InputError
+        If it did not.
+    """
+    if getattr(state, "_fields", None) != tuple(slots):
+        raise InputError(
+            f"{method} of {type(algorithm).__name__} must return its State with "
+            f"{', '.join(slots)}; got {shown(state)}; return all of it."
+        )
+
+
+def _place(error: Exception) -> str:
+    """Return the line of the user's code that called, or raised."""
+    frames = traceback.extract_tb(error.__traceback__)[1:]
+    inner = __file__.removesuffix("engines/own_rounds.py")
+    last = [f for f in frames if not f.filename.startswith(inner)][-1:] or frames[-1:]
+    return "".join(f"line {f.lineno} of {f.filename}" for f in last) or "its call"
+
+
+def _reason(error: Exception) -> str:
+    """Return the text of an error; a verb that no cohort has, with those it has."""
+    if isinstance(error, AttributeError) and hasattr(error.obj, "pull"):
+        verbs = [name for name in vars(Cohort) if not name.startswith("_")]
+        return f"a cohort has no {error.name}, but {', '.join(verbs)}"
+    return str(error)
