@@ -35,12 +35,23 @@ def _worded(error: Exception) -> str:
     return str(error)
 
 
-def number_of(count: int, thing: str) -> str:
+def number_of(count: int, thing: str, things: str = "") -> str:
     """Word a number of things.
 
     Examples
     --------
-    >>> number_of(1, "client"), number_of(2, "client")
-    ('1 client', '2 clients')
+    >>> number_of(1, "client"), number_of(2, "client"), number_of(0, "entry", "entries")
+    ('1 client', '2 clients', '0 entries')
     """
-    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
+    return f"{count} {thing if count == 1 else things or f'{thing}s'}"
+
+
+def every(count: int, thing: str) -> str:
+    """Word all of some things, at least one.
+
+    Examples
+    --------
+    >>> every(1, "instance"), every(2, "instance")
+    ('the one instance', 'all 2 instances')
+    """
+    return f"the one {thing}" if count == 1 else f"all {count} {thing}s"

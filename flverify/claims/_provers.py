@@ -16,6 +16,7 @@ import numpy as np
 import sympy
 
 from flverify._core.errors import InputError, Refusal
+from flverify._core.sentences import every
 from flverify._core.shown import shown
 from flverify.certify import gram, quadratic_form
 from flverify.certify.implication import Answer, Implication, implies
@@ -190,7 +191,7 @@ def one_step(steps: Iterable[Step], searched: str) -> Finding:
         return replace(left_open, evidence={UNCONFIRMED: doubt} if doubt else {})
     count = len(set(shown))
     evidence = {"instances": count, "searched": searched, "states": "all of them"}
-    reason = f"holds for all states of all {count} settings"
+    reason = f"holds for all states of {every(count, 'setting')}"
     return Finding(Verdict.SUPPORTED, searched, reason, evidence)
 
 
@@ -246,7 +247,7 @@ def vectors(lemmas: Iterable[tuple[Mapping[str, Any], Any]], scope: str) -> Find
     if open_ or not count:
         return inconclusive(open_ or "no instance was searched")
     evidence = {"certificates": count, "constants": scope}
-    reason = f"an exact certificate at each of {count} choices of the constants"
+    reason = f"an exact certificate at {every(count, 'choice')} of the constants"
     return Finding(Verdict.CERTIFIED, scope, reason, evidence)
 
 

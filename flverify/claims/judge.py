@@ -14,7 +14,7 @@ from itertools import chain
 
 from flverify._core.checks import whole
 from flverify._core.errors import InputError
-from flverify._core.sentences import number_of
+from flverify._core.sentences import every, number_of
 from flverify._core.shown import shown
 from flverify.claims import _cases, _given
 from flverify.claims._cases import Case
@@ -108,7 +108,7 @@ def _held(count: int, margin: float, case: Case, searched: str) -> Finding:
         "smallest relative margin": f"{margin:.3g}",
         "at": {k: _cases.text(v) for k, v in case.where.items()},
     }
-    reason = f"holds at all {count} instances; smallest margin {margin:.3g}"
+    reason = f"holds at {every(count, 'instance')}; smallest margin {margin:.3g}"
     return Finding(Verdict.SUPPORTED, searched, reason, evidence)
 
 

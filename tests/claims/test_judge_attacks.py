@@ -520,6 +520,7 @@ def test_an_instance_counts_once():
     case = Case({"p": HALF}, HALF, Fraction(1))
     found = judge.instances([case] * 50, "<=", "one")
     assert found.evidence["instances"] == 1
+    assert found.reason.startswith("holds at the one instance; ")
     other = Case({"p": Fraction(1, 3)}, HALF, Fraction(1))
     found = judge.instances([case, other, case], "<=", "two")
     assert "all 2 instances" in found.reason

@@ -73,7 +73,7 @@ def test_the_best_value_with_its_proof_and_a_counterexample(run, mine):
         "free c in [0, 4], smaller is weaker",
         "printed 2",
         "sharpest 4/3 (about 1.33333)",
-        "at that value SUPPORTED (it): c: holds at all 1 instances",
+        "at that value SUPPORTED (it): c: holds at the one instance",
         "refuted from",
         "just beyond REFUTED (counterexample): c: ",
         "statement c is at most 4/3 and d at least 5. With c = 4/3.",

@@ -488,3 +488,10 @@ def test_counts_name_every_verdict(module):
     for text in written(module, claims):
         assert all(verdict in text for verdict in Verdict)
         assert "10 claims: 2 PROVED, 2 CERTIFIED, 2 SUPPORTED, 2 REFUTED" in text
+
+
+@pytest.mark.parametrize("module", FORMATS, ids=NAMES)
+def test_one_entry_is_no_entries(module):
+    claims = [made(f"focus.{n}", "REFUTED", item="eq. (1)") for n in "ab"]
+    assert "1 claim: 1 REFUTED; 1 entry in the errata" in written(module, claims[:1])[1]
+    assert "2 REFUTED; 2 entries in the errata" in written(module, claims)[1]

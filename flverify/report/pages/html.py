@@ -76,7 +76,7 @@ def index(papers: Sequence[Paper]) -> str:
         body.append(
             f'<h2><a href="{_e(paper.key)}.{SUFFIX}">{_e(title(paper.key))}</a></h2>'
             f'<p class="soft">{_e(paper.citation)}</p>'
-            f"<p>{_e(count_line(paper.claims))}; {len(paper.errata)} entries in the "
+            f"<p>{_e(count_line(paper.claims))}; {paper.entries} in the "
             f"errata.</p>{_bar(paper.claims)}"
         )
     return _document("flverify: reports", body)

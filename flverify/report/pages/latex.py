@@ -92,7 +92,7 @@ def index(papers: Sequence[Paper]) -> str:
         body += [
             rf"\section{{{_e(title(paper.key))}}}",
             f"{_e(paper.citation)}\n",
-            f"{_e(count_line(paper.claims))}; {len(paper.errata)} entries in the "
+            f"{_e(count_line(paper.claims))}; {paper.entries} in the "
             rf"errata. See \texttt{{{_e(paper.key)}.{SUFFIX}}}.",
         ]
     return _document(body)

@@ -76,8 +76,7 @@ def index(papers: Sequence[Paper]) -> str:
         blocks += [
             f"## [{_e(title(paper.key))}]({paper.key}.{SUFFIX})",
             _e(paper.citation),
-            f"{_e(count_line(paper.claims))}; {len(paper.errata)} entries in the "
-            "errata.",
+            f"{_e(count_line(paper.claims))}; {paper.entries} in the errata.",
         ]
     return _document(blocks)
 

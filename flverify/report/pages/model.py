@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from flverify._core.sentences import number_of
 from flverify._core.sources import PAPERS
 from flverify.claims.audit import Audited
 from flverify.claims.claim import Claim
@@ -79,6 +80,11 @@ class Paper:
     def claims(self) -> list[Audited]:
         """All claims of the paper."""
         return [one for part in self.parts for one in part.claims]
+
+    @property
+    def entries(self) -> str:
+        """How many entries the errata have."""
+        return number_of(len(self.errata), "entry", "entries")
 
 
 def papers(
