@@ -12,6 +12,7 @@ from typing import cast
 from flverify._core.errors import InputError
 from flverify._core.shown import shown
 from flverify.algorithms._algorithm import Algorithm
+from flverify.engines.own_laws import require_consistent
 from flverify.participation._law import Participation
 from flverify.problems._problem import Problem
 
@@ -41,7 +42,7 @@ def require_law(given: object) -> Participation:
     Raises
     ------
     InputError
-        If it is not.
+        If it is not, or one of another module contradicts itself.
 
     Examples
     --------
@@ -50,7 +51,9 @@ def require_law(given: object) -> Participation:
     flverify._core.errors.InputError: participation must be an instance of a ...
     """
     _require(given, "participation", Participation)
-    return cast(Participation, given)
+    law = cast(Participation, given)
+    require_consistent(law)
+    return law
 
 
 def require_algorithm(given: object, *needed: str) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from flverify._core.errors import InputError, ShapeError
 from flverify._core.exact import Scalar
 from flverify._core.shown import shown
+from flverify.engines.own_laws import require_consistent
 from flverify.participation._law import Participation
 from flverify.testing import given, reproduce, written
 from flverify.testing.comparison import keeps
@@ -58,6 +59,7 @@ def assert_averaging_weights(
             f"law must be a participation law; got {shown(law)}; pass one such as "
             "Bernoulli([...])."
         )
+    require_consistent(law)
     given.require_numbers(law, "law", irrational=True)
     claimed = given.vector(expected, "expected")
     slack = given.least_zero(tolerance, "tolerance")

@@ -1,0 +1,108 @@
+"""A law of a user's own that contradicts itself is one sentence, not a number."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from flverify import moments, simulate
+from flverify._core.errors import InputError
+from flverify.algorithms import FedAvg
+from flverify.participation._law import Participation
+from flverify.problems import Quadratics
+from flverify.testing import assert_averaging_weights, assert_stable
+
+HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
+PROBLEM, ALGORITHM = Quadratics([[[1]], [[2]]], [[0], [2]]), FedAvg("1/4", 2)
+ASK = {
+    "moments": lambda law: moments(PROBLEM, ALGORITHM, law),
+    "simulate": lambda law: simulate(PROBLEM, ALGORITHM, law, rounds=1, runs=1, seed=0),
+    "assert_stable": lambda law: assert_stable(PROBLEM, ALGORITHM, law),
+    "weights": lambda law: assert_averaging_weights(law, [HALF, HALF]),
+}
+
+
+class Either(Participation):
+    """One of two clients."""
+
+    exact, spec, n_clients = True, "either", 2
+    shares = (HALF, HALF)
+
+    def support(self):
+        return {frozenset({i}): share for i, share in enumerate(self.shares)}
+
+    def _moment(self, clients, power):
+        del power
+        together = len(clients) > 1
+        return Fraction(0) if together else sum(self.shares[i] for i in clients)
+
+    def _draw(self, seed, runs, rounds):
+        asked = [(run, tick) for run in runs for tick in rounds]
+        coins = [np.random.default_rng((seed, *key)).random() < 0.5 for key in asked]
+        first = np.reshape(coins, (len(runs), len(rounds)))
+        return np.stack([first, ~first], axis=-1)
+
+
+def draws_everybody(self, seed, runs, rounds):
+    del self, seed
+    return np.ones((len(runs), len(rounds), 2), dtype=bool)
+
+
+def draws_one_client(self, seed, runs, rounds):
+    return draws_everybody(self, seed, runs, rounds) & [True, False]
+
+
+def draws_floats(self, seed, runs, rounds):
+    return draws_one_client(self, seed, runs, rounds).astype(float)
+
+
+def draws_flat(self, seed, runs, rounds):
+    return draws_everybody(self, seed, runs, rounds)[0]
+
+
+TOSSES = np.random.default_rng(0)
+
+
+def tosses(self, seed, runs, rounds):
+    del self, seed
+    first = TOSSES.random((len(runs), len(rounds))) < 0.5
+    return np.stack([first, ~first], axis=-1)
+
+
+NEEDED = {"exact", "spec", "shares", "support", "_moment", "_draw"}
+WRONG = {
+    "sum": ({"shares": (HALF, THIRD)}, "sum to 1; got the sum 5/6"),
+    "negative": ({"shares": (3 * HALF, -HALF)}, "the smallest -1/2"),
+    "outcome": ({"support": lambda _: {frozenset({7}): 1}}, "clients from 0 to 1"),
+    "no mapping": ({"support": lambda _: [1]}, "must map frozensets of clients"),
+    "moment": (
+        {"_moment": lambda *_: THIRD},
+        r"moment\(\(0,\), 0\) of Wrong must be what support\(\) says, 1/2; got 1/3",
+    ),
+    "outside": ({"_draw": draws_everybody}, r"got \[0, 1\], which is none"),
+    "too often": ({"_draw": draws_one_client}, "client 0 with its probability 1/2"),
+    "floats": ({"_draw": draws_floats}, "must return an array of bool of shape"),
+    "shape": ({"_draw": draws_flat}, r"bool of shape \(64, 2\)"),
+    "impure": ({"_draw": tosses}, "must be a pure function of seed, run and round"),
+    "clients": ({"n_clients": 1.5}, "n_clients of Wrong must be an integer"),
+}
+
+
+@pytest.mark.parametrize(("changed", "words"), WRONG.values(), ids=WRONG)
+@pytest.mark.parametrize("ask", ASK.values(), ids=ASK)
+def test_own_laws_that_contradict_themselves(ask, changed, words):
+    with pytest.raises(InputError, match=words) as error:
+        ask(type("Wrong", (Either,), changed)())
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("ask", ASK.values(), ids=ASK)
+def test_own_laws_without_a_number_of_clients(ask):
+    said = {k: v for k, v in vars(Either).items() if k in NEEDED}
+    with pytest.raises(InputError, match="Wrong has none; set it"):
+        ask(type("Wrong", (Participation,), said)())
+
+
+@pytest.mark.parametrize("ask", ASK.values(), ids=ASK)
+def test_own_laws_that_agree_with_themselves(ask):
+    assert ask(Either())
