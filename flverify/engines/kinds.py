@@ -12,7 +12,7 @@ from typing import cast
 from flverify._core.errors import InputError
 from flverify._core.shown import shown
 from flverify.algorithms._algorithm import Algorithm
-from flverify.engines.own_laws import require_consistent
+from flverify.engines import own_laws, own_problems
 from flverify.participation._law import Participation
 from flverify.problems._problem import Problem
 
@@ -31,9 +31,21 @@ def require_setting(problem: object, algorithm: object, participation: object) -
     InputError
         If a part is of another kind.
     """
-    _require(problem, "problem", Problem)
+    require_problem(problem)
     require_algorithm(algorithm)
     require_law(participation)
+
+
+def require_problem(given: object) -> None:
+    """Check that a problem is one.
+
+    Raises
+    ------
+    InputError
+        If it is not, or one of another module contradicts itself.
+    """
+    _require(given, "problem", Problem)
+    own_problems.require_consistent(cast(Problem, given))
 
 
 def require_law(given: object) -> Participation:
@@ -52,7 +64,7 @@ def require_law(given: object) -> Participation:
     """
     _require(given, "participation", Participation)
     law = cast(Participation, given)
-    require_consistent(law)
+    own_laws.require_consistent(law)
     return law
 
 

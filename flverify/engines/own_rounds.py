@@ -67,16 +67,30 @@ def running(algorithm: Algorithm, method: str) -> Iterator[None]:
     InputError
         If own code raises anything but an exception of this package.
     """
+    if not is_own(algorithm):
+        yield
+        return
+    with failing(f"{method} of {type(algorithm).__name__}"):
+        yield
+
+
+@contextmanager
+def failing(what: str) -> Iterator[None]:
+    """Run a user's own code; what it raises is told with its place.
+
+    Raises
+    ------
+    InputError
+        If it raises anything but an exception of this package.
+    """
     try:
         yield
     except (FlverifyError, *TOO_LARGE):
         raise
     except Exception as error:
-        if not is_own(algorithm):
-            raise
         raise InputError(
-            f"{method} of {type(algorithm).__name__} must run without an error; "
-            f"{_place(error)} raised {type(error).__name__}: {_reason(error)}; mend it."
+            f"{what} must run without an error; {_place(error)} raised "
+            f"{type(error).__name__}: {_reason(error)}; mend it."
         ) from error
 
 

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
+from flverify._core.errors import ShapeError
 from flverify._core.exact import Array, Scalar
 
 
@@ -36,6 +37,19 @@ class Problem(ABC):
         """f_client at a point, weight f."""
 
     def client_gradients(self, client: int, points: Array) -> Array:
-        """Gradients of f_client at some points (m, d), shape (m, d), weight f/x."""
-        found = [self.gradient(client, point) for point in points]
+        """Gradients of f_client at some points (m, d), shape (m, d), weight f/x.
+
+        Raises
+        ------
+        ShapeError
+            If a gradient has not the shape of its point.
+        """
+        found = [np.asarray(self.gradient(client, point.copy())) for point in points]
+        wrong = next((g.shape for g in found if g.shape != points.shape[1:]), None)
+        if wrong is not None:
+            raise ShapeError(
+                f"a gradient must have the shape {points.shape[1:]} of its point; got "
+                f"{wrong} from gradient({client}, ...) of {type(self).__name__}; mend "
+                "it."
+            )
         return np.array(found).reshape(points.shape)

@@ -29,7 +29,9 @@ import numpy as np
 
 from flverify._core.errors import ShapeError
 from flverify._core.exact import Array
+from flverify.engines.own_rounds import failing
 from flverify.problems.quadratics import Quadratics
+from flverify.testing import written
 from flverify.testing.setting import Setting
 
 Gradient: TypeAlias = Callable[[int, Array], Array]
@@ -45,14 +47,17 @@ def run_models(asked: Setting, seed: int, runs: range, rounds: int) -> Array:
     ------
     ShapeError
         If the function returns another shape, or not the start first.
+    InputError
+        If it raises.
     """
     gradient = _gradient(asked.problem)
     start = np.asarray(asked.begin, dtype=np.float64)
     out = np.empty((len(runs), rounds + 1, len(start)))
     masks = asked.participation.sample(seed, runs, rounds)
     masks.flags.writeable = False
+    name = written.algorithm(asked.algorithm)
     for row, mask in enumerate(masks):
-        with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"), failing(name):
             found = asked.algorithm(mask, gradient, start.copy())
         out[row] = _checked(found, start, rounds)
     return out

@@ -13,7 +13,12 @@ from flverify._core.errors import DomainError, InputError, ShapeError
 from flverify._core.exact import Array
 from flverify._core.shown import shown
 from flverify.algorithms._algorithm import Algorithm
-from flverify.engines.kinds import require_algorithm, require_law, require_listed
+from flverify.engines.kinds import (
+    require_algorithm,
+    require_law,
+    require_listed,
+    require_problem,
+)
 from flverify.participation._law import Participation
 from flverify.problems._problem import Problem
 from flverify.testing import given, written
@@ -153,6 +158,7 @@ def setting(
             "problem must be a Problem with the method minimiser(), since errors are "
             f"distances to it; got {shown(problem)}; pass one such as Quadratics(...)."
         )
+    require_problem(problem)
     law = require_law(participation)
     is_class = isinstance(algorithm, type)
     if is_class or not (isinstance(algorithm, Algorithm) or callable(algorithm)):

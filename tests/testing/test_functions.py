@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -186,6 +187,33 @@ def test_masks_can_not_be_written_to(agreeing, law):
 
     with pytest.raises(ValueError, match="read-only"):
         assert_stable(agreeing, cheats, law, rounds=3)
+
+
+def no_third(masks, gradient):
+    return [gradient(0, np.zeros(1))] * len(masks)
+
+
+def another_client(masks, gradient, start):
+    return [start + gradient(9, start)] * (len(masks) + 1)
+
+
+def another_shape(masks, gradient, start):
+    return [start + gradient(0, np.zeros(2))] * (len(masks) + 1)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (no_third, "TypeError: no_third() takes 2 positional arguments"),
+        (another_client, "test_functions.py raised IndexError: index 9 is out of"),
+        (another_shape, "test_functions.py raised ValueError: matmul"),
+    ],
+)
+def test_a_function_that_raises_is_told_with_its_line(agreeing, law, wrong, words):
+    with pytest.raises(InputError, match=re.escape(words)) as caught:
+        assert_stable(agreeing, wrong, law, rounds=3)
+    assert str(caught.value).endswith("; mend it.")
+    assert wrong.__name__ in str(caught.value)
 
 
 def test_a_gradient_is_that_of_the_problem():

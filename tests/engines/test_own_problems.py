@@ -1,0 +1,86 @@
+"""A problem of a user's own that contradicts itself is one sentence, not a number."""
+
+import numpy as np
+import pytest
+
+from flverify import simulate
+from flverify._core.errors import InputError
+from flverify.algorithms import FedAvg
+from flverify.participation import Bernoulli
+from flverify.problems._problem import Problem
+from flverify.testing import assert_error_bound
+
+LAW, ALGORITHM = Bernoulli(["1/2", "1/3"]), FedAvg("1/4")
+ASK = {
+    "simulate": lambda problem: simulate(
+        problem, ALGORITHM, LAW, rounds=3, runs=2, seed=1, start=[2]
+    ),
+    "bound": lambda problem: assert_error_bound(
+        problem, ALGORITHM, LAW, bound=1, rounds=3
+    ),
+}
+
+
+class Mine(Problem):
+    """f_i(x) = (i + 1) x^2/2."""
+
+    n_clients, dim, exact = 2, 1, False
+
+    def gradient(self, client, point):
+        return (client + 1) * point
+
+    def value(self, client, point):
+        return (client + 1) * float(point @ point) / 2
+
+    def minimiser(self):
+        return np.zeros(1)
+
+
+WRONG = {
+    "gradient of three": (
+        {"gradient": lambda *_: np.zeros(3)},
+        r"the shape \(1,\) of its point; got \(3,\) from gradient\(0, ...\) of Wrong",
+    ),
+    "gradient a number": ({"gradient": lambda *_: 0.0}, r"got \(\) from gradient"),
+    "gradient None": ({"gradient": lambda *_: None}, r"got \(\) from gradient"),
+    "gradient raises": (
+        {"gradient": lambda *given: given[2].nope},
+        "gradient of Wrong must run without an error; line .*test_own_problems.py",
+    ),
+    "minimiser of two": (
+        {"minimiser": lambda _: np.zeros(2)},
+        r"must have the shape \(1,\); got \(2,\)",
+    ),
+    "minimiser a number": (
+        {"minimiser": lambda _: 0.0},
+        r"must have the shape \(1,\); got \(\)",
+    ),
+    "another minimiser": (
+        {"minimiser": lambda _: np.ones(1)},
+        r"mean 0 at its minimiser\(\); got one of size 1.5 at \[1.0\]",
+    ),
+    "dim": ({"dim": None}, "dim of Wrong must be an integer"),
+}
+
+
+@pytest.mark.parametrize(("changed", "words"), WRONG.values(), ids=WRONG)
+@pytest.mark.parametrize("ask", ASK.values(), ids=ASK)
+def test_own_problems_that_contradict_themselves(ask, changed, words):
+    with pytest.raises(InputError, match=words) as error:
+        ask(type("Wrong", (Mine,), changed)())
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("ask", ASK.values(), ids=ASK)
+def test_own_problems_that_agree_with_themselves(ask):
+    assert ask(Mine())
+
+
+def test_a_gradient_that_writes_to_its_point_moves_nothing():
+    def doubles(self, client, point):
+        point *= client + 1
+        return point
+
+    in_place = type("InPlace", (Mine,), {"gradient": doubles})()
+    errors = ASK["simulate"](in_place).errors
+    assert np.array_equal(errors, ASK["simulate"](Mine()).errors)
