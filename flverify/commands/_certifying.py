@@ -134,7 +134,7 @@ def answer(question: Question) -> Answer:
 
 def _kind(question: Question) -> Kind:
     """Say what can be asked about a setting: a rate if the method stays at x*."""
-    require_certifiable(question.chosen.name, question.law)
+    require_certifiable(question.law)
     setting = problem(*question.setting)
     try:
         read_law(setting.classes.description)

@@ -103,9 +103,12 @@ def one_claim(claim_id: str, path: str | None) -> tuple[Group, Claim]:
     if claim_id in group.claims:
         return group, group.claims[claim_id]
     near = [key for key in group.claims if key.startswith(claim_id)][:3]
-    near = near or get_close_matches(claim_id, group.claims, n=3, cutoff=0.3)
+    near = near or get_close_matches(claim_id, group.claims, n=3, cutoff=0.5)
     hint = f"did you mean {', '.join(near)}" if near else "see `flverify list`"
-    raise UnknownNameError(f"an id must be that of a claim; got {claim_id!r}; {hint}.")
+    own = "" if path else ", or name the file of your own claims by --file"
+    raise UnknownNameError(
+        f"an id must be that of a claim; got {claim_id!r}; {hint}{own}."
+    )
 
 
 @contextmanager

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from flverify._core.catalogue import member_names
 from flverify._core.errors import DomainError, RefusedError
 from flverify.certify.certificate import NAMES
+from flverify.commands._algorithms import CATALOGUE
 from flverify.commands._numbers import positive_number
 from flverify.participation._law import Participation
 from flverify.participation.all_or_nothing import AllOrNothing
@@ -31,19 +33,30 @@ def read_class(mu: str, smoothness: str) -> tuple[Fraction, Fraction]:
     return low, high
 
 
-def require_certifiable(name: str, law: Participation) -> None:
+def require_certified_name(name: str) -> None:
+    """Check that an algorithm is one that has certificates.
+
+    Raises
+    ------
+    RefusedError
+        If it is none.
+    """
+    if name not in NAMES.values():
+        known = name in member_names(CATALOGUE)
+        raise RefusedError(
+            f"a certificate must be for one of {CERTIFIABLE}; got {name}; "
+            + ("use rate for this algorithm." if known else "pick one.")
+        )
+
+
+def require_certifiable(law: Participation) -> None:
     """Check what no search is needed for.
 
     Raises
     ------
     RefusedError
-        If the algorithm has no certificates, or nobody ever takes part.
+        If nobody ever takes part.
     """
-    if name not in NAMES.values():
-        raise RefusedError(
-            f"a certificate must be for one of {CERTIFIABLE}; got {name}; use rate for "
-            "this algorithm."
-        )
     if isinstance(law, AllOrNothing) and law.probability == 0:
         raise RefusedError(
             "every client must take part with positive probability; got 0; raise it, "

@@ -50,10 +50,14 @@ def problem_options(*, seed_name: str | None = "--seed") -> Callable[[Run], Run]
         click.option(
             "--curvatures",
             metavar="H1,H2,...",
-            help="Scalar quadratics (h_i/2)(x - c_i)^2. The default problem is this "
-            "with h_i = i and c_i = i - 1 for i = 1, ..., N.",
+            help="Scalar quadratics (h_i/2)(x - c_i)^2; one number is that of all. The "
+            "default problem is this with h_i = i and c_i = i - 1 for i = 1, ..., N.",
         ),
-        click.option("--centres", metavar="C1,C2,...", help="Their minimisers c_i."),
+        click.option(
+            "--centres",
+            metavar="C1,C2,...",
+            help="Their minimisers c_i; one number is that of all.",
+        ),
         click.option(
             "--synthetic-ridge",
             is_flag=True,

@@ -12,7 +12,11 @@ from flverify._core.errors import DomainError, FormatError, InputError
 from flverify._core.exact import Scalar
 from flverify.certify.region import Row, Spacing, require_size, spaced
 from flverify.commands._algorithms import Override, build, read_overrides
-from flverify.commands._function_class import read_class, require_certifiable
+from flverify.commands._function_class import (
+    read_class,
+    require_certifiable,
+    require_certified_name,
+)
 from flverify.commands._laws import build_law, read_law
 from flverify.commands._numbers import (
     count,
@@ -92,6 +96,7 @@ def read_region(
     FlverifyError
         If an option is outside its domain or contradicts another.
     """
+    require_certified_name(algorithm)
     read = read_overrides(overrides, [algorithm], _taken(over, fixed))
     _require_fixed(over, fixed)
     smooth = positive_number("--smoothness", smoothness)
@@ -187,7 +192,7 @@ def _row(
     built = build_law(written, law, clients)
     mu = _convexity(over, value, smooth, fixed["mu"])
     chosen = build(name, Fraction(1), steps, overrides, built)
-    require_certifiable(name, built)
+    require_certifiable(built)
     return Row(value, chosen.algorithm, built, mu, smooth)
 
 

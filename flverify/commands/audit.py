@@ -27,8 +27,8 @@ Entries: TypeAlias = dict[str, ledger.Entry]
 
 _HELP = """Judge claims and compare the verdicts with the ledger.
 
-TARGET is the beginning of an id, or a FILE.py of your own claims, whose ledger is
-FILE.ledger.toml beside it; without a target all claims of the package are judged.
+ID-PREFIX is the beginning of an id, FILE.py a file of your own claims, whose ledger is
+FILE.ledger.toml beside it; without either all claims of the package are judged.
 
 What has not changed since it was judged, by code, constants or libraries, is not judged
 again; an audit that was interrupted goes on where it stopped. The findings are kept in

@@ -12,7 +12,11 @@ from flverify._core.errors import DomainError, InputError, RefusedError
 from flverify._core.sentences import number_of
 from flverify.commands._algorithms import build, law_notes, read_overrides
 from flverify.commands._certifying import Answer, Beside, Question, answer
-from flverify.commands._function_class import CERTIFIABLE, read_class
+from flverify.commands._function_class import (
+    CERTIFIABLE,
+    read_class,
+    require_certified_name,
+)
 from flverify.commands._laws import build_law, file_of, read_law
 from flverify.commands._numbers import Whole, positive_number
 from flverify.commands._places import require_place, require_unread
@@ -142,6 +146,7 @@ def _question(
             "--rate must not come with --neighbourhood, whose answer is a distance; "
             "got both; leave one out."
         )
+    require_certified_name(algorithm)
     read = read_overrides(overrides, [algorithm], _taken(local_steps))
     text = DEFAULT_LAW if law is None else law
     written = read_law(text)

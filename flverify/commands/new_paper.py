@@ -73,7 +73,7 @@ def _identifier(name: str) -> str:
     if not (name.isascii() and name.isidentifier()) or keyword.iskeyword(name):
         raise InputError(
             f"NAME must be an identifier of Python, such as my_paper; got {name!r}; "
-            "use letters, digits and underscores, and no digit first."
+            "use letters, digits and underscores, no digit first, no Python keyword."
         )
     if name in TAKEN:
         raise _taken(name)

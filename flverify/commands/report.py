@@ -31,9 +31,9 @@ FORMATS: dict[str, tuple[Page, Index]] = {
 
 _HELP = """Write one page per paper: counts, errata, proofs as trees, every claim.
 
-TARGET is the beginning of an id, or a FILE.py of your own claims; without a target all
-claims of the package are reported. The pages need neither network nor script; what has
-not changed since it was judged is not judged again.
+ID-PREFIX is the beginning of an id, FILE.py a file of your own claims; without either
+all claims of the package are reported. The pages need neither network nor script; what
+has not changed since it was judged is not judged again.
 """
 
 

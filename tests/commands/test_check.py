@@ -328,7 +328,8 @@ def test_missing_and_further_keys_are_named(run, write, rate):
 
 
 def test_a_missing_file_gets_one_sentence(fails, tmp_path):
-    assert "readable" in fails("check", tmp_path / "missing.json")
+    missing = fails("check", tmp_path / "missing.json")
+    assert "readable JSON file: No such file or directory; name" in missing
     assert "readable" in fails("check", tmp_path)
     (tmp_path / "bytes.json").write_bytes(b"\xff\xfe{}")
     assert "readable" in fails("check", tmp_path / "bytes.json")

@@ -100,7 +100,11 @@ def test_show_notices_a_planted_change(run, shipped):
 def test_bad_input(fails, shipped, tmp_path):
     assert "did you mean demo.sum" in fails("show", "demo.sun")
     assert "did you mean demo.sum" in fails("show", "demo")
-    assert "must be that of a claim" in fails("show", "demo.sun", "--file", shipped)
+    assert "of your own claims by --file." in fails("show", "my_paper.lemma1")
+    there = fails("show", "demo.sun", "--file", shipped)
+    assert "must be that of a claim" in there
+    assert "--file" not in there
+    assert "did you mean" not in fails("show", "nope")
     assert "Python file" in fails("show", "x", "--file", tmp_path / "missing.py")
     for folder in (tmp_path, ".", ""):
         assert "is a folder; name a .py" in fails("show", "x", "--file", folder)

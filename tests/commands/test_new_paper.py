@@ -99,6 +99,10 @@ def test_a_bad_name_is_one_sentence_and_writes_nothing(fails, tmp_path, name):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_keyword_of_python_is_told_as_one(fails, tmp_path):
+    assert "no Python keyword" in fails("new-paper", "--out", tmp_path, "class")
+
+
 def test_nothing_is_overwritten(fails, written, tmp_path):
     written.write_text("mine\n", encoding="utf-8")
     assert "must not exist yet" in fails("new-paper", "mine", "--out", tmp_path)

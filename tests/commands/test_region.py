@@ -519,7 +519,8 @@ def test_rows_of_another_setting_are_refused_and_kept(fails, tmp_path, run):
     ("arguments", "says"),
     [
         (["region"], "Missing argument"),
-        (["region", "foo", *FAST[2:]], "an algorithm must be one of"),
+        (["region", "foo", *FAST[2:]], "a certificate must be for one of"),
+        (["region", "sag", *FAST[2:]], "one of fedavg, focus, gradient_descent, prox"),
         (["region", "agnostic_fedavg", *FAST[2:]], "must be for one of fedavg, fo"),
         ([*HALVES, "--mu", "1"], "--mu must be below --smoothness; got 1 and 1"),
         ([*FAST, "--law", "allornothing:0"], "positive probability"),

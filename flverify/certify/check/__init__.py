@@ -187,7 +187,8 @@ def load(path: str | Path) -> dict[str, Any]:
         text = Path(path).read_text(encoding="utf-8")
         found = json.loads(text, object_pairs_hook=_once)
     except (OSError, TypeError, ValueError, RecursionError) as error:
-        raise Rejected(f"{path} must be a readable JSON file: {error}") from error
+        why = getattr(error, "strerror", None) or error
+        raise Rejected(f"{path} must be a readable JSON file: {why}") from error
     if not isinstance(found, dict):
         raise Rejected(f"{path} must hold a JSON object")
     return found
