@@ -58,6 +58,22 @@ def impure(algorithm: Algorithm) -> InputError:
     )
 
 
+def require_number(algorithm: Algorithm) -> None:
+    """Refuse a step size that a user's class has left as text.
+
+    Raises
+    ------
+    InputError
+        If it is text.
+    """
+    step_size = getattr(algorithm, "step_size", 0)
+    if isinstance(step_size, str):
+        raise InputError(
+            f"step_size must be a number; {type(algorithm).__name__} keeps the text "
+            f"{step_size!r}; pass a Fraction, or call self.check_common()."
+        )
+
+
 @contextmanager
 def running(algorithm: Algorithm, method: str) -> Iterator[None]:
     """Run a method of an algorithm; what its own code raises is told with its place.

@@ -24,7 +24,12 @@ from flverify.engines.forms import (
     combine,
     require,
 )
-from flverify.engines.own_rounds import require_state, running, same_readings
+from flverify.engines.own_rounds import (
+    require_number,
+    require_state,
+    running,
+    same_readings,
+)
 
 
 @dataclass(frozen=True)
@@ -171,6 +176,7 @@ def trace(
     >>> sorted(trace(FedAvg(step_size="1/4"), 2).after["model"].fixed.values())
     [1]
     """
+    require_number(algorithm)
     slots = algorithm.slots()
     if Numbers in slots.values():
         raise ReadingError(

@@ -19,6 +19,7 @@ from flverify.engines.kinds import (
     require_listed,
     require_problem,
 )
+from flverify.engines.own_rounds import require_number
 from flverify.participation._law import Participation
 from flverify.problems._problem import Problem
 from flverify.testing import given, written
@@ -118,11 +119,7 @@ def _require_numbers(algorithm: Algorithm) -> None:
     """Refuse settings that a user's class has left as text."""
     require_listed(algorithm)
     require_algorithm(algorithm)
-    if isinstance(getattr(algorithm, "step_size", 0), str):
-        raise InputError(
-            f"step_size must be a number; {type(algorithm).__name__} keeps the text "
-            f"{algorithm.step_size!r}; pass a Fraction, or call self.check_common()."
-        )
+    require_number(algorithm)
 
 
 def _require_range(made: Setting) -> None:

@@ -236,6 +236,13 @@ def test_kinds_are_told_in_words(ask):
     assert "what is summed must be a clients stack; got a server vector;" in told
 
 
+@pytest.mark.parametrize("ask", [moments, symbolic, OF_THREE["assert_stable"]])
+def test_a_step_size_left_as_text(ask):
+    scales = Ruled(rule=lambda x, *_: Model(x), step_size="1/4")
+    with pytest.raises(InputError, match="step_size must be a number; Ruled keeps"):
+        ask(PROBLEM, scales, LAW)
+
+
 class CountedModel(NamedTuple):
     model: Server
     rounds: Numbers
