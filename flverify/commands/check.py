@@ -20,7 +20,7 @@ from flverify.report.certificates import proved_lines, setting_lines, statement
 
 FORMAT = "flverify/certificate"
 WIDTH = 100
-PLAINLY = "accepted, with all numbers of participants gone through one by one"
+PLAINLY = "accepted, with all cohorts or numbers of participants gone through"
 LEFT_OUT = "not asked, for it takes more than a moment; --plain asks it all the same"
 A_MOMENT = 120  # gradients that the short checker writes out in a third of a second
 
