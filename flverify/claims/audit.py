@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from flverify._core.errors import FlverifyError
+from flverify._core.places import own_line
 from flverify.claims.claim import Claim
 from flverify.claims.verdict import Finding, Verdict
 
@@ -102,11 +102,11 @@ def raised(what: str, error: BaseException) -> str:
     'the check of demo must run without an exception; it raised ValueError: a number is\
  needed; mend it.'
     """
-    places = traceback.extract_tb(error.__traceback__)[-1:]
-    at = "".join(f" ({Path(p.filename).name}, line {p.lineno})" for p in places)
+    line = own_line(error)
+    at = f" ({Path(line.filename).name}, line {line.lineno})" if line else ""
     return (
         f"{what} must run without an exception; it raised {type(error).__name__}: "
-        f"{error}{at}; mend it."
+        f"{str(error).rstrip('.')}{at}; mend it."
     )
 
 

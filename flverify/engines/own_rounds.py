@@ -8,12 +8,12 @@ it did then.
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from flverify._core.errors import FlverifyError, InputError
+from flverify._core.places import own_line
 from flverify._core.shown import shown
 from flverify.algorithms._algorithm import Algorithm, Cohort
 
@@ -128,11 +128,8 @@ def require_state(
 
 
 def _place(error: Exception) -> str:
-    """Return the line of the user's code that called, or raised."""
-    frames = traceback.extract_tb(error.__traceback__)[1:]
-    inner = __file__.removesuffix("engines/own_rounds.py")
-    last = [f for f in frames if not f.filename.startswith(inner)][-1:] or frames[-1:]
-    return "".join(f"line {f.lineno} of {f.filename}" for f in last) or "its call"
+    line = own_line(error)
+    return "its call" if line is None else f"line {line.lineno} of {line.filename}"
 
 
 def _reason(error: Exception) -> str:
@@ -140,4 +137,4 @@ def _reason(error: Exception) -> str:
     if isinstance(error, AttributeError) and hasattr(error.obj, "pull"):
         verbs = [name for name in vars(Cohort) if not name.startswith("_")]
         return f"a cohort has no {error.name}, but {', '.join(verbs)}"
-    return str(error)
+    return str(error).rstrip(".")

@@ -226,6 +226,18 @@ def raises(c):
 """
 
 
+@pytest.mark.parametrize("wrong", ["c.three", "Fraction('x')"])
+def test_what_a_check_raises_is_told_with_its_own_line(run, claims, wrong):
+    content = claims.read_text(encoding="utf-8") + RAISES.replace(
+        "1 / (c", f"{wrong} / (c"
+    )
+    claims.write_text(content, encoding="utf-8")
+    line = 1 + next(i for i, one in enumerate(content.splitlines()) if wrong in one)
+    ran = run("audit", claims)
+    assert f" ({claims.name}, line {line}); mend it." in ran.stderr
+    assert ". (" not in ran.stderr
+
+
 def test_a_claim_that_raises_is_an_error_and_the_others_are_judged(run, claims):
     run("audit", claims, "--update-ledger")
     before = ledger_of(claims).read_text(encoding="utf-8")

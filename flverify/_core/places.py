@@ -1,0 +1,25 @@
+"""Where a user's own code raised, or called what raised."""
+
+from __future__ import annotations
+
+import sysconfig
+from pathlib import Path
+from traceback import FrameSummary, extract_tb
+
+_PACKAGE = str(Path(__file__).resolve().parents[1])
+_OTHERS = (_PACKAGE, *(sysconfig.get_path(kind) for kind in ("purelib", "stdlib")))
+
+
+def own_line(error: BaseException) -> FrameSummary | None:
+    """Return the innermost line outside this package and all that is installed.
+
+    The innermost of all where there is none; nothing where nothing was raised.
+
+    Examples
+    --------
+    >>> own_line(ValueError("never raised")) is None
+    True
+    """
+    frames = list(extract_tb(error.__traceback__))
+    own = [frame for frame in frames if not frame.filename.startswith(_OTHERS)]
+    return next(iter([*own[::-1], *frames[::-1]]), None)
