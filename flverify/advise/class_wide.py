@@ -23,7 +23,7 @@ from flverify.algorithms._algorithm import Algorithm
 from flverify.certify.classes import MOST_CLASSES, classes
 from flverify.certify.printed import printed
 from flverify.certify.quadratics import QuadraticRates
-from flverify.certify.region import Cell, Row, RowFound, region
+from flverify.certify.region import Cell, Row, RowFound, region, require_local_steps
 from flverify.certify.sandwich import corner_rates
 from flverify.participation._law import Participation
 from flverify.participation.bernoulli import Bernoulli
@@ -173,6 +173,7 @@ def _best(row: RowFound) -> Cell | None:
 def _row(algorithm: Algorithm, law: Participation, found: Constants) -> RowFound:
     """Certify at step sizes near the one where the worst quadratics are fastest."""
     ends = found.strong_convexity, found.smoothness
+    require_local_steps(algorithm.local_steps)  # before its round is read
     rates = QuadraticRates.of(algorithm, law)
     low, high = (end / float(found.smoothness) for end in (LOWEST, HIGHEST))
     for _ in range(LADDERS):  # each between two rungs of the one before

@@ -35,6 +35,8 @@ CLOSE = 1e-3  # relative error of the fastest step size
 DIGITS = 4  # significant digits of the fastest step size
 SAME = 1e-9  # relative difference of rates that count as equal
 LARGEST_STATE = 640  # numbers of a state up to which a search is worth its time
+MOST_CLIENTS = 1000  # whatever the state: a rate takes a number for every pair of them
+MOST_LOCAL_STEPS = 100  # each step is read against all others, at every step size
 
 
 @dataclass(frozen=True)
@@ -108,8 +110,38 @@ def step_sizes(
     return StepSizes(ends, best, found, exact=True)
 
 
+def require_searchable(n_clients: int, local_steps: int) -> None:
+    """Refuse sizes for which a search takes hours, or more than the memory.
+
+    Raises
+    ------
+    RefusedError
+        If there are more than 1000 clients or 100 local steps.
+
+    Examples
+    --------
+    >>> require_searchable(1000, 100)
+    """
+    sizes = (
+        ("clients", n_clients, MOST_CLIENTS),
+        ("local steps", local_steps, MOST_LOCAL_STEPS),
+    )
+    for what, number, most in sizes:
+        if number > most:
+            raise RefusedError(
+                f"a search along step sizes must have at most {most} {what}; got "
+                f"{number}; take fewer, or ask `flverify rate --float` or `flverify "
+                "certify` about single step sizes."
+            )
+
+
 def _require_small(tried: Tried) -> None:
-    """Refuse a search that would take hours; the engine's own refusals come first."""
+    """Refuse a search that would take hours, or more than the memory.
+
+    The engine reads the round before it refuses a setting, so it is asked only where
+    that is quick.
+    """
+    require_searchable(tried.problem.n_clients, tried.algorithm.local_steps)
     asked = tried.at(float(tried.algorithm.step_size))
     if isinstance(asked, Refusal):
         raise RefusedError(asked.reason)

@@ -14,6 +14,7 @@ from flverify.advise.class_wide import Constants, constants
 from flverify.advise.fit import Fitted, fit
 from flverify.advise.log import read_log
 from flverify.advise.rarest import Rarest, rarest
+from flverify.advise.step_sizes import require_searchable
 from flverify.advise.table import Place
 from flverify.commands._algorithms import Chosen, Override, build, read_overrides
 from flverify.commands._laws import build_law, read_law
@@ -94,11 +95,13 @@ def read_question(names: Sequence[str], options: Mapping[str, Any]) -> Asked:
     overrides = _without_step_sizes(read_overrides(options["overrides"], listed, taken))
     given = options["accuracy"]
     target = _accuracy(DEFAULT_ACCURACY if given is None else given)
+    steps = options["local_steps"] or 1
+    require_searchable(options["n_clients"] or 1, steps)  # before a problem is built
     described, laws = _problem_and_laws(options)
+    require_searchable(described.problem.n_clients, steps)
     floats = described.problem.as_float()
     problem = floats if options["floats"] else described.problem
     require_start(problem)
-    steps = options["local_steps"] or 1
     step_size = default_step_size(problem, steps)  # it is searched, but must be some
     chosen = tuple(
         (
@@ -183,6 +186,7 @@ def _from_log(options: Mapping[str, Any], path: Path) -> tuple[Described, _Laws]
         log = read_log(path, described.problem.n_clients, options["rounds"])
     else:
         log = read_log(path, None, options["rounds"])
+        require_searchable(log.n_clients, options["local_steps"] or 1)
         described = read_problem(options, log.n_clients)
     found = fit(log)
     text = f"fitted to {path}"

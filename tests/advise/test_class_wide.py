@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from fractions import Fraction
 
 import numpy as np
@@ -127,3 +128,9 @@ def test_laws_that_cannot_be_raised_and_clients_that_cannot_be_dropped():
     gone = rarest(flat, Bernoulli(["1/2", "1/4"]))
     assert gone.dropped is None
     assert "singular" in gone.dropped_reason
+
+
+def test_rounds_of_more_local_steps_than_a_region_takes_are_not_even_read(monkeypatch):
+    monkeypatch.setattr(sys.modules[class_wide.__module__], "QuadraticRates", None)
+    found = class_wide(FedAvg("1/8", 9), Full(2), UNIT)
+    assert "at most 8 local steps; got 9" in found.reason

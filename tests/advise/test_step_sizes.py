@@ -387,3 +387,17 @@ def test_too_many_rounds_are_not_counted(monkeypatch):
     assert found.reason == (
         f"not within 1000 rounds; the rate alone asks for about {asked:.2g}"
     )
+
+
+@pytest.mark.parametrize(
+    ("n_clients", "local_steps", "said"),
+    [(1001, 1, "1000 clients; got 1001"), (1, 101, "100 local steps; got 101")],
+)
+def test_searches_of_hours_are_refused_before_the_round_is_read(
+    monkeypatch, n_clients, local_steps, said
+):
+    monkeypatch.setattr(Tried, "at", None)
+    problem = scalars([1] * n_clients, [1] * n_clients)
+    asked = both(problem, FedAvg("1/8", local_steps), Full(n_clients))
+    with pytest.raises(RefusedError, match=said):
+        step_sizes(*asked, 1.0)

@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from flverify.commands import _advising
 from flverify.participation import Bernoulli, ModeChain, UniformCohort
 
 FAST = ("advise", "--no-certify")
@@ -317,6 +318,9 @@ def test_exit_codes_as_the_others(run):
         (("--accuracy", ""), "--accuracy: a number must be"),
         (("--law", ""), "a law must be one of"),
         (("--local-steps", "0"), "--local-steps"),
+        (("--local-steps", "101"), "at most 100 local steps; got 101"),
+        (("--n-clients", "1001"), "at most 1000 clients; got 1001"),
+        (("--law", "full", "--curvatures", "1", "--n-clients", "1001"), "1000 clients"),
         (("--problem", "none.npz"), "none.npz"),
         (
             ("--curvatures", "1,2", "--centres", "0"),
@@ -391,3 +395,12 @@ def test_a_file_may_name_another_law_and_its_clients(run, write):
     assert run("law", f"file:{path}", "--json").json["inclusion"] == ["2/5"] * 5
     other = write("other.json", {"law": "nonempty:file:law.json"})
     assert run("law", f"file:{other}", "--json").json["n_clients"] == 5
+
+
+def test_sizes_that_nobody_would_wait_for_are_refused_before_a_law_is_fitted(
+    fails, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(_advising, "fit", None)
+    (tmp_path / "log.csv").write_text("round,client\n0,0\n1,1000\n")
+    said = fails("advise", "--availability", tmp_path / "log.csv")
+    assert "at most 1000 clients; got 1001" in said

@@ -38,6 +38,7 @@ __all__ = [
     "Spacing",
     "Status",
     "region",
+    "require_local_steps",
     "spaced",
 ]
 
@@ -187,13 +188,27 @@ def check_grid(
     for row in rows:  # refuse what cannot be certified before hours are spent
         problem(row.algorithm, row.law, row.strong_convexity, row.smoothness)
         within_floats(row.smoothness, "the smoothness of a region")
-    most = max(row.algorithm.local_steps for row in rows)
-    if most > MOST_LOCAL_STEPS:
-        raise DomainError(
-            f"a region must have at most {MOST_LOCAL_STEPS} local steps; got {most}; "
-            "use certify for one setting with more."
-        )
+    require_local_steps(max(row.algorithm.local_steps for row in rows))
     return tuple(Fraction(step) for step in steps)
+
+
+def require_local_steps(local_steps: int) -> None:
+    """Refuse local steps with which a row would take hours.
+
+    Raises
+    ------
+    DomainError
+        If there are more than 8.
+
+    Examples
+    --------
+    >>> require_local_steps(8)
+    """
+    if local_steps > MOST_LOCAL_STEPS:
+        raise DomainError(
+            f"a region must have at most {MOST_LOCAL_STEPS} local steps; got "
+            f"{local_steps}; use certify for one setting with more."
+        )
 
 
 def require_size(step_sizes: int, rows: int) -> None:
