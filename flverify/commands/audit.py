@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 import click
 
+from flverify._core.errors import InputError
 from flverify.claims import counterexamples, ledger
 from flverify.claims.audit import Audited, Failed, record
 from flverify.commands._changes import changes, earlier
@@ -77,6 +78,7 @@ def command(
 ) -> None:
     """Judge, compare, write, print; exit code 1 if the answer is no."""
     if json_path:
+        _require_no_claims(json_path)
         require_writable(json_path)
     before = earlier(compare) if compare else None
     chosen = groups(targets)
@@ -109,6 +111,15 @@ def command(
     for one in failed:
         click.echo(f"error: {' '.join(one.why.split())}", err=True)
     ctx.exit(2 if failed else 1 if faults or differing else 0)
+
+
+def _require_no_claims(path: Path) -> None:
+    """Refuse to write where claims were meant to be read."""
+    if path.suffix == ".py":
+        raise InputError(
+            f"--json must name the file to be written, which is no Python; got {path}; "
+            "name another, and claims to be judged before it."
+        )
 
 
 def _read(

@@ -14,9 +14,14 @@ def require_writable(path: Path) -> None:
     Raises
     ------
     InputError
-        If the path is a folder, or its folder does not exist or is closed to us.
+        If the path is -, or a folder, or its folder does not exist or is closed to us.
     """
     folder = path.resolve().parent
+    if str(path) == "-":
+        raise InputError(
+            "a file must have a name, since nothing is written to the standard output "
+            "in its place; got -; name a file."
+        )
     if path.is_dir():
         raise InputError(f"{path} must name a file; it is a folder; add a file name.")
     if not folder.is_dir() or not os.access(folder, os.W_OK):

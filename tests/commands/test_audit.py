@@ -257,3 +257,10 @@ def test_a_claim_that_raises_is_an_error_and_the_others_are_judged(run, claims):
     again = run("audit", claims)
     assert again.code == 2
     assert "all verdicts agree" not in again.stdout
+
+
+def test_records_are_not_written_over_python(fails, tmp_path):
+    (tmp_path / "mine.py").write_text("mine = 1\n")
+    said = fails("audit", "focus.eq3", "--json", tmp_path / "mine.py")
+    assert "--json must name the file to be written" in said
+    assert (tmp_path / "mine.py").read_text() == "mine = 1\n"

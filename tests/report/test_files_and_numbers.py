@@ -140,3 +140,10 @@ def test_special_enclosures():
 def test_long_vectors_say_what_is_left_out():
     assert listed(np.array([0.5, 1.0, 2.0]), 2) == "0.5, 1 and 1 more"
     assert listed([Fraction(1, 2)]) == "1/2"
+
+
+def test_nothing_is_named_like_the_standard_output(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="got -; name a file"):
+        write_whole(Path("-"), "text")
+    assert list(tmp_path.iterdir()) == []
