@@ -7,7 +7,6 @@ from pathlib import Path
 
 import click
 
-from flverify._core.errors import InputError
 from flverify.claims.audit import Audited
 from flverify.commands._claims import groups, judge_groups
 from flverify.commands._numbers import Whole
@@ -15,7 +14,7 @@ from flverify.commands._refusals import Reporting
 from flverify.report import console
 from flverify.report.claims import count_line, counts
 from flverify.report.envelope import envelope
-from flverify.report.files import require_writable, write_whole
+from flverify.report.files import require_folder, require_writable, write_whole
 from flverify.report.pages import html, latex, markdown
 from flverify.report.pages.mathematics import understood
 from flverify.report.pages.model import Paper, paper_keys, papers
@@ -53,7 +52,7 @@ has not changed since it was judged is not judged again.
     type=click.Path(path_type=Path),
     default=Path("report"),
     show_default=True,
-    help="Where the pages go; made if it does not exist.",
+    help="Where the pages go; made, with its parents, if it does not exist.",
 )
 @click.option("--fresh", is_flag=True, help="Judge anew what has not changed.")
 @click.option(
@@ -81,7 +80,7 @@ def command(
     found = papers(everyone, known)
     texts = {f"{paper.key}.{kind}": page(paper) for paper in found}
     texts[f"index.{kind}"] = index(found)
-    out.mkdir(exist_ok=True)
+    out.mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():
         write_whole(out / name, text)
     _say([str(out / name) for name in texts], everyone, as_json)
@@ -105,12 +104,6 @@ def _say(files: Sequence[str], everyone: Sequence[Audited], as_json: bool) -> No
 
 def _require_room(out: Path, names: Sequence[str]) -> None:
     """Check, before a long computation, that all pages can be written."""
-    if not out.exists():
-        require_writable(out)
-        return
-    if not out.is_dir():
-        raise InputError(
-            f"the pages must go into a folder; {out} is a file; name a folder."
-        )
-    for name in names:
+    require_folder(out)
+    for name in names if out.exists() else ():
         require_writable(out / name)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import importlib.util
-import os
 import shutil
 import sys
 import tempfile
@@ -21,6 +20,7 @@ from matplotlib.figure import Figure
 from flverify._core.checks import choice
 from flverify._core.errors import FormatError, InputError, UnknownNameError
 from flverify.report import style
+from flverify.report.files import require_folder
 
 
 class Table(Protocol):
@@ -204,13 +204,7 @@ def render(figure: FigureFile, table: Any, path: Path, kind: str) -> None:
 
 def _require_room(paths: list[Path]) -> None:
     """Check, before a long computation, that the files can be written."""
-    folder = paths[0].parent
-    first = next(one for one in (folder, *folder.absolute().parents) if one.exists())
-    if not first.is_dir() or not os.access(first, os.W_OK | os.X_OK):
-        raise InputError(
-            f"out must be a folder that can be written; got {str(folder)!r}, and "
-            f"{first} is none; name another."
-        )
+    require_folder(paths[0].parent)
     for path in paths:
         if path.is_dir():
             raise InputError(

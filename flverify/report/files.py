@@ -31,6 +31,24 @@ def require_writable(path: Path) -> None:
         )
 
 
+def require_folder(folder: Path) -> None:
+    """Check, before a long computation, that a folder is there or can be made.
+
+    Raises
+    ------
+    InputError
+        If the path is -, or what exists of it is no folder or closed to us.
+    """
+    first = next(one for one in (folder, *folder.absolute().parents) if one.exists())
+    closed = not first.is_dir() or not os.access(first, os.W_OK | os.X_OK)
+    if closed or str(folder) == "-":
+        raise InputError(
+            f"out must be a folder that can be written; got {str(folder)!r}, and "
+            f"{'- stands for the output' if not closed else f'{first} is none'}; name "
+            "another."
+        )
+
+
 def write_whole(path: Path, text: str) -> None:
     """Write text to a file in one step: readers see the old file or the new one.
 

@@ -68,12 +68,18 @@ def test_bad_input(fails, claims, write, tmp_path):
     assert "must match a claim" in fails("report", "no.such.id", "--out", out)
     assert "is not one of" in fails("report", claims, "--format", "pdf", "--out", out)
     assert "must be valid Python" in fails("report", write("b.py", "def"), "--out", out)
-    assert "folder" in fails("report", claims, "--out", out / "deep")
-    assert "is a file; name a folder" in fails("report", claims, "--out", claims)
+    assert "must be a folder" in fails("report", claims, "--out", "-")
+    assert "must be a folder" in fails("report", claims, "--out", claims)
     assert not out.exists()
     (out / "index.html").mkdir(parents=True)
     assert "must name a file" in fails("report", claims, "--out", out)
     assert [path.name for path in out.iterdir()] == ["index.html"]
+
+
+def test_the_folder_is_made_with_its_parents(run, claims, tmp_path):
+    out = tmp_path / "a" / "b"
+    assert run("report", claims, "--out", out).code == 0
+    assert (out / "index.html").is_file()
 
 
 def test_a_check_that_raises_leaves_nothing(fails, claims, tmp_path):
