@@ -21,7 +21,7 @@ from typing import Any
 import click
 
 from flverify import __version__
-from flverify._core.errors import FlverifyError
+from flverify._core.errors import FlverifyError, TerminatedError
 from flverify._core.sentences import EXPECTED, sentence
 
 # Kept here, not read from the modules: the overview must not import them.
@@ -143,7 +143,7 @@ def _leaving() -> Iterator[None]:
 
     def leave(number: int, _: object) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        raise SystemExit(128 + number)
+        raise TerminatedError(128 + number)
 
     signal.signal(signal.SIGTERM, leave)
     try:

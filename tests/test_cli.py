@@ -229,6 +229,53 @@ def test_a_real_interrupt_is_code_130_and_writes_nothing(sleepy, tmp_path):
     assert not report.exists()
 
 
+NAPPING = """
+import time
+from pathlib import Path
+
+from flverify._core.sources import Source
+from flverify.claims import judge
+from flverify.claims.claim import Free, claim
+
+
+def napping(key):
+    @claim(key, source=Source("flverify", "example"), statement="", proposition="p",
+           constants={"c": 1}, twin={"c": 2}, free=Free("c", 0, 4, weaker="smaller"))
+    def check(k):
+        Path(__file__).with_name(key).touch()
+        time.sleep(60 if key == "demo.first" else 0)
+        return judge.identity([("c", k.c, 1)], "a number")
+
+    return check
+
+
+first, second = napping("demo.first"), napping("demo.second")
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("audit", "{}", "--update-ledger"),
+        ("report", "{}", "--format", "md"),
+        ("show", "demo.first", "--file", "{}"),
+        ("sharpest", "demo.first", "--file", "{}"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_termination_is_no_fault_of_the_check_that_runs(tmp_path, words):
+    path, begun = tmp_path / "napping.py", tmp_path / "demo.first"
+    path.write_text(NAPPING, encoding="utf-8")
+    with python(START, *(word.format(path) for word in words)) as running:
+        while not begun.exists() and running.poll() is None:
+            time.sleep(0.02)
+        running.send_signal(signal.SIGTERM)
+        done = ended(running)
+    assert done == (128 + signal.SIGTERM, "", "")
+    assert sorted(p for p in tmp_path.iterdir() if p.is_file()) == [begun, path]
+
+
 @pytest.mark.skipif(os.name != "posix", reason="pipes of POSIX")
 def test_a_reader_that_goes_away_is_no_error():
     with python(START, "law", "uniform:2", "--n-clients", 5) as running:

@@ -49,6 +49,10 @@ class RefusedError(FlverifyError):
     """An engine was asked for a value of a setting that it refuses."""
 
 
+class TerminatedError(SystemExit):
+    """The process was told to end; no fault of whatever was running then."""
+
+
 class ReadingError(FlverifyError, TypeError):
     """A round mixes server and clients, or leaves what a reading can follow."""
 

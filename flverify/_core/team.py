@@ -11,7 +11,6 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -20,6 +19,8 @@ from dataclasses import dataclass
 from multiprocessing import connection
 from multiprocessing.context import SpawnProcess
 from typing import Any, TypeAlias
+
+from flverify._core.errors import TerminatedError
 
 Pipe: TypeAlias = "connection.Connection[Any, Any]"
 Tell: TypeAlias = Callable[[object], None]
@@ -137,7 +138,7 @@ def _serve(pipe: Pipe, work: Work) -> None:
     """Do the pieces that come through a pipe, until the parent is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to everybody
     # by an exception, so that processes of its own are ended too
-    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    signal.signal(signal.SIGTERM, _leave)
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     threading.Thread(target=_follow_parent, daemon=True).start()
@@ -154,6 +155,10 @@ def _serve(pipe: Pipe, work: Work) -> None:
         except (EOFError, OSError):
             return
         send(work(piece, lambda word: send(Told(word))))
+
+
+def _leave(number: int, _: object) -> None:
+    raise TerminatedError(128 + number)
 
 
 def _follow_parent() -> None:

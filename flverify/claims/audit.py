@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from flverify._core.errors import FlverifyError
+from flverify._core.errors import FlverifyError, TerminatedError
 from flverify._core.places import own_line
 from flverify.claims.claim import Claim
 from flverify.claims.verdict import Finding, Verdict
@@ -114,6 +114,8 @@ def attempt(claim: Claim) -> Audited | Failed:
     """Judge one claim; if its check raises or returns no finding, return that."""
     try:
         one = next(audit([claim]))
+    except TerminatedError:
+        raise
     except FAULTS as error:
         return Failed(claim, raised(f"the check of {claim.id}", error))
     returned: list[object] = [one.finding, *one.reading_controls.values()]

@@ -14,7 +14,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from flverify._core.errors import FlverifyError
+from flverify._core.errors import FlverifyError, TerminatedError
 from flverify._core.team import Lost, Tell, in_processes
 from flverify.claims import store
 from flverify.claims.audit import (
@@ -147,6 +147,8 @@ def _judged(piece: tuple[str, str], _: Tell) -> Mapping[str, Any]:
         if path not in _LOADED:
             _LOADED[path] = claims_in([Path(path)])
         one = attempt(_LOADED[path][key])
+    except TerminatedError:
+        raise
     except FAULTS as error:
         return {"failed": raised(f"the process that judges {key}", error)}
     return {"failed": one.why} if isinstance(one, Failed) else store.written(one)

@@ -8,7 +8,12 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
-from flverify._core.errors import FlverifyError, FormatError, UnknownNameError
+from flverify._core.errors import (
+    FlverifyError,
+    FormatError,
+    TerminatedError,
+    UnknownNameError,
+)
 from flverify.claims import ledger, registry
 from flverify.claims.audit import (
     FAULTS,
@@ -122,7 +127,7 @@ def faults_of(group: Group, what: str) -> Iterator[None]:
     """
     try:
         yield
-    except FlverifyError:
+    except (FlverifyError, TerminatedError):
         raise
     except FAULTS as error:
         if not group.own:
