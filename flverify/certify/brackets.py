@@ -7,7 +7,7 @@ and a value that holds beyond one that fails is reported.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
@@ -17,9 +17,11 @@ from typing import Any, Literal
 from flverify._core.checks import choice
 from flverify._core.errors import DomainError, InputError
 from flverify._core.exact import Scalar, is_exact, scalar
+from flverify._core.shown import shown
 from flverify.certify.counterexample.parameters import simplest_between
 
 PRECISION = Fraction(1, 1000)
+FINEST = Fraction(1, 10**30)  # share of the range that a precision is at least
 PROBES = 3  # values asked about between the ends before the bracket is narrowed
 
 
@@ -128,7 +130,8 @@ def sharpest_step_size(
     Raises
     ------
     DomainError
-        If the numbers are not rational, out of order, or the precision not positive.
+        If the numbers are not rational, out of order, or the precision not positive or
+        too fine for the range.
     InputError
         If the best step size is both certified and refuted.
 
@@ -192,7 +195,8 @@ def bracket(
     Raises
     ------
     DomainError
-        If the numbers are not rational, out of order, or the precision not positive.
+        If the numbers are not rational, out of order, the precision not positive or
+        too fine for the range, or one is no integer where all are to be.
 
     Examples
     --------
@@ -205,7 +209,8 @@ def bracket(
     (Fraction(2, 1), True)
     """
     choice(weaker, "weaker", ("smaller", "larger"))
-    ends, fine = _ends(low, high), Fraction(1) if whole else _precision(precision)
+    ends = _ends(low, high)
+    fine = _precision(Fraction(1) if whole else precision, *ends)
     sign = 1 if weaker == "smaller" else -1
     known: dict[Fraction, Tried] = {}
 
@@ -214,6 +219,7 @@ def bracket(
         return Bracket(tuple(ordered), fine, start)
 
     inside = [] if start is None or not ends[0] <= start <= ends[1] else [start]
+    _require_integers([*ends, *inside], whole)
     for value in dict.fromkeys([*inside, *_spread(*ends, whole)]):
         known[value] = Tried(value, *ask(value))
     while (gap := _widest_gap(judged())) is not None:
@@ -232,12 +238,27 @@ def _ends(low: Scalar, high: Scalar) -> tuple[Fraction, Fraction]:
     return ends
 
 
-def _precision(value: Scalar) -> Fraction:
+def _require_integers(values: Sequence[Fraction], whole: bool) -> None:
+    wrong = [value for value in values if whole and value.denominator != 1]
+    if wrong:
+        raise DomainError(
+            f"a search among integers must begin and end at integers; got "
+            f"{shown(wrong[0])}; choose such numbers."
+        )
+
+
+def _precision(value: Scalar, low: Fraction, high: Fraction) -> Fraction:
     found = scalar(value, "precision")
     if not is_exact(found) or found <= 0:
         raise DomainError(
-            f"precision must be a rational above 0; got {value}; give one such as "
-            "1/1000."
+            f"precision must be a rational above 0; got {shown(value)}; give one such "
+            "as 1/1000."
+        )
+    if found < FINEST * (high - low):
+        raise DomainError(
+            f"precision must be at least 1/10^30 of the range searched, which is from "
+            f"{shown(low)} to {shown(high)}; got {shown(found)}; give a larger one, or "
+            "a shorter range."
         )
     return Fraction(found)
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from flverify._core.checks import choice
 from flverify._core.errors import DomainError, InputError
 from flverify._core.exact import Scalar, is_exact, scalar
+from flverify._core.shown import shown
 
 PERCENT = Fraction(1, 100)  # how far the rule of one per cent moves a number
 
@@ -82,7 +83,7 @@ class Free:
         Raises
         ------
         InputError
-            If it is no rational number.
+            If it is no rational number, or no integer where it is declared whole.
         """
         found = constants[self.constant]
         if self.key and isinstance(found, Mapping):
@@ -93,7 +94,16 @@ class Free:
                 f"{self.name} must be rational to be free; got {found}; write it as a "
                 "fraction."
             )
-        return number
+        return number if number is None else self._fitting(number)
+
+    def _fitting(self, value: Fraction) -> Fraction:
+        """Return a value, if it is an integer where the constant is one."""
+        if self.whole and value.denominator != 1:
+            raise InputError(
+                f"{self.name} must be an integer, since it is declared whole; got "
+                f"{shown(value)}; give an integer, or leave out whole=True."
+            )
+        return value
 
     def stronger(self, value: Fraction) -> Fraction:
         """Return the value 1 % further against the weaker side, the next if integer.
@@ -110,7 +120,13 @@ class Free:
         """Return what to change so that the free constant has a value.
 
         It is written as text where the print is, as an integer where it is one.
+
+        Raises
+        ------
+        InputError
+            If it is no integer where the constant is declared whole.
         """
+        self._fitting(value)
         now = {**constants, **self.given}[self.constant]
         printed = now[self.key] if self.key else now
         written: Any = str(value) if isinstance(printed, str) else value

@@ -139,6 +139,26 @@ def test_integers_alone_are_tried_where_the_constant_is_whole():
         assert (found.best.value, found.beyond.value) == (last, last + 1)
 
 
+def test_the_finest_precision_is_still_met():
+    fine = Fraction(4, 10**30)
+    found = bracket(split(lambda v: v * v <= 2), 0, 4, fine, weaker="smaller")
+    assert found.best.value**2 < 2 < found.beyond.value**2
+    assert found.closed
+    far = bracket(split(lambda v: v <= 17), 0, 10**30, weaker="smaller", whole=True)
+    assert (far.best.value, far.beyond.value) == (17, 18)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "start"),
+    [("1/2", 4, None), (0, "7/2", None), (0, 4, Fraction(5, 2))],
+)
+def test_only_integers_are_asked_about_or_the_search_is_refused(low, high, start):
+    with pytest.raises(DomainError, match="begin and end at integers"):
+        bracket(
+            split(lambda _: True), low, high, weaker="larger", whole=True, start=start
+        )
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -148,6 +168,11 @@ def test_integers_alone_are_tried_where_the_constant_is_whole():
         ((0, 1, 0), "precision must be"),
         ((0, 1, "-1/2"), "precision must be"),
         ((0, 1, 0.001), "precision must be"),
+        (
+            (0, 4, "1e-400"),
+            r"at least 1/10\^30 of the range .* from 0 to 4; got 1/1000",
+        ),
+        ((0, "1e400"), r"at least 1/10\^30 of the range .*; got 1/1000; give a larger"),
     ],
 )
 def test_bad_ranges_are_refused(arguments, says):
@@ -367,6 +392,9 @@ def test_one_reading_can_be_judged():
         sharpest(check, Free("c", 0, 4, weaker="smaller", reading="three"))
 
 
+WHOLE = Free("c", 1, 9, weaker="larger", whole=True)
+
+
 @pytest.mark.parametrize(
     ("make", "says"),
     [
@@ -378,6 +406,10 @@ def test_one_reading_can_be_judged():
         (lambda: square(free=Free("c", 1, 2, "larger", key="x")), "one number"),
         (lambda: square({"c": 0.5}, free=C), "must be rational"),
         (lambda: square({"c": "eta L"}, free=C), "a number must be"),
+        # int() would judge 2 and call it 5/2
+        (lambda: square({"c": Fraction(5, 2)}, free=WHOLE), "c must be an integer"),
+        (lambda: square({"c": "5/2"}, free=WHOLE), "c must be an integer"),
+        (lambda: WHOLE.changed({"c": 2}, Fraction(5, 2)), "c must be an integer"),
         (
             lambda: instances(None, free=Free("caps", 1, 2, "larger")),
             "one number",

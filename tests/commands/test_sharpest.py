@@ -153,6 +153,10 @@ def test_bad_input(fails, mine, tmp_path):
     for text in ("0", "-1/2"):
         said = fails("sharpest", "demo.sharp", *file, "--precision", text)
         assert "precision must be a rational above 0" in said
+    for text in ("1e-400", "1e-999"):
+        said = fails("sharpest", "demo.sharp", *file, "--precision", text)
+        assert "precision must be at least 1/10^30 of the range" in said
+        assert len(said) < 200
     assert "--precision: a number" in fails(
         "sharpest", "demo.sharp", *file, "--precision", "fine"
     )
