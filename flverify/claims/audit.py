@@ -110,6 +110,14 @@ def raised(what: str, error: BaseException) -> str:
     )
 
 
+def no_finding(what: str, returned: object) -> str:
+    """Say in one sentence what was returned in place of a finding."""
+    return (
+        f"{what} must return a finding of the judge; got {returned!r}; return what "
+        "flverify.claims.judge gives."
+    )
+
+
 def attempt(claim: Claim) -> Audited | Failed:
     """Judge one claim; if its check raises or returns no finding, return that."""
     try:
@@ -122,11 +130,7 @@ def attempt(claim: Claim) -> Audited | Failed:
     returned += [] if one.control is None else [one.control]
     if all(isinstance(finding, Finding) for finding in returned):
         return one
-    return Failed(
-        claim,
-        f"the check of {claim.id} must return a finding of the judge; got "
-        f"{returned[0]!r}; return what flverify.claims.judge gives.",
-    )
+    return Failed(claim, no_finding(f"the check of {claim.id}", returned[0]))
 
 
 def audit(claims: Iterable[Claim]) -> Iterator[Audited]:

@@ -12,8 +12,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from flverify._core.errors import InputError, RefusedError
+from flverify._core.errors import (
+    FormatError,
+    InputError,
+    RefusedError,
+    TerminatedError,
+)
 from flverify._core.exact import Scalar
+from flverify._core.shown import shown
 from flverify.certify.brackets import (
     PRECISION,
     Bracket,
@@ -23,6 +29,7 @@ from flverify.certify.brackets import (
     sharpest_step_size,
 )
 from flverify.claims import judge
+from flverify.claims.audit import FAULTS, no_finding, raised
 from flverify.claims.claim import Claim
 from flverify.claims.free import Free
 from flverify.claims.verdict import Finding, Verdict
@@ -91,17 +98,17 @@ class Sharpest:
                 f"{max(values)}, none refuted and none passing"
             )
         for stray in found.strays:
-            proved = stray.shown.verdict in (Verdict.PROVED, Verdict.CERTIFIED)
-            why = TWO_SIDED if proved else "its instances miss that"
             notes.append(
                 f"not monotone: {stray.value} is {stray.shown.verdict} although the "
-                f"weaker {found.beyond and found.beyond.value} is refuted; {why}"
+                f"weaker {found.beyond and found.beyond.value} is refuted; "
+                f"{_against_order(stray)}"
             )
         if found.dents:
             refuted = ", ".join(str(dent.value) for dent in found.dents)
+            passing = next(t for t in found.tried if t.value == found.start)
             notes.append(
                 f"not monotone: refuted at {refuted} although the stronger "
-                f"{found.start} passes; {TWO_SIDED}"
+                f"{found.start} passes; {_against_order(passing)}"
             )
         return notes
 
@@ -144,6 +151,8 @@ def sharpest(claim: Claim, free: Free, precision: Scalar = PRECISION) -> Sharpes
     ------
     InputError
         If the claim has no such constant or reading.
+    FormatError
+        If its check raises at a value, or returns no finding.
 
     Examples
     --------
@@ -182,12 +191,27 @@ def sharpest(claim: Claim, free: Free, precision: Scalar = PRECISION) -> Sharpes
     return Sharpest(claim, free, found)
 
 
+def _against_order(passing: Tried) -> str:
+    """Say why a value may pass although a weaker one is refuted."""
+    proved = passing.shown.verdict in (Verdict.PROVED, Verdict.CERTIFIED)
+    return TWO_SIDED if proved else "its instances miss that"
+
+
 def _judged(claim: Claim, free: Free, value: Fraction) -> Finding:
+    what = f"the check of {claim.id} with {free.name} = {shown(value)}"
+    changed = free.changed(claim.constants, value)
     try:
-        finding = claim.check(**free.changed(claim.constants, value))
+        finding = claim.check(**changed)
     except RefusedError as refused:
         return judge.inconclusive(str(refused))
-    if not free.reading:
+    except TerminatedError:
+        raise
+    except FAULTS as error:
+        raise FormatError(raised(what, error)) from error
+    if not isinstance(finding, Finding):
+        raise FormatError(no_finding(what, finding))
+    silent = finding.verdict == Verdict.INCONCLUSIVE and not finding.readings
+    if not free.reading or silent:
         return finding
     if free.reading not in finding.readings:
         raise InputError(

@@ -10,7 +10,7 @@ from flverify._core.errors import InputError, UnknownNameError
 from flverify.claims.claim import Claim
 from flverify.claims.free import Free
 from flverify.claims.sharpest import Sharpest, sharpest
-from flverify.commands._claims import faults_of, one_claim
+from flverify.commands._claims import one_claim
 from flverify.commands._numbers import one_number
 from flverify.commands._refusals import Reporting
 from flverify.report import console
@@ -51,15 +51,14 @@ def command(
     certificate or search, and the counterexample. The exit code is 1 if no value
     passes.
     """
-    group, claim = one_claim(claim_id, path)
+    _, claim = one_claim(claim_id, path)
     width = one_number("--precision", precision)
     chosen = _chosen(claim, constant)
     found: list[Sharpest] = []
     with console.progress("sharpest", len(chosen)) as begin:
         for free in chosen:
             begin(free.name)
-            with faults_of(group, f"the check of {claim.id}"):
-                found.append(sharpest(claim, free, width))
+            found.append(sharpest(claim, free, width))
     if as_json:
         results = [record(one) for one in found]
         click.echo(envelope("sharpest", id=claim.id, results=results))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
@@ -56,8 +57,9 @@ def bound(value: Fraction, digits: int, *, up: bool) -> str:
     >>> bound(Fraction("0.918114"), 5, up=True), bound(Fraction(2, 3), 5, up=False)
     ('0.91812', '0.66666')
     """
-    rounding = ROUND_CEILING if up else ROUND_FLOOR
-    return f"{float(decimal(value, digits, rounding)):.{digits}g}"
+    rounded = decimal(value, digits, ROUND_CEILING if up else ROUND_FLOOR)
+    plain = rounded == 0 or sys.float_info.min <= abs(rounded) <= sys.float_info.max
+    return f"{float(rounded) if plain else rounded.normalize():.{digits}g}"
 
 
 def enclosure(lower: Scalar, upper: Scalar) -> str:

@@ -11,7 +11,9 @@ from flverify.claims.sharpest import Sharpest
 from flverify.claims.verdict import Finding
 from flverify.report import console
 from flverify.report.claims import flat
-from flverify.report.numbers import shown
+from flverify.report.numbers import bound, shown
+
+DIGITS = 6  # of decimals, which still pass, or are refuted, as the value is
 
 
 def show(found: Sequence[Sharpest]) -> None:
@@ -71,11 +73,14 @@ def _fields(found: Sharpest) -> Iterator[tuple[str, str]]:
     yield from flat("given", free.given)
     if found.printed is not None:
         yield "printed", shown(found.printed)
-    best = "none" if bracket.best is None else _with_decimal(bracket.best)
+    larger = free.weaker == "larger"
+    best = "none"
+    if bracket.best is not None:
+        best = _with_decimal(bracket.best, up=larger)
     yield "sharpest", best + _undecided(bracket.between)
     yield from _finding("at that value", bracket.best)
     if bracket.beyond is not None:
-        yield "refuted from", _with_decimal(bracket.beyond)
+        yield "refuted from", _with_decimal(bracket.beyond, up=not larger)
         yield from _finding("just beyond", bracket.beyond)
     if found.statement():
         yield "statement", found.statement()
@@ -92,11 +97,11 @@ def _undecided(between: Sequence[Tried]) -> str:
     return f"; undecided beyond it: {tried} {max(values)}"
 
 
-def _with_decimal(one: Tried) -> str:
-    """Text of a value, with decimals unless it is an integer."""
+def _with_decimal(one: Tried, *, up: bool) -> str:
+    """Text of a value, with decimals unless it is an integer, rounded to one side."""
     if one.value.denominator == 1:
         return str(one.value)
-    return f"{one.value} (about {float(one.value):.6g})"
+    return f"{one.value} (about {bound(one.value, DIGITS, up=up)})"
 
 
 def _finding(label: str, one: Tried | None) -> Iterator[tuple[str, str]]:

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 import sympy
 
-from flverify._core.errors import DomainError, InputError, RefusedError
+from flverify._core.errors import DomainError, FormatError, InputError, RefusedError
 from flverify._core.sources import Source
 from flverify.certify.brackets import Side, bracket
 from flverify.claims import judge
@@ -17,6 +17,7 @@ from flverify.claims.claim import Free, claim
 from flverify.claims.registry import shipped_claims
 from flverify.claims.sharpest import sharpest, sharpest_step_size
 from flverify.claims.verdict import Verdict
+from flverify.participation import Full
 
 HERE = Source("flverify", "example")
 FINE = Fraction(1, 1000)
@@ -390,6 +391,71 @@ def test_one_reading_can_be_judged():
     assert (found.bracket.best.value, found.bracket.between[-1].value) == (1, 2)
     with pytest.raises(InputError, match=r"reading that demo\.readings has"):
         sharpest(check, Free("c", 0, 4, weaker="smaller", reading="three"))
+
+
+def by_value(answer, **more):
+    """A claim that answers by its constant alone."""
+
+    @claim(
+        "demo.answer",
+        source=HERE,
+        statement="",
+        proposition="p",
+        constants={"c": Fraction(2)},
+        twin={"c": Fraction(3)},
+        **more,
+    )
+    def check(k):
+        return answer(k.c)
+
+    return check
+
+
+DOWN = Free("c", 0, 4, weaker="smaller")
+
+
+def holding(holds):
+    return judge.identity([("c", int(not holds), 0)], "a number")
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        (lambda c: holding(1 / c > 0), "with c = 0 must run .* ZeroDivisionError"),
+        (lambda c: holding(Full(int(4 - c))), "with c = 4 must run .* DomainError"),
+        (lambda c: None if c == 3 else holding(True), "with c = 3 must return a find"),
+    ],
+)
+def test_a_check_that_fails_somewhere_says_at_which_value(answer, says):
+    with pytest.raises(FormatError, match=rf"the check of demo\.answer {says}"):
+        sharpest(by_value(answer), DOWN, FINE)
+
+
+def test_a_check_that_says_nothing_of_any_reading_leaves_a_value_open():
+    def answer(c):
+        if c > 3:
+            return judge.inconclusive("too many to list")
+        return judge.readings({"one": holding(c <= 1), "two": holding(True)})
+
+    free = Free("c", 0, 4, weaker="smaller", reading="one")
+    found = sharpest(by_value(answer), free, FINE)
+    assert found.bracket.best.value == 1
+    assert found.bracket.tried[-1].shown.reason == "too many to list"
+
+
+def test_instances_that_miss_a_violation_are_no_constant_of_two_sides():
+    def answer(c):
+        left = Fraction(1 <= c < Fraction(3, 2))
+        case = judge.Case({"c": c}, left, Fraction(0), lambda: (left, Fraction(0)))
+        return judge.instances([case], "<=", "a number")
+
+    notes = sharpest(by_value(answer), DOWN, FINE).remarks()
+    assert notes[-1] == (
+        "not monotone: refuted at 1 although the stronger 2 passes; its instances miss "
+        "that"
+    )
+    proved = by_value(lambda c: holding(not 1 <= c < Fraction(3, 2)))
+    assert "binds from both sides" in sharpest(proved, DOWN, FINE).remarks()[-1]
 
 
 WHOLE = Free("c", 1, 9, weaker="larger", whole=True)

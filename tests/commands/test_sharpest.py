@@ -143,6 +143,43 @@ def test_a_claim_of_the_paper(run):
     assert "refuted from" in words(ran)
 
 
+@pytest.mark.parametrize(
+    ("weaker", "best", "beyond"),
+    [
+        # nearest decimals would be 0.666667 of 2/3, which is refuted in a cap
+        ("smaller", "2/3 (about 0.666666)", "229/343 (about 0.667639)"),
+        ("larger", "2/3 (about 0.666667)", "229/344 (about 0.665697)"),
+    ],
+)
+def test_decimals_pass_or_are_refuted_as_the_values_are(
+    run, write, weaker, best, beyond
+):
+    sign = "<=" if weaker == "smaller" else ">="
+    path = write(
+        "edge.py",
+        CLAIMS.replace('"smaller"', f'"{weaker}"').replace(
+            'return judge.inconclusive("nobody knows")',
+            f"fails = not 3 * Fraction(k.c) {sign} 2\n"
+            '    return judge.identity([("c", int(fails), 0)], "it")',
+        ),
+    )
+    said = words(run("sharpest", "demo.never", "--file", path))
+    assert f"sharpest {best} at that value PROVED" in said
+    assert f"refuted from {beyond} just beyond REFUTED" in said
+
+
+def test_values_below_all_floats_are_shown(run, write):
+    tiny = CLAIMS.replace(
+        'Free("c", 0, 4', 'Free("c", 0, Fraction(1, 10**400)'
+    ).replace(
+        'return judge.inconclusive("nobody knows")',
+        'return judge.identity([("c", int(3 * k.c * 10**400 > 1), 0)], "it")',
+    )
+    path = write("tiny.py", tiny.replace('{"c": 1}', '{"c": 0}'))
+    found = run("sharpest", "demo.never", "--file", path, "--precision", "1e-402")
+    assert len(re.findall(r"\(about 3\.\d+e-401\)", words(found))) == 2
+
+
 def test_bad_input(fails, mine, tmp_path):
     file = ("--file", mine)
     assert "did you mean demo.sharp" in fails("sharpest", "demo.shrap", *file)

@@ -70,3 +70,18 @@ def test_the_explorer_rounds_rates_up_and_their_floor_down(monkeypatch, rate):
     rows = {r.name: r.text for r in certified.certified_point(View("focus", 2))}
     assert rows["certified_rate"] in ("0.99999891", "0.612346")
     assert rows["floor"] == "0.666666"
+
+
+@pytest.mark.parametrize(
+    ("value", "down", "up"),
+    [
+        (Fraction(2, 3) * 10**400, "6.66e+399", "6.67e+399"),
+        (Fraction(2, 3) / 10**400, "6.66e-401", "6.67e-401"),
+        (Fraction(-2, 3) / 10**320, "-6.67e-321", "-6.66e-321"),
+        (Fraction(0), "0", "0"),
+        (Fraction(10**400), "1e+400", "1e+400"),
+    ],
+)
+def test_a_bound_beyond_floats_is_rounded_to_its_side_too(value, down, up):
+    assert bound(value, 3, up=False) == down
+    assert bound(value, 3, up=True) == up
