@@ -162,7 +162,7 @@ def search(
     ({'a': Fraction(1, 1), 'b': Fraction(1, 1)}, Fraction(-1, 5))
     """
     _require_functions(margin=margin, recheck=recheck, guide=guide)
-    whole(seed, "seed", least=0)
+    whole(seed, "seed", least=0, most=(1 << 63) - 1)
     whole(restarts, "restarts", least=0)
     whole(steps, "steps", least=0)
     whole(corners, "corners")
@@ -196,6 +196,7 @@ class _Search:
         self.known: dict[tuple[Any, ...], Fraction | None] = {}
         self.trail: list[tuple[Point, Fraction]] = []
         self.skipped: Counter[str] = Counter()
+        self.unguided: set[tuple[Any, ...]] = set()  # where the guide has no value
         self.smallest: tuple[Fraction, Point] | None = None
         self.unconfirmed: Unconfirmed | None = None
         self.denied = 0
@@ -322,15 +323,18 @@ class _Search:
                 name: float(value) if isinstance(value, Fraction) else value
                 for name, value in point.items()
             }
-            value = float(self.guide(floats))
+            found = self.guide(floats)
+            value = nan if found is None else float(found)
         except (RefusedError, ArithmeticError, ValueError):
             value = nan
         if isnan(value):
-            self.skipped["the guide has no value"] += 1
+            self.unguided.add(tuple(point.values()))
             return None
         return value
 
     def _found(self, point: Point | None) -> Found:
+        if self.unguided:
+            self.skipped["the guide has no value"] = len(self.unguided)
         margin = self.smallest[0] if self.smallest else None
         if point is not None:
             margin = self.exact(point)
