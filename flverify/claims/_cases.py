@@ -219,6 +219,25 @@ def text(value: Any) -> Any:
     return exact_text(value) if isinstance(value, Fraction) else str(value)
 
 
+def same(value: Any) -> object:
+    """Return what two wheres share if they are of one instance, however written.
+
+    Examples
+    --------
+    >>> same({"N": 2, "step": Fraction(1, 2)}) == same({"step": 0.5, "N": "2"})
+    True
+    """
+    if isinstance(value, Mapping):
+        return frozenset((str(k), same(v)) for k, v in value.items())
+    if isinstance(value, tuple | list | np.ndarray):
+        return tuple(same(v) for v in value)
+    if isinstance(value, bool | np.bool_):
+        return bool(value), "no number"
+    if isinstance(value, float | np.floating) and np.isfinite(value):
+        return exact_text(Fraction(float(value)))
+    return str(text(value))
+
+
 def short(value: Any) -> str:
     """Text of a value, long rationals as decimals."""
     out = str(text(value))

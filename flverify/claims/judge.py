@@ -76,12 +76,12 @@ def instances(cases: Iterable[Case], relation: str, searched: str) -> Finding:
     InputError
         If a side is neither rational nor float, or an entry is no case.
     """
-    distinct, violated, undecided = set[str](), "", ""
+    distinct, violated, undecided = set[object](), "", ""
     closest: tuple[float, Case] | None = None
     _given.text(searched, "what was searched")
     for case in _given.instances_of(cases, Case, "cases", LIKE):
         _given.mapping(case.where, "where", "{'N': 2}")
-        distinct.add(repr(_cases.text(case.where)))
+        distinct.add(_cases.same(case.where))
         sides = case.sides()
         holds = _cases.holds(sides, relation)
         if holds is False:

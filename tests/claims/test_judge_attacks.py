@@ -526,6 +526,20 @@ def test_an_instance_counts_once():
     assert "all 2 instances" in found.reason
 
 
+def test_one_instance_counts_once_however_it_is_written():
+    written = (
+        {"N": 2, "h": [[HALF]]},
+        {"h": [[HALF]], "N": Fraction(2)},
+        {"N": np.int64(2), "h": np.array([[0.5]])},
+        {"N": "2", "h": (["1/2"],)},
+    )
+    listed = [Case(where, Fraction(1), Fraction(2)) for where in written]
+    assert judge.instances(listed, "<=", "one").evidence["instances"] == 1
+    others = ({"N": True}, {"N": 1}, {"N": 2}, {"N": [2]}, {"M": 2}, {"N": {"M": 2}})
+    listed = [Case(where, Fraction(1), Fraction(2)) for where in others]
+    assert judge.instances(listed, "<=", "six").evidence["instances"] == 6
+
+
 def test_a_share_needs_trials():
     def verdict(seen, trials):
         return judge.share("trend", seen, trials, "data").verdict
