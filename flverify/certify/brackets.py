@@ -157,7 +157,7 @@ def sharpest_step_size(
     if found.best and refuted(found.best.value) is not None:
         raise InputError(
             "a step size must not be both certified and refuted; got both at "
-            f"{found.best.value}; mend one of them."
+            f"{shown(found.best.value)}; mend one of them."
         )
     return found
 
@@ -232,8 +232,8 @@ def _ends(low: Scalar, high: Scalar) -> tuple[Fraction, Fraction]:
     ends = scalar(low, "low"), scalar(high, "high")
     if not all(map(is_exact, ends)) or ends[0] >= ends[1]:
         raise DomainError(
-            f"a search must have rational ends low < high; got {low} and {high}; "
-            "choose such ends."
+            f"a search must have rational ends low < high; got {shown(low)} and "
+            f"{shown(high)}; choose such ends."
         )
     return ends
 

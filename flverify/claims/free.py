@@ -68,8 +68,8 @@ class Free:
         if not rational or self.low >= self.high or (self.whole and not integers):
             kind = "integers" if self.whole else "rationals"
             raise DomainError(
-                f"{self.name} must have {kind} low < high; got {self.low} and "
-                f"{self.high}; choose such ends."
+                f"{self.name} must have {kind} low < high; got {shown(self.low)} and "
+                f"{shown(self.high)}; choose such ends."
             )
 
     @property
@@ -91,8 +91,8 @@ class Free:
         number = found if found is None else scalar(found, self.name)
         if number is not None and not is_exact(number):
             raise InputError(
-                f"{self.name} must be rational to be free; got {found}; write it as a "
-                "fraction."
+                f"{self.name} must be rational to be free; got {shown(found)}; write "
+                "it as a fraction."
             )
         return number if number is None else self._fitting(number)
 

@@ -401,6 +401,39 @@ def test_bad_input_is_refused(make, says):
         make()
 
 
+LONG = 10**5000  # more digits than Python writes
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Real(LONG, 1),
+        lambda: Whole(LONG, 1),
+        lambda: Choice([LONG]),
+        lambda: Choice(["a" * 5000] * 2),
+        lambda: Box({"x": LONG}),
+        lambda: Box({LONG: UNIT}),
+        lambda: search(LONG, {"x": UNIT}),
+        lambda: simplest_between(Fraction(LONG), Fraction(1)),
+    ],
+)
+def test_what_was_given_is_shown_short(make):
+    with pytest.raises(InputError) as caught:
+        make()
+    assert len(str(caught.value)) < 300
+
+
+def test_long_numbers_of_a_search_are_told_short():
+    def margin(at):
+        return (at["x"] - 1) * LONG - 1
+
+    for again in (margin, lambda at: margin(at) / 2, lambda _: LONG):
+        found = search(margin, {"x": Real(LONG, 2 * LONG)}, recheck=again)
+        assert len(found.summary()) < 300
+        found = search(lambda at: margin(at) * -1, {"x": Real(0, 1)}, recheck=again)
+        assert len(found.summary()) < 300
+
+
 def test_a_box_keeps_its_own_parameters():
     given = {"x": UNIT}
     box = Box(given)

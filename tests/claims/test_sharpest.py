@@ -165,6 +165,7 @@ def test_only_integers_are_asked_about_or_the_search_is_refused(low, high, start
     [
         ((1, 1), "low < high"),
         ((2, 1), "low < high"),
+        ((10**5000, 1), "low < high"),
         ((0.0, 1), "rational ends"),
         ((0, 1, 0), "precision must be"),
         ((0, 1, "-1/2"), "precision must be"),
@@ -465,6 +466,7 @@ WHOLE = Free("c", 1, 9, weaker="larger", whole=True)
     ("make", "says"),
     [
         (lambda: Free("c", 2, 1, weaker="larger"), "low < high"),
+        (lambda: Free("c", 10**5000, 1, weaker="larger"), "low < high; got 1000"),
         (lambda: Free("c", 0.5, 1, weaker="larger"), "rationals low < high"),
         (lambda: Free("c", "1/2", 1, weaker="larger", whole=True), "integers"),
         (lambda: Free("c", 1, 2, weaker="bigger"), "weaker must be"),

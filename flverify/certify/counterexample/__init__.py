@@ -22,6 +22,7 @@ from flverify._core.checks import whole
 from flverify._core.errors import InputError, Refusal, RefusedError
 from flverify._core.exact import Array, is_exact, scalar
 from flverify._core.seeds import uniforms
+from flverify._core.shown import shown
 from flverify.certify.counterexample._boxes import Box, Point
 from flverify.certify.counterexample._descent import Worth, descend
 from flverify.certify.counterexample.parameters import FINEST, NEAR, Choice, Real, Whole
@@ -90,10 +91,12 @@ class Found:
         """Say in one line what was found and how far the search went."""
         parts = [f"{self.tried} instances tried"]
         if self.point is not None:
-            parts.insert(0, f"violated at {_shown(self.point)}: margin {self.margin}")
+            parts.insert(
+                0, f"violated at {_shown(self.point)}: margin {_text(self.margin)}"
+            )
         elif self.smallest is not None:
             margin, point = self.smallest
-            parts.append(f"smallest margin {margin} at {_shown(point)}")
+            parts.append(f"smallest margin {_text(margin)} at {_shown(point)}")
         if self.unconfirmed and self.point is None:
             where = _shown(self.unconfirmed.point)
             parts.append(f"unconfirmed violation at {where}: {self.unconfirmed.fault}")
@@ -176,7 +179,7 @@ def _require_functions(**given: object) -> None:
         left_out = value is None and name != "margin"
         if not left_out and not callable(value):
             raise InputError(
-                f"{name} must be a function of a point; got {value!r}; pass one."
+                f"{name} must be a function of a point; got {shown(value)}; pass one."
             )
 
 
@@ -262,9 +265,9 @@ class _Search:
         if again is None:
             return f"the recheck has no value: {why}"
         if again >= 0:
-            return f"the recheck denies it: {again}"
+            return f"the recheck denies it: {_text(again)}"
         if again != margin and not self.another_quantity:
-            return f"the recheck disagrees: {again}"
+            return f"the recheck disagrees: {_text(again)}"
         return ""
 
     def _shortened(self, point: Point) -> Point:
@@ -373,4 +376,8 @@ def _rows(seed: int, start: int, width: int) -> Iterator[Array]:
 
 
 def _shown(point: Point) -> str:
-    return ", ".join(f"{name} = {value}" for name, value in point.items())
+    return ", ".join(f"{name} = {_text(value)}" for name, value in point.items())
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else shown(value)

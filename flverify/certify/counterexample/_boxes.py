@@ -10,6 +10,7 @@ from math import prod
 from typing import TypeAlias
 
 from flverify._core.errors import InputError
+from flverify._core.shown import shown
 from flverify.certify.counterexample.parameters import Parameter, Value
 
 Point: TypeAlias = dict[str, Value]
@@ -35,14 +36,14 @@ class Box:
         listed = self.parameters
         if not isinstance(listed, Mapping) or not listed:
             raise InputError(
-                f"a box must have a parameter, by name in a mapping; got {listed!r}; "
-                "name some."
+                f"a box must have a parameter, by name in a mapping; got "
+                f"{shown(listed)}; name some."
             )
         for name, parameter in listed.items():
             if not isinstance(name, str) or not isinstance(parameter, Parameter):
                 raise InputError(
                     f"a parameter must be a Real, Whole or Choice under a name; got "
-                    f"{name!r}: {parameter!r}; state its range."
+                    f"{shown(name)}: {shown(parameter)}; state its range."
                 )
         object.__setattr__(self, "parameters", dict(listed))
 

@@ -16,6 +16,7 @@ from typing import TypeAlias
 from flverify._core.checks import whole
 from flverify._core.errors import DomainError, InputError
 from flverify._core.exact import Scalar, is_exact, scalar
+from flverify._core.shown import shown
 
 Value: TypeAlias = Fraction | int | str
 
@@ -41,8 +42,8 @@ def simplest_between(low: Fraction, high: Fraction) -> Fraction:
     """
     if low > high:
         raise InputError(
-            f"an interval must have its lower end first; got {low} and {high}; "
-            "exchange them."
+            f"an interval must have its lower end first; got {shown(low)} and "
+            f"{shown(high)}; exchange them."
         )
     if low <= 0 <= high:
         return Fraction(0)
@@ -91,7 +92,8 @@ def _rational(value: object, name: str) -> Fraction:
     number = scalar(value, name)
     if not is_exact(number):
         raise DomainError(
-            f"{name} must be rational; got {number}; give a fraction or decimal text."
+            f"{name} must be rational; got {shown(number)}; give a fraction or decimal "
+            "text."
         )
     return Fraction(number)
 
@@ -260,12 +262,12 @@ class Choice:
         texts = all(isinstance(option, str) for option in listed)
         if isinstance(self.options, str) or not listed or not texts:
             raise InputError(
-                f"options must be a nonempty list of words; got {self.options!r}; "
-                "give them."
+                f"options must be a nonempty list of words; got "
+                f"{shown(self.options)}; give them."
             )
         if len({*listed}) < len(listed):
             raise InputError(
-                f"each option must stand once; got {listed!r}; remove the repeats."
+                f"each option must stand once; got {shown(listed)}; remove the repeats."
             )
         object.__setattr__(self, "options", listed)
 
@@ -302,8 +304,8 @@ def _require_order(low: Fraction, high: Fraction, log: bool) -> None:
     if low >= high or (log and low <= 0):
         wanted = "0 < low < high" if log else "low < high"
         raise DomainError(
-            f"a range must have {wanted}; got {low} and {high}; choose such ends, or a "
-            "constant in place of a range of one value."
+            f"a range must have {wanted}; got {shown(low)} and {shown(high)}; choose "
+            "such ends, or a constant in place of a range of one value."
         )
 
 
