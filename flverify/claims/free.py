@@ -11,6 +11,7 @@ from flverify._core.checks import choice
 from flverify._core.errors import DomainError, InputError
 from flverify._core.exact import Scalar, is_exact, scalar
 from flverify._core.shown import shown
+from flverify.claims.verdict import Finding, Verdict
 
 PERCENT = Fraction(1, 100)  # how far the rule of one per cent moves a number
 
@@ -94,10 +95,34 @@ class Free:
                 f"{self.name} must be rational to be free; got {shown(found)}; write "
                 "it as a fraction."
             )
-        return number if number is None else self._fitting(number)
+        return number if number is None else self.fitting(number)
 
-    def _fitting(self, value: Fraction) -> Fraction:
-        """Return a value, if it is an integer where the constant is one."""
+    def judged(self, finding: Finding) -> Finding:
+        """Return what was found in the reading that is judged.
+
+        Raises
+        ------
+        InputError
+            If there is no such reading; where nothing was shown of any, that stands.
+        """
+        silent = finding.verdict == Verdict.INCONCLUSIVE and not finding.readings
+        if not self.reading or silent:
+            return finding
+        if self.reading not in finding.readings:
+            raise InputError(
+                f"{self.name} must be judged in a reading that its claim has; got "
+                f"{shown(self.reading)}; choose among {list(finding.readings)}."
+            )
+        return finding.readings[self.reading]
+
+    def fitting(self, value: Fraction) -> Fraction:
+        """Return a value, if it is an integer where the constant is one.
+
+        Raises
+        ------
+        InputError
+            If it is none.
+        """
         if self.whole and value.denominator != 1:
             raise InputError(
                 f"{self.name} must be an integer, since it is declared whole; got "
@@ -126,7 +151,7 @@ class Free:
         InputError
             If it is no integer where the constant is declared whole.
         """
-        self._fitting(value)
+        self.fitting(value)
         now = {**constants, **self.given}[self.constant]
         printed = now[self.key] if self.key else now
         written: Any = str(value) if isinstance(printed, str) else value

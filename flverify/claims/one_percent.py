@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from flverify._core.errors import FlverifyError
 from flverify.claims.claim import Claim
-from flverify.claims.free import PERCENT
+from flverify.claims.free import PERCENT, Free
 from flverify.claims.sharp import covered
 from flverify.claims.verdict import Finding, Verdict
 
@@ -96,7 +96,7 @@ def moved(claim: Claim, finding: Finding) -> Iterator[Moved]:
         if printed is not None:
             value = one.stronger(printed)
             changed = replace(one, given={}).changed(claim.constants, value)
-            beside = {value: _verdict(claim, changed, one.reading)}
+            beside = {value: _verdict(claim, changed, one)}
             sharp = best.get(one.name, "")
             yield Moved(claim.id, one.name, printed, beside, "free", sharp)
     for name, kind, printed, put in _numbers(claim):
@@ -116,13 +116,13 @@ def _tried(
     return value, verdict
 
 
-def _verdict(claim: Claim, changed: Mapping[str, Any], reading: str = "") -> str:
+def _verdict(claim: Claim, changed: Mapping[str, Any], free: Free | None = None) -> str:
     try:
         finding = claim.check(**changed)
     except (FlverifyError, *NO_STATEMENT) as error:
         return f"no statement: {type(error).__name__}"
-    if reading:
-        finding = finding.readings[reading]
+    if free is not None:
+        finding = free.judged(finding)
     return str(finding.verdict)
 
 

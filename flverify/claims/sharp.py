@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from flverify._core.errors import InputError
-from flverify._core.exact import Scalar
+from flverify._core.exact import Scalar, parse_number
 from flverify.claims import judge
 from flverify.claims.free import Free
 from flverify.claims.verdict import Finding
@@ -43,7 +43,7 @@ class Sharp:
     best: Mapping[str, Scalar | str | None]
 
     def require_of(self, claim: str, free: Sequence[Free]) -> None:
-        """Check that what is sharp is free in the claim.
+        """Check that what is sharp is free in the claim, and a value that it can have.
 
         Raises
         ------
@@ -57,6 +57,13 @@ class Sharp:
                 f"what is sharp in {claim} must be free in it; got {unknown}; choose "
                 f"among {names}."
             )
+        for one in free:
+            value = self.best.get(one.name)
+            try:
+                if value is not None:
+                    one.fitting(parse_number(str(value)))
+            except InputError as error:
+                raise InputError(f"the sharp value in {claim}: {error}") from error
 
     def text(self) -> str:
         """Return the statement with the best values put in."""
@@ -91,9 +98,8 @@ class Sharp:
             if value is None:
                 continue
             more = named[name].stronger(Fraction(str(value)))
-            other = check(SimpleNamespace(**{**at, **named[name].changed(at, more)}))
-            if named[name].reading:
-                other = other.readings[named[name].reading]
+            whole = check(SimpleNamespace(**{**at, **named[name].changed(at, more)}))
+            other = named[name].judged(whole)
             if other.passes():
                 return judge.inconclusive(
                     f"{name} = {value} is not the best value: {more} passes too"

@@ -14,7 +14,6 @@ from typing import Any
 
 from flverify._core.errors import (
     FormatError,
-    InputError,
     RefusedError,
     TerminatedError,
 )
@@ -210,15 +209,7 @@ def _judged(claim: Claim, free: Free, value: Fraction) -> Finding:
         raise FormatError(raised(what, error)) from error
     if not isinstance(finding, Finding):
         raise FormatError(no_finding(what, finding))
-    silent = finding.verdict == Verdict.INCONCLUSIVE and not finding.readings
-    if not free.reading or silent:
-        return finding
-    if free.reading not in finding.readings:
-        raise InputError(
-            f"what is free must be judged in a reading that {claim.id} has; got "
-            f"{free.reading!r}; choose among {list(finding.readings)}."
-        )
-    return finding.readings[free.reading]
+    return free.judged(finding)
 
 
 def _plain(changed: Mapping[str, Any]) -> dict[str, str]:

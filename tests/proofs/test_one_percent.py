@@ -150,6 +150,50 @@ def test_the_best_value_has_a_verdict_and_a_counterexample_just_beyond(planted):
     assert claims["demo.mended"].check(bound="3").correction is None
 
 
+@pytest.mark.parametrize("value", ["abc", "nan", "1_0", "1/0", True, [2]])
+def test_a_sharp_value_is_a_number_in_plain_digits(value):
+    decorate = claim(
+        "demo.wrong",
+        source=Source("flverify", "example"),
+        statement="",
+        proposition="p",
+        no_control="an example",
+        constants={"bound": 1},
+        free=Free("bound", 1, 20, weaker="larger"),
+        sharp=Sharp("<bound>", {"bound": value}),
+    )
+    with pytest.raises(InputError, match=r"sharp value in demo\.wrong: a number"):
+        decorate(judge.inconclusive)
+
+
+def test_a_sharp_integer_is_no_fraction():
+    free = Free("bound", 1, 20, weaker="larger", whole=True)
+    with pytest.raises(InputError, match="must be an integer"):
+        Sharp("<bound>", {"bound": "5/2"}).require_of("demo.wrong", [free])
+
+
+def test_just_beyond_a_sharp_value_there_may_be_no_reading():
+    @claim(
+        "demo.readings",
+        source=Source("flverify", "example"),
+        statement="",
+        proposition="p",
+        no_control="an example",
+        constants={"bound": 1},
+        free=Free("bound", 1, 20, weaker="smaller", reading="one"),
+        sharp=Sharp("<bound>", {"bound": 2}),
+    )
+    def check(c):
+        if c.bound > 2:
+            return judge.inconclusive("too many to list")
+        return judge.readings({"one": judge.identity([("it", 1, 1)], "a number")})
+
+    fixed = check.check().correction.finding
+    assert fixed.evidence["just beyond"] == {
+        "bound": "101/50: INCONCLUSIVE: too many to list"
+    }
+
+
 def test_a_declared_constant_moves_against_its_weaker_side(planted):
     found, claims = planted
     (one,) = found["demo.sharp"]
