@@ -14,6 +14,8 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any, Literal
 
+import numpy as np
+
 from flverify._core.checks import choice
 from flverify._core.errors import DomainError, InputError
 from flverify._core.exact import Scalar, is_exact, scalar
@@ -119,10 +121,11 @@ def sharpest_step_size(
     Parameters
     ----------
     certified : callable
-        Whether there is a certificate at a step size.
+        Whether there is a certificate at a step size: True or False, no result of a
+        search, which is true as an object.
     refuted : callable
-        A counterexample at a step size, or None; asked where nothing is certified, and
-        at the best step size found.
+        A counterexample at a step size, or None, and no False; asked where nothing is
+        certified, and at the best step size found.
     low, high : rational
         Where to search.
     precision : rational
@@ -133,7 +136,8 @@ def sharpest_step_size(
         If the numbers are not rational, out of order, or the precision not positive or
         too fine for the range.
     InputError
-        If the best step size is both certified and refuted.
+        If the best step size is both certified and refuted, or an answer is of another
+        kind.
 
     Examples
     --------
@@ -147,14 +151,29 @@ def sharpest_step_size(
     (Fraction(2, 1), Fraction(1, 1), True)
     """
 
-    def ask(step: Fraction) -> tuple[Side, object]:
-        if certified(step):
-            return Side.HOLDS, None
+    def counterexample(step: Fraction) -> object:
         found = refuted(step)
+        if isinstance(found, bool | np.bool_):
+            raise InputError(
+                f"refuted must return a counterexample or None; got {found} at "
+                f"{shown(step)}; return what violates, or None."
+            )
+        return found
+
+    def ask(step: Fraction) -> tuple[Side, object]:
+        passed: object = certified(step)
+        if not isinstance(passed, bool | np.bool_):
+            raise InputError(
+                f"certified must return True or False; got {shown(passed)} at "
+                f'{shown(step)}; write found.status == "certified" of a result.'
+            )
+        if passed:
+            return Side.HOLDS, None
+        found = counterexample(step)
         return (Side.OPEN if found is None else Side.FAILS), found
 
     found = bracket(ask, low, high, precision, weaker="smaller")
-    if found.best and refuted(found.best.value) is not None:
+    if found.best and counterexample(found.best.value) is not None:
         raise InputError(
             "a step size must not be both certified and refuted; got both at "
             f"{shown(found.best.value)}; mend one of them."

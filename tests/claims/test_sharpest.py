@@ -6,12 +6,14 @@ from fractions import Fraction
 from itertools import pairwise
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import sympy
 
 from flverify._core.errors import DomainError, FormatError, InputError, RefusedError
 from flverify._core.sources import Source
 from flverify.certify.brackets import Side, bracket
+from flverify.certify.rates import Certified
 from flverify.claims import judge
 from flverify.claims.claim import Free, claim
 from flverify.claims.registry import shipped_claims
@@ -210,6 +212,18 @@ def test_the_largest_certified_step_of_gradient_descent():
 def test_what_is_certified_and_refuted_is_an_error():
     with pytest.raises(InputError, match="both certified and refuted"):
         sharpest_step_size(lambda step: step < 1, lambda step: step, 0, 2, FINE)
+
+
+@pytest.mark.parametrize("passed", [Certified("not_certified", "none"), "no", None, 1])
+def test_what_is_no_yes_or_no_certifies_no_step_size(passed):
+    with pytest.raises(InputError, match=r"certified must return True or False; got"):
+        sharpest_step_size(lambda _: passed, lambda _: None, 0, 2, FINE)
+
+
+@pytest.mark.parametrize("found", [False, True, np.False_])
+def test_a_yes_or_no_is_no_counterexample(found):
+    with pytest.raises(InputError, match="refuted must return a counterexample or N"):
+        sharpest_step_size(lambda step: step < 1, lambda _: found, 0, 2, FINE)
 
 
 def test_between_a_certificate_and_a_counterexample_nothing_is_claimed():
