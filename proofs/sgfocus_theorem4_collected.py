@@ -11,7 +11,6 @@ A_r = E F(w_r) - F*, B_r = E||1 w_r - x_{r tau}||^2, n = tau - 1.
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
 
 import sympy
 
@@ -20,7 +19,8 @@ from flverify.claims import judge
 from flverify.claims.claim import Free, claim
 from flverify.claims.focus_lemma3 import rational
 from flverify.claims.sg_focus_search import remembered
-from flverify.claims.verdict import Finding, Verdict
+from flverify.claims.sg_focus_steps import implied_under
+from flverify.claims.verdict import Finding
 from flverify.claims.written import at_most
 
 eta, L, beta, q = sympy.symbols("eta L beta q", positive=True)
@@ -99,20 +99,13 @@ def _plugged(c: SimpleNamespace) -> Finding:
     noise = L * N / 2 + eta / N * 32 * n**2 * L**2 * N
     words = choices[c.first] + choices[c.second]
     bound = at_most(noise * S2, words * S2)
+    nearby = [32 * eta * N <= 3 * q, 4 * eta * L * N <= 1, 2 * eta * n * L * N <= 1]
     return judge.all_of(
         {
             "B_r": judge.implied(caps, spread <= rational(c.consensus) * L**2, EVERY),
-            "sigma^2": _implied_under_all(caps, bound),
+            "sigma^2": implied_under(caps, nearby, bound, EVERY),
         }
     )
-
-
-def _implied_under_all(caps: list[Any], bound: Any) -> Finding:
-    """Refute inside the caps that the proof prints nearby, too, if that can be done."""
-    nearby = [32 * eta * N <= 3 * q, 4 * eta * L * N <= 1, 2 * eta * n * L * N <= 1]
-    found = judge.implied([*caps, *nearby], bound, EVERY)
-    refuted = found.verdict == Verdict.REFUTED
-    return found if refuted else judge.implied(caps, bound, EVERY)
 
 
 @claim(

@@ -29,7 +29,10 @@ from flverify.certify.search import (
 )
 from flverify.certify.stationary import worst_stationary
 from flverify.commands._algorithms import Chosen
-from flverify.commands._function_class import require_certifiable
+from flverify.commands._function_class import (
+    require_certifiable,
+    require_certified_name,
+)
 from flverify.participation import Full
 from flverify.participation._law import Participation
 from flverify.report import console
@@ -134,6 +137,7 @@ def answer(question: Question) -> Answer:
 
 def _kind(question: Question) -> Kind:
     """Say what can be asked about a setting: a rate if the method stays at x*."""
+    require_certified_name(question.chosen.name)
     require_certifiable(question.law)
     setting = problem(*question.setting)
     try:

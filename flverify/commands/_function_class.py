@@ -33,6 +33,20 @@ def read_class(mu: str, smoothness: str) -> tuple[Fraction, Fraction]:
     return low, high
 
 
+def require_known(name: str) -> None:
+    """Check that a name is that of an algorithm, before its settings are read.
+
+    Raises
+    ------
+    RefusedError
+        If it is none; the sentence lists those that have certificates.
+    """
+    if name not in member_names(CATALOGUE):
+        raise RefusedError(
+            f"a certificate must be for one of {CERTIFIABLE}; got {name}; pick one."
+        )
+
+
 def require_certified_name(name: str) -> None:
     """Check that an algorithm is one that has certificates.
 
@@ -41,11 +55,11 @@ def require_certified_name(name: str) -> None:
     RefusedError
         If it is none.
     """
+    require_known(name)
     if name not in NAMES.values():
-        known = name in member_names(CATALOGUE)
         raise RefusedError(
-            f"a certificate must be for one of {CERTIFIABLE}; got {name}; "
-            + ("use rate for this algorithm." if known else "pick one.")
+            f"a certificate must be for one of {CERTIFIABLE}; got {name}; use rate for "
+            "this algorithm."
         )
 
 

@@ -78,12 +78,12 @@ def command(
 ) -> None:
     """Judge, compare, write, print; exit code 1 if the answer is no."""
     if json_path:
-        _require_no_claims(json_path)
         require_writable(json_path)
     before = earlier(compare) if compare else None
     chosen = groups(targets)
     if json_path:
         require_unread("--json", json_path, _read(targets, chosen))
+        _require_no_claims(json_path)
     expected = [_expected(group, update_ledger) for group in chosen]
     failed: list[Failed] = []
     parts = judge_groups("audit", chosen, fresh=fresh, workers=workers, failed=failed)

@@ -15,7 +15,7 @@ from flverify.commands._certifying import Answer, Beside, Question, answer
 from flverify.commands._function_class import (
     CERTIFIABLE,
     read_class,
-    require_certified_name,
+    require_known,
 )
 from flverify.commands._laws import build_law, file_of, read_law
 from flverify.commands._numbers import Whole, positive_number
@@ -146,7 +146,7 @@ def _question(
             "--rate must not come with --neighbourhood, whose answer is a distance; "
             "got both; leave one out."
         )
-    require_certified_name(algorithm)
+    require_known(algorithm)
     read = read_overrides(overrides, [algorithm], _taken(local_steps))
     text = DEFAULT_LAW if law is None else law
     written = read_law(text)

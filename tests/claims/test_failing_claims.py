@@ -123,7 +123,7 @@ def test_the_error_says_which_claim_and_where(path):
     }
     assert list(failed) == BAD
     assert "the check of demo.refused" in failed["demo.refused"]
-    assert "RefusedError: the engine refuses this." in failed["demo.refused"]
+    assert "RefusedError: the engine refuses this (" in failed["demo.refused"]
     assert "IndexError" in failed["demo.twin"]
     assert "mine.py, line 25" in failed["demo.twin"]
     assert "a finding of the judge; got None" in failed["demo.nothing"]

@@ -396,7 +396,6 @@ HERE = (*TWO, *CLASS, "--step-size", "1/5")
     [
         (["fedau", *HERE], "must be for one of fedavg, focus, gradient_descent, p"),
         (["agnostic_fedavg", *HERE, "--set", "projection=ball:1"], "for one of"),
-        (["sag", *HERE], "for one of fedavg, focus, gradient_descent, proxskip, scaff"),
         (["weighted_fedavg", *HERE], "a certificate must be for one of"),
         (["focus", *HERE, "--law", "nonempty:bernoulli:1/2"], "or all-or-nothing"),
         (["focus", *HERE, "--law", "successive:1:1,2"], "or all-or-nothing"),
@@ -441,6 +440,7 @@ def test_too_many_classes_are_refused(fails):
         ([], "Missing argument"),
         (["focus", "scaffold", *HERE], "unexpected extra argument"),
         (["nonsense", *HERE], "a certificate must be for one of"),
+        (["sag", *HERE], "for one of fedavg, focus, gradient_descent, proxskip, scaff"),
         (["focus", *TWO, "--smoothness", 1, "--step-size", 1], "Missing option '--mu'"),
         (["focus", *TWO, "--mu", "0.1", "--step-size", 1], "'--smoothness'"),
         (["focus", *TWO, *CLASS], "Missing option '--step-size'"),
