@@ -17,6 +17,8 @@ from flverify.problems._problem import Problem
 
 MOST_CLIENTS = 1000  # whose gradients are added up
 LEFT = 1e-5  # of the size of the gradients, at a minimiser that was computed
+WIDTH = 1e-4  # half of a difference of values
+APART = 1e-3  # of a slope: what a difference of values may differ from it by
 
 
 def require_consistent(problem: Problem) -> None:
@@ -25,7 +27,7 @@ def require_consistent(problem: Problem) -> None:
     Raises
     ------
     InputError
-        If its sizes, its gradients and its minimiser do not agree.
+        If its sizes, its gradients, its values and its minimiser do not agree.
 
     Examples
     --------
@@ -47,6 +49,7 @@ def require_consistent(problem: Problem) -> None:
         )
     if problem.n_clients <= MOST_CLIENTS and np.isfinite(best).all():
         _require_minimiser(problem, best, name)
+        _require_values(problem, best, name)
 
 
 def _require_minimiser(problem: Any, best: Array, name: str) -> None:
@@ -60,3 +63,31 @@ def _require_minimiser(problem: Any, best: Array, name: str) -> None:
             f"the gradients of {name} must have the mean 0 at its minimiser(); got one "
             f"of size {left:.3g} at {best.tolist()}; mend one of them."
         )
+
+
+def _require_values(problem: Any, best: Array, name: str) -> None:
+    """Compare differences of values with gradients, at one place off the minimiser."""
+    way = np.sqrt(np.arange(2.0, problem.dim + 2))
+    way /= np.linalg.norm(way)
+    here = best + way
+    for client in range(problem.n_clients):
+        gradient = problem.client_gradients(client, here[None])[0].astype(float)
+        high = _value(problem, client, here + WIDTH * way, name)
+        low = _value(problem, client, here - WIDTH * way, name)
+        found, told = (high - low) / (2 * WIDTH), float(gradient @ way)
+        rounding = 8 * np.finfo(float).eps * max(abs(high), abs(low)) / WIDTH
+        if abs(found - told) > APART * np.abs([found, *gradient]).max() + rounding:
+            raise DomainError(
+                f"gradient({client}, x) of {name} must be the gradient of "
+                f"value({client}, x); at x = {here.tolist()} the slope of the value is "
+                f"{found:.6g}, that of the gradient {told:.6g}; mend one of them."
+            )
+
+
+def _value(problem: Any, client: int, point: Array, name: str) -> float:
+    """Return a value; nan, which nothing is compared with, if there is none yet."""
+    with failing(f"value of {name}"):
+        try:
+            return float(np.asarray(problem.value(client, point), float).item())
+        except NotImplementedError:
+            return float("nan")

@@ -293,6 +293,7 @@ def _law(name: str) -> str:
 
 
 def _whole(name: str, text: str) -> int:
+    text = text.strip()
     if not (text.isascii() and text.isdigit() and len(text) < LONGEST):
         raise DomainError(
             f"{name} must be a whole number; got {text[:40]!r}; write it in digits."

@@ -59,6 +59,19 @@ WRONG = {
         {"minimiser": lambda _: np.ones(1)},
         r"mean 0 at its minimiser\(\); got one of size 1.5 at \[1.0\]",
     ),
+    "value of the wrong sign": (
+        {"value": lambda _, i, x: -(i + 1) * float(x @ x) / 2},
+        r"must be the gradient of value\(0, x\); at x = \[1.0\] the slope of the "
+        "value is -1, that of the gradient 1;",
+    ),
+    "value of another client": (
+        {"value": lambda *given: float(given[2] @ given[2]) / 2},
+        r"gradient\(1, x\) of Wrong must be the gradient of value\(1, x\)",
+    ),
+    "value of two numbers": (
+        {"value": lambda *_: np.zeros(2)},
+        "value of Wrong must run without an error",
+    ),
     "dim": ({"dim": None}, "dim of Wrong must be an integer"),
 }
 
@@ -84,3 +97,12 @@ def test_a_gradient_that_writes_to_its_point_moves_nothing():
     in_place = type("InPlace", (Mine,), {"gradient": doubles})()
     errors = ASK["simulate"](in_place).errors
     assert np.array_equal(errors, ASK["simulate"](Mine()).errors)
+
+
+def none_yet(*_):
+    raise NotImplementedError
+
+
+@pytest.mark.parametrize("ask", ASK.values(), ids=ASK)
+def test_values_that_are_not_written_yet_are_not_missed(ask):
+    assert ask(type("Half", (Mine,), {"value": none_yet})())

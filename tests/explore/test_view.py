@@ -78,6 +78,7 @@ def test_text_stays_exact():
     assert view.number("strong_convexity") == Fraction(1, 10)
     assert view.number("smoothness") == 20
     assert View(step_size=" 1/3\n").step_size == "1/3"
+    assert View.from_query("n_clients=+5+").n_clients == 5
 
 
 def test_what_a_query_does_not_say_has_its_default():
