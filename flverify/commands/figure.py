@@ -15,11 +15,17 @@ from flverify.report.envelope import envelope
 from flverify.report.figures import find_titles, load_figure, make
 from flverify.report.style import FORMATS
 
-DRAWING = ("out", "kind", "quick", "stored")  # what only a drawing can be told
+DRAWING = ("file", "out", "kind", "quick", "stored")  # what only a drawing can be told
 
 
 @click.command(name="figure", cls=Reporting)
 @click.argument("name", required=False)
+@click.option(
+    "--file",
+    metavar="FILE.py",
+    type=click.Path(path_type=Path),
+    help="A figure of your own instead of a NAME.",
+)
 @click.option("--list", "listing", is_flag=True, help="List the figures instead.")
 @click.option(
     "--out",
@@ -42,6 +48,7 @@ DRAWING = ("out", "kind", "quick", "stored")  # what only a drawing can be told
 def command(
     context: click.Context,
     name: str | None,
+    file: Path | None,
     listing: bool,
     out: Path,
     kind: str,
@@ -50,25 +57,38 @@ def command(
     as_json: bool,
 ) -> None:
     """Compute a figure's table, draw it, and write table, picture and caption."""
-    if listing == (name is not None):
+    if listing == (name is not None or file is not None):
         raise InputError(
             f"either a figure's NAME or --list must be given; got "
             f"{'both' if listing else 'neither'}; see `flverify figure --help`."
         )
+    if file is not None:
+        _require_lone(name, stored)
+        name = file.stem
     if name is None:
         _refuse_drawing(context)
         _list(as_json)
         return
-    title = load_figure(name).TITLE
+    title = load_figure(name, file).TITLE
     with console.progress(f"figure {name}", 1) as begin:
         begin("computing and drawing")
-        written = make(name, out, kind, quick, stored)
+        written = make(name, out, kind, quick, stored, file)
     if as_json:
         click.echo(envelope("figure", name=name, title=title, files=written))
         return
     console.line(title)
     for path in written:
         click.echo(f"wrote {path}")
+
+
+def _require_lone(name: str | None, stored: bool) -> None:
+    """Refuse what a figure of one's own has not: a shipped name, a shipped table."""
+    if name is not None or stored:
+        given = f"NAME {name}" if name is not None else "--stored"
+        raise InputError(
+            f"--file must be given without a shipped figure's NAME and without "
+            f"--stored; got {given} too; leave one out."
+        )
 
 
 def _refuse_drawing(context: click.Context) -> None:

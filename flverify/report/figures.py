@@ -12,6 +12,7 @@ import importlib.util
 import shutil
 import sys
 import tempfile
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -19,6 +20,7 @@ from matplotlib.figure import Figure
 
 from flverify._core.checks import choice
 from flverify._core.errors import FormatError, InputError, UnknownNameError
+from flverify.engines.own_rounds import failing
 from flverify.report import style
 from flverify.report.files import require_folder
 
@@ -103,36 +105,61 @@ def _title(path: Path) -> str:
     )
 
 
-def load_figure(name: str) -> FigureFile:
+def load_figure(name: str, file: Path | None = None) -> FigureFile:
     """Import one figure.
+
+    Parameters
+    ----------
+    name : str
+        A figure of `find_figures()`, if no file is given.
+    file : path, optional
+        A figure of one's own: a file like those of figures/.
 
     Raises
     ------
     UnknownNameError
         If there is no such figure.
+    InputError
+        If a file of one's own cannot be read or run.
     FormatError
         If its file does not define what a figure needs.
     """
-    known = find_figures()
-    if name not in known:
-        raise UnknownNameError(
-            f"a figure must be one of {', '.join(known)}; got {name!r}; pick one."
-        )
+    path = _own(file) if file else _shipped(name)
     module_name = f"flverify_figure_{name}"
-    spec = importlib.util.spec_from_file_location(module_name, known[name])
+    spec = importlib.util.spec_from_file_location(module_name, path)
     if spec is None or spec.loader is None:
-        raise FormatError(f"{known[name].name} must be Python; it is not; mend it.")
+        raise FormatError(f"{path.name} must be Python; it is not; mend it.")
     module = importlib.util.module_from_spec(spec)
     sys.modules[module_name] = module
-    spec.loader.exec_module(module)
+    with failing(str(path)) if file else nullcontext():
+        spec.loader.exec_module(module)
     needed = [*FigureFile.__annotations__, "table", "read", "draw", "caption"]
     missing = [one for one in needed if not hasattr(module, one)]
     if missing:
         raise FormatError(
-            f"{known[name].name} must define {', '.join(needed)}; it lacks "
+            f"{path.name} must define {', '.join(needed)}; it lacks "
             f"{', '.join(missing)}; add them."
         )
     return cast("FigureFile", module)
+
+
+def _shipped(name: str) -> Path:
+    known = find_figures()
+    if name not in known:
+        raise UnknownNameError(
+            f"a figure must be one of {', '.join(known)}; got {name!r}; pick one, or "
+            "name a file of your own with --file."
+        )
+    return known[name]
+
+
+def _own(file: Path) -> Path:
+    if file.suffix != ".py" or not file.is_file():
+        raise InputError(
+            f"a figure of your own must be a file that ends with .py; got {str(file)!r}"
+            "; name another."
+        )
+    return file
 
 
 def stored_csv(name: str) -> Path:
@@ -146,13 +173,14 @@ def make(
     format: str = "pdf",  # noqa: A002 - the word of matplotlib and the command line
     quick: bool = False,
     stored: bool = False,
+    file: Path | None = None,
 ) -> list[Path]:
     """Compute a figure's table and write it as CSV, picture and caption.
 
     Parameters
     ----------
     name : str
-        A figure of `find_figures()`.
+        A figure of `find_figures()`, or what files of one's own are to be called.
     out : path
         Folder that receives NAME.csv, NAME.FORMAT and NAME.txt; made if absent.
     format : {"pdf", "png", "svg"}
@@ -161,6 +189,8 @@ def make(
         Compute a small problem of the same kind instead of the printed sizes.
     stored : bool
         Compute nothing: draw the table that ships as figures/data/NAME.csv.
+    file : path, optional
+        A figure of one's own: a file like those of figures/.
 
     Returns
     -------
@@ -184,12 +214,13 @@ def make(
             "a figure must be quick or stored; got both; the stored table is the "
             "full one."
         )
-    figure = load_figure(name)
+    figure = load_figure(name, file)
     folder = Path(out)
     paths = [folder / f"{name}.{end}" for end in ("csv", format, "txt")]
     _require_room(paths)
-    table = figure.read(stored_csv(name)) if stored else figure.table(quick)
-    _write_all(figure, table, paths, format)
+    with failing(str(file)) if file else nullcontext():
+        table = figure.read(stored_csv(name)) if stored else figure.table(quick)
+        _write_all(figure, table, paths, format)
     return paths
 
 

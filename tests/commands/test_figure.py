@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 
@@ -162,3 +163,46 @@ def test_a_damaged_figure_is_named(fails, tiny):
     assert "torn.py must be Python" in fails("figure", "--list")
     (tiny / "torn.py").write_text("TITLE = 'torn'\n")
     assert "torn.py must define" in fails("figure", "torn")
+
+
+@pytest.fixture
+def mine(monkeypatch, tmp_path):
+    """A figure of a user's own, in the folder where the command runs."""
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "mine.py"
+    path.write_text(TINY)
+    return path
+
+
+def test_a_figure_of_ones_own_is_drawn_from_its_file(run, mine):
+    found = run("figure", "--file", mine, "--quick", "--format", "png", "--json").json
+    assert (found["name"], found["title"]) == ("mine", "a line")
+    assert sorted(found["files"]) == ["mine.csv", "mine.png", "mine.txt"]
+    assert (mine.parent / "mine.txt").read_text() == "2 points\n"
+
+
+def test_a_file_of_ones_own_stands_alone(fails, mine):
+    assert "got NAME fig1 too" in fails("figure", "fig1", "--file", mine)
+    assert "got --stored too" in fails("figure", "--file", mine, "--stored")
+    assert "got both" in fails("figure", "--list", "--file", mine)
+    assert "that ends with .py" in fails("figure", "--file", "absent.py")
+    assert "that ends with .py" in fails("figure", "--file", mine.parent)
+    assert [path.name for path in mine.parent.iterdir()] == ["mine.py"]
+
+
+BROKEN = {
+    "no Python": ("def", "mine.py must run without an error; .* raised SyntaxError"),
+    "import": ("1 / 0", "line 1 of .*mine.py raised ZeroDivisionError"),
+    "nothing": ("", "mine.py must define NAME"),
+    "table": (f"{TINY}\ndef table(quick): 1 / 0", "mine.py raised ZeroDivisionError"),
+    "draw": (f"{TINY}\ndef draw(*_): 1 / 0", "mine.py raised ZeroDivisionError"),
+    "caption": (f"{TINY}\ndef caption(_): 1 / 0", "mine.py raised ZeroDivisionError"),
+}
+
+
+@pytest.mark.parametrize(("text", "words"), BROKEN.values(), ids=BROKEN)
+def test_what_a_figure_of_ones_own_raises_is_one_sentence(fails, mine, text, words):
+    mine.write_text(text)
+    assert re.search(words, fails("figure", "--file", mine, "--quick"))
+    files = [path.name for path in mine.parent.iterdir() if path.is_file()]
+    assert files == ["mine.py"]
