@@ -257,7 +257,7 @@ class ErrorPlot:
         shown = [*exact["y"], *band["low"], *band["high"]]
         low, high = decades([v for v in shown if v > FLOOR])
         self.figure.y_range.update(start=low, end=high)
-        self.figure.x_range.update(start=0, end=max(exact["x"], default=1))
+        self.figure.x_range.update(start=0, end=max([1, *exact["x"]]))
         self.exact.data = dict(exact)
         self.band.data = dict(band)
         self.bound.data = dict(bound)

@@ -258,6 +258,13 @@ def test_a_map_has_at_least_two_decades():
     session._destroyed(None)
 
 
+def test_errors_that_grow_out_of_the_plot_at_once_leave_its_axes():
+    session = opened("step_size=999999")
+    assert len(session.page.errors.exact.data["x"]) == 1
+    axis = session.page.errors.figure.x_range
+    assert (axis.start, axis.end) == (0, 1)
+
+
 def test_refused_text_keeps_the_last_address_and_says_why():
     session = opened()
     address, _ = shown(session)
