@@ -108,7 +108,7 @@ def tiny(**changes):
 @pytest.fixture
 def load(monkeypatch):
     """Put a figure in the place of whatever is asked for."""
-    return lambda one: monkeypatch.setattr(figures, "load_figure", lambda _: one)
+    return lambda one: monkeypatch.setattr(figures, "load_figure", lambda *_: one)
 
 
 def contents(folder):

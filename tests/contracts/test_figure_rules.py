@@ -178,7 +178,7 @@ def test_a_baseline_is_written_and_found_again(
         SIZE=(COLUMN, 2.2), table=lambda _: table, draw=lambda f, _: good(f)
     )
     monkeypatch.setattr(baseline, "FOLDER", tmp_path)
-    monkeypatch.setattr(figures, "load_figure", lambda _: draw)
+    monkeypatch.setattr(figures, "load_figure", lambda *_: draw)
     baseline.main(["mine"])
     assert wrote == [tmp_path / "mine_quick.csv"]
     assert (tmp_path / "mine.png").stat().st_size > 1000
