@@ -13,7 +13,7 @@ from typing import Any
 import sympy
 
 from flverify._core.errors import RefusedError
-from flverify.certify._scalar.formulas import Atom, Formula, Reading
+from flverify.certify._scalar.formulas import Atom, Formula, Reading, settled
 from flverify.certify._scalar.parts import (
     CoefficientCertificate,
     Part,
@@ -62,7 +62,9 @@ def certify(
 
 
 def from_reading(reading: Reading) -> CoefficientCertificate | None:
-    """Look for a coefficient certificate of what was read."""
+    """Look for a coefficient certificate of what was read, if sympy settled nothing."""
+    if settled(reading.concluded):
+        return None
     found: list[Part] = []
     for goal in _atoms(reading.conclusion.formula):
         part = None if goal is None else _prove(reading, goal)
@@ -145,7 +147,7 @@ def proof_of(certificate: CoefficientCertificate) -> str:
     texts = [_proof(part) for part in certificate.parts]
     if certificate.named:
         texts.insert(0, f"With {', '.join(certificate.named)}.")
-    return "\n\n".join(texts or ["The conclusion is true as it stands."])
+    return "\n\n".join(texts)
 
 
 def _proof(part: Part) -> str:

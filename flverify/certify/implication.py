@@ -24,7 +24,7 @@ from flverify.certify._scalar.counterexamples import (
     witness,
 )
 from flverify.certify._scalar.domain import settle
-from flverify.certify._scalar.formulas import Formula, Reading, negation
+from flverify.certify._scalar.formulas import Formula, Reading, negation, settled
 from flverify.certify._scalar.parts import CoefficientCertificate
 from flverify.certify._scalar.relations import read
 from flverify.certify._scalar.sizes import MOST_DIGITS
@@ -35,9 +35,9 @@ __all__ = ["Answer", "Implication", "Solver", "implies"]
 LIMIT = 1_000_000  # z3 steps per question: the field's take some thousands
 DIGITS = 40  # of the rational that stands in for an irrational value of a model
 SETTLED = (sympy.true, sympy.false)
-SETTLED_CONCLUSION = (
-    "sympy settled the conclusion as it was written, and its word is no proof here; "
-    "write sympy.Le(a, b, evaluate=False) and the like"
+SETTLED_HERE = (
+    "sympy settled {} as it was written, and its word is no proof here; write "
+    "sympy.Le(a, b, evaluate=False) and the like"
 )
 SETTLED_HYPOTHESIS = (
     "it fails once a hypothesis is left out that sympy settled as it was written, and "
@@ -96,8 +96,8 @@ def implies(
     -----
     sympy settles some comparisons as soon as they are written, x <= x say, and
     wrongly a few; what was compared is lost then. Such a conclusion is INCONCLUSIVE,
-    and so is what fails beside such a hypothesis; `sympy.Le(x, x, evaluate=False)`
-    stays as it is written.
+    and so is what fails beside such a hypothesis, or has one as a part of an Or;
+    `sympy.Le(x, x, evaluate=False)` stays as it is written.
 
     A comparison is judged only where each of its quotients and roots is defined; what
     does not follow from the hypotheses is listed as a side condition. Hypotheses that
@@ -144,8 +144,9 @@ class _Question:
         return self.solver.check(formulas).status == "unsat"
 
     def answer(self) -> Implication:
-        if self.reading.concluded in SETTLED:
-            return self._open(SETTLED_CONCLUSION)
+        lost = self._lost()
+        if lost:
+            return self._open(SETTLED_HERE.format(lost))
         first = self.solver.check(self.denied)
         if first.status == "sat":
             return self._from_model(first)
@@ -160,6 +161,15 @@ class _Question:
             return self._open(f"z3 gave up: {first.reason}")
         agreed = ("z3",) if first.status == "unsat" else ()
         return self._proved((*agreed, "coefficients"), certificate)
+
+    def _lost(self) -> str:
+        """Name what sympy settled and nobody can judge; a whole hypothesis may stay."""
+        if self.reading.concluded in SETTLED:
+            return "the conclusion"
+        if settled(self.reading.concluded):
+            return "a part of the conclusion"
+        parts = any(settled(r) for r in self.reading.relations if r not in SETTLED)
+        return "a part of a hypothesis" if parts else ""
 
     def _from_model(self, first: Model) -> Implication:
         if any(relation in SETTLED for relation in self.reading.relations):

@@ -7,7 +7,7 @@ import shutil
 from dataclasses import replace
 
 import pytest
-from sympy import And, Eq, Ne, Rational, Symbol, sqrt, symbols
+from sympy import And, Eq, Ge, Mul, Ne, Rational, Symbol, sqrt, symbols
 
 from flverify._core.errors import InputError
 from flverify.certify import coq
@@ -48,7 +48,8 @@ def test_parts_and_names():
     assert "Lemma claim_1 :" in text
     assert "Lemma claim_2 :" in text
     odd = [Symbol(name, positive=True) for name in ("R", "H_1", "alpha'", "alpha_")]
-    text = lemma_of([odd[0] <= 1], odd[0] * odd[1] * odd[2] * odd[3] >= 0, "odd")
+    product = Mul(*odd)
+    text = lemma_of([odd[0] <= 1], Ge(product, 0, evaluate=False), "odd")
     assert coq.check(text) in (True, None)
     with pytest.raises(InputError):
         lemma_of([x >= 2], x >= 1, "no name")

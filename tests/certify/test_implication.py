@@ -285,6 +285,22 @@ def test_nothing_is_refuted_beside_a_hypothesis_that_sympy_settled():
     assert answer([true, x >= 1], x >= 0) is Answer.PROVED
 
 
+def test_no_part_that_sympy_settled_shows_a_conclusion():
+    whole = Not(Eq(even / 3, 0), evaluate=False)  # Not(False)
+    for conclusion in (whole, And(whole, x > 5), Or(whole, x < 5)):
+        found = implies([x > 6], conclusion)
+        assert found.answer is Answer.INCONCLUSIVE
+        assert "sympy settled a part of the conclusion" in found.reason
+
+
+@pytest.mark.parametrize("third", [Eq(even / 3, 0), Ne(even / 3, 0)])
+def test_no_part_that_sympy_settled_helps_a_hypothesis(third):
+    given = Or(Not(third, evaluate=False), x > 1)
+    found = implies([given], x > 1)  # false at x = 0 and e = 6, or e = 0
+    assert found.answer is Answer.INCONCLUSIVE
+    assert "sympy settled a part of a hypothesis" in found.reason
+
+
 def test_a_comparison_that_is_written_out_is_judged():
     assert answer([], Le(x, x, evaluate=False)) is Answer.PROVED
     assert answer([], Lt(x, x, evaluate=False)) is Answer.REFUTED

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 import sympy
+from sympy.logic import boolalg
 
 from flverify.certify._scalar.quotients import Quotients, Sign, monomials
 
@@ -84,6 +85,18 @@ class Reading:
         """Signs of symbols that a fact without conditions states."""
         plain = (fact.formula for fact in self.facts() if not fact.needs)
         return stated_signs(plain, self.quotients)
+
+
+def settled(relation: Any) -> bool:
+    """Whether sympy settled a relation, or a part of it, as it was written.
+
+    Examples
+    --------
+    >>> x = sympy.Symbol("x", real=True)
+    >>> settled(sympy.Not(x <= x, evaluate=False)), settled(sympy.Not(x <= 1))
+    (True, False)
+    """
+    return bool(relation.atoms(boolalg.BooleanAtom))
 
 
 def stated_signs(
