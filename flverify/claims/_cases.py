@@ -140,12 +140,15 @@ def _overlap(one: Interval, other: Interval) -> bool:
 def margin(sides: Sides) -> float:
     """Distance between the two sides relative to the larger."""
     (low, high), (below, above) = sides
-    size = max(abs(high), abs(above))
     try:
-        gap = min(abs(high - below), abs(above - low))
-        return float(gap / size) if size else 0.0
-    except OverflowError:  # a rational above all floats, beside a float
-        return 1.0
+        return _relative(low, high, below, above)
+    except ArithmeticError:  # a rational above or below all floats, beside a float
+        return _relative(*map(Fraction, (low, high, below, above)))
+
+
+def _relative(low: Scalar, high: Scalar, below: Scalar, above: Scalar) -> float:
+    gap, size = min(abs(high - below), abs(above - low)), max(abs(high), abs(above))
+    return float(gap / size) if size else 0.0
 
 
 @dataclass(frozen=True)

@@ -224,6 +224,8 @@ def test_sides_apart_differ_whichever_is_larger():
         (0, 0, 0),
         (UNIT, (Fraction(2), Fraction(4)), 0.25),
         ((Fraction(-4), Fraction(-2)), (Fraction(-1), Fraction(0)), 0.5),
+        (0.0, Fraction(1, 10**400), 1),  # which no float is as small as
+        (1e300, Fraction(10**400), 1),
     ],
 )
 def test_a_margin_is_the_gap_relative_to_the_larger_side(left, right, margin):
