@@ -78,23 +78,34 @@ def may_divide_by_zero(expression: sympy.Expr) -> bool:
     (False, True)
     """
     return any(
-        power.exp.is_nonnegative is not True and not _never_zero(power.base)
+        _in_reals(power.exp).is_nonnegative is not True
+        and _in_reals(power.base).is_zero is not False
         for power in expression.atoms(sympy.Pow)
     )
 
 
-def _never_zero(base: sympy.Expr) -> bool:
-    # integers are taken for reals: sympy calls e/3 not 0 for every even e
-    plain = {
-        e: sympy.Dummy(real=True, **{w: True for w in SIGNS if getattr(e, f"is_{w}")})
-        for e in base.atoms(sympy.Symbol, sympy.Function)
-        if e.is_integer
-    }
-    return base.xreplace(plain).is_zero is False
+def _in_reals(e: sympy.Expr) -> sympy.Expr:
+    """Take integers for reals that are at least 1, at most -1, or of their sign.
+
+    For every even e the sympy at hand calls e/3 not 0, and e/6 - 1 not negative if e is
+    positive.
+    """
+    parts = e.atoms(sympy.Symbol, sympy.Function)
+    return e.xreplace({part: _real(part) for part in parts if part.is_integer})
+
+
+def _real(part: sympy.Expr) -> sympy.Expr:
+    beyond = sympy.Dummy(nonnegative=True)
+    if part.is_positive:
+        return 1 + beyond
+    if part.is_negative:
+        return -1 - beyond
+    signs = {word: True for word in SIGNS if getattr(part, f"is_{word}")}
+    return sympy.Dummy(real=True, **signs)
 
 
 def divides_by_zero(expression: sympy.Expr) -> bool:
-    """Whether a denominator is 0 throughout, or a number that may be 0.
+    """Whether a denominator is 0 throughout, or a number that may be 0; or has been.
 
     Examples
     --------
@@ -103,7 +114,10 @@ def divides_by_zero(expression: sympy.Expr) -> bool:
     (False, True)
     """
     below = (p.base for p in expression.atoms(sympy.Pow) if p.exp.is_negative)
-    return any(e.is_zero or (e.is_number and e.is_zero is None) for e in below)
+    undefined = expression.has(sympy.nan, sympy.zoo)
+    return undefined or any(
+        e.is_zero or (e.is_number and e.is_zero is None) for e in below
+    )
 
 
 def may_not_exist(expression: sympy.Expr) -> bool:
@@ -119,7 +133,7 @@ def may_not_exist(expression: sympy.Expr) -> bool:
     (False, True)
     """
     roots = (
-        power.base.is_nonnegative is not True
+        _in_reals(power.base).is_nonnegative is not True
         for power in expression.atoms(sympy.Pow)
         if not is_whole(power.exp)
     )

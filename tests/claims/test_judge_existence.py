@@ -58,6 +58,28 @@ def test_what_is_even_may_be_zero_over_three(zero_at_0):
     assert DIVIDED in identity(quotient, x + 1).scope
 
 
+def test_a_sixth_of_what_is_even_may_be_below_1():
+    second = sympy.Symbol("e", even=True, positive=True)
+    below = second / 6 - 1  # -2/3 at 2; sympy calls it not negative
+    assert below.is_nonnegative is True
+    x0 = sympy.Symbol("x", nonnegative=True)
+    power = x0**below
+    assert DIVIDED in identity(power * (x0 + 1), power * x0 + power).scope
+    root = sqrt(below)
+    assert EXISTING in identity(root * (x + 1), root * x + root).scope
+
+
+def test_positive_integers_are_at_least_1():
+    count = sympy.Symbol("k", integer=True, positive=True)
+    for part in (x ** (count - 1), sqrt(2 * count - 1), 1 / (3 * count - 2)):
+        assert identity(part * (x + 1), part * x + part).scope == "all"
+
+
+@pytest.mark.parametrize("nothing", [sympy.nan, sympy.zoo])
+def test_what_has_no_value_agrees_with_nothing(nothing):
+    assert identity(f(nothing), f(nothing)).verdict == Verdict.INCONCLUSIVE
+
+
 def test_a_sixth_of_what_is_even_is_no_whole_exponent():
     r, s = sympy.symbols("r s", real=True)
     left, right = (r + r * s) ** (even / 6), r ** (even / 6) * (1 + s) ** (even / 6)
