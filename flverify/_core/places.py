@@ -21,5 +21,9 @@ def own_line(error: BaseException) -> FrameSummary | None:
     True
     """
     frames = list(extract_tb(error.__traceback__))
-    own = [frame for frame in frames if not frame.filename.startswith(_OTHERS)]
+    own = [frame for frame in frames if not _of_others(Path(frame.filename))]
     return next(iter([*own[::-1], *frames[::-1]]), None)
+
+
+def _of_others(file: Path) -> bool:
+    return any(file.is_relative_to(folder) for folder in _OTHERS)

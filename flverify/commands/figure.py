@@ -59,7 +59,7 @@ def command(
     """Compute a figure's table, draw it, and write table, picture and caption."""
     if listing == (name is not None or file is not None):
         raise InputError(
-            f"either a figure's NAME or --list must be given; got "
+            "one of a figure's NAME, --file and --list must be given; got "
             f"{'both' if listing else 'neither'}; see `flverify figure --help`."
         )
     if file is not None:

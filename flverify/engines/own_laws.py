@@ -15,7 +15,7 @@ import numpy as np
 
 from flverify._core.checks import whole
 from flverify._core.errors import DomainError, InputError, RefusedError, ShapeError
-from flverify._core.exact import Array, Scalar, is_symbolic
+from flverify._core.exact import Array, Scalar, is_exact, is_symbolic
 from flverify._core.shown import shown
 from flverify.participation._law import Participation, inverse_power
 
@@ -77,7 +77,7 @@ def _outcomes(law: Participation, name: str) -> Outcomes:
 
 def _require_distribution(outcomes: Outcomes, name: str) -> None:
     total = sum(outcomes.values())
-    if outcomes and (abs(total - 1) > ROUNDING or min(outcomes.values()) < 0):
+    if outcomes and (_apart(total, 1) or min(outcomes.values()) < 0):
         raise DomainError(
             f"the probabilities of support() of {name} must be at least 0 and sum to "
             f"1; got the sum {total} and the smallest {min(outcomes.values())}; mend "
@@ -91,11 +91,17 @@ def _require_moments(law: Participation, outcomes: Outcomes, name: str) -> None:
         said, asked = law.moment(clients, power), frozenset(clients)
         sizes = {s: share for s, share in outcomes.items() if asked <= s}
         found = sum(share * inverse_power(len(s), power) for s, share in sizes.items())
-        if abs(said - found) > ROUNDING:
+        if _apart(said, found):
             raise DomainError(
                 f"moment({tuple(sorted(asked))}, {power}) of {name} must be what "
                 f"support() says, {found}; got {said}; mend one of them."
             )
+
+
+def _apart(one: Scalar, other: Scalar) -> bool:
+    """Whether two numbers differ: rationals at all, floats by more than rounding."""
+    exact = is_exact(one) and is_exact(other)
+    return bool(one != other if exact else abs(one - other) > ROUNDING)
 
 
 def _require_draws(law: Participation, outcomes: Outcomes, name: str) -> None:

@@ -69,15 +69,21 @@ def tosses(self, seed, runs, rounds):
     return np.stack([first, ~first], axis=-1)
 
 
+TINY = Fraction(1, 10**12)  # beside rationals, no rounding
 NEEDED = {"exact", "spec", "shares", "support", "_moment", "_draw"}
 WRONG = {
     "sum": ({"shares": (HALF, THIRD)}, "sum to 1; got the sum 5/6"),
+    "almost": ({"shares": (HALF, HALF - TINY)}, "sum to 1; got the sum"),
     "negative": ({"shares": (3 * HALF, -HALF)}, "the smallest -1/2"),
     "outcome": ({"support": lambda _: {frozenset({7}): 1}}, "clients from 0 to 1"),
     "no mapping": ({"support": lambda _: [1]}, "must map frozensets of clients"),
     "moment": (
         {"_moment": lambda *_: THIRD},
         r"moment\(\(0,\), 0\) of Wrong must be what support\(\) says, 1/2; got 1/3",
+    ),
+    "almost the moment": (
+        {"_moment": lambda self, *asked: Either._moment(self, *asked) * (1 + TINY)},
+        r"must be what support\(\) says, 1/2; got 1000000000001/",
     ),
     "outside": ({"_draw": draws_everybody}, r"got \[0, 1\], which is none"),
     "too often": ({"_draw": draws_one_client}, "client 0 with its probability 1/2"),

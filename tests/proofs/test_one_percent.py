@@ -150,18 +150,23 @@ def test_the_best_value_has_a_verdict_and_a_counterexample_just_beyond(planted):
     assert claims["demo.mended"].check(bound="3").correction is None
 
 
-@pytest.mark.parametrize("value", ["abc", "nan", "1_0", "1/0", True, [2]])
-def test_a_sharp_value_is_a_number_in_plain_digits(value):
-    decorate = claim(
+def declaring(**declared):
+    """Decorator of a claim whose bound is 1, with more declared of it."""
+    return claim(
         "demo.wrong",
         source=Source("flverify", "example"),
         statement="",
         proposition="p",
         no_control="an example",
         constants={"bound": 1},
-        free=Free("bound", 1, 20, weaker="larger"),
-        sharp=Sharp("<bound>", {"bound": value}),
+        **declared,
     )
+
+
+@pytest.mark.parametrize("value", ["abc", "nan", "1_0", "1/0", True, [2]])
+def test_a_sharp_value_is_a_number_in_plain_digits(value):
+    free = Free("bound", 1, 20, weaker="larger")
+    decorate = declaring(free=free, sharp=Sharp("<bound>", {"bound": value}))
     with pytest.raises(InputError, match=r"sharp value in demo\.wrong: a number"):
         decorate(judge.inconclusive)
 
@@ -223,15 +228,7 @@ def test_a_number_of_an_equality_moves_both_ways(planted):
     ],
 )
 def test_what_is_declared_must_be_a_constant_and_only_once(declared):
-    decorate = claim(
-        "demo.wrong",
-        source=Source("flverify", "example"),
-        statement="",
-        proposition="p",
-        no_control="an example",
-        constants={"bound": 1},
-        **declared,
-    )
+    decorate = declaring(**declared)
     with pytest.raises(InputError, match=r"demo\.wrong must be"):
         decorate(judge.inconclusive)
 
