@@ -20,12 +20,13 @@ import sympy
 
 from flverify._core.sources import Source
 from flverify.claims import cohorts, judge
+from flverify.claims.agnostic_apart import stay_inside, tracks_apart
 from flverify.claims.agnostic_idle import any_maps, by_the_box, lazily, listed, plainly
-from flverify.claims.agnostic_period_one import count, inequality
+from flverify.claims.agnostic_period_one import one_step_rounds
 from flverify.claims.claim import claim
 from flverify.claims.cohorts import people
 from flverify.claims.judge import Case
-from flverify.claims.nonsmooth import Nonsmooth, family, gradient_bound
+from flverify.claims.nonsmooth import Nonsmooth, gradient_bound
 from flverify.claims.nonsmooth_losses import (
     SILENT,
     Absolute,
@@ -156,38 +157,9 @@ def period_one(c: Any) -> Finding:
     found = one_step_rounds(c.schedule)
     return found.corrected(
         r"H=1\text{ with one local step before each communication, as the text has it: "
-        r"(7), (8), (9) and the rate hold on the instances searched}",
+        r"(7), (8), (9) and the rate hold}",
         one_step_rounds("separate"),
     )
-
-
-SEARCHED = "clients of the family and |x - 1|, eta from 1/100, T up to 400, H = 1"
-
-
-def one_step_rounds(word: str) -> Finding:
-    """Judge (7), (8), (9) and the rate for one schedule."""
-    rows = [(one, rounds) for one in family(word, (1,)) for rounds in (1, 2)]
-    rows = [(o, t) for o, t in rows if len(o.start) == 1 and count(o, t) < 70]
-    rows = [(absolute(word, Fraction(1, 100)), 2), *rows]
-    long = [(absolute(word, ONE / k), k * k) for k in (1, 2, 5, 10, 20)]
-    lists = {"(7)": rows, "(8)": rows, "(9)": [*rows, (rows[0][0], 100)]}
-    lists["Theorem 4"] = long
-    return judge.all_of(
-        {
-            name: judge.instances(
-                (inequality(name, one, rounds) for one, rounds in listed),
-                "<=",
-                SEARCHED,
-            )
-            for name, listed in lists.items()
-        }
-    )
-
-
-def absolute(word: str, step: Fraction) -> Nonsmooth:
-    """Return |x - 1| alone on [-2, 2]: G = ell = 1, sigma = 0, theta* = 1."""
-    box = ("box", Fraction(-2), Fraction(2))
-    return Nonsmooth((Client(Absolute(ONE), SILENT),), ALONE, box, step, 1, word)
 
 
 # -- the start -----------------------------------------------------------------------
@@ -212,13 +184,19 @@ BOXES = "two clients |x - a| with a in C on boxes in Theta = R, H = 2, 3"
 
 
 def start_in(condition: str) -> Finding:
-    """Judge membership and Lemma 3 for the boxes that meet a condition on 0."""
-    return judge.all_of(
-        {
-            "theta^0 in C": judge.instances(outside(condition), "==", BOXES),
-            "Lemma 3 at S = 0": judge.instances(first_window(condition), "<=", BOXES),
-        }
-    )
+    """Judge membership and Lemma 3 for the boxes that meet a condition on 0.
+
+    With 0 in C both are proved, for at most H local steps in a window.
+    """
+    found = {
+        "theta^0 in C": judge.instances(outside(condition), "==", BOXES),
+        "Lemma 3 at S = 0": judge.instances(first_window(condition), "<=", BOXES),
+    }
+    if condition == "0 in C":
+        inside = stay_inside("every convex closed C with 0 inside, N and cohort")
+        proofs = zip((inside, tracks_apart(0, 4, 0)), found.items(), strict=True)
+        found = {name: judge.proof_or_search(p, search) for p, (name, search) in proofs}
+    return judge.all_of(found)
 
 
 def starts(condition: str) -> Iterator[Nonsmooth]:

@@ -19,6 +19,7 @@ import sympy
 
 from flverify._core.sources import Source
 from flverify.claims import cohorts, judge, laws
+from flverify.claims.agnostic_rounds import mean_of_cohorts
 from flverify.claims.claim import claim
 from flverify.claims.cohorts import Listed, any_law, people
 from flverify.claims.judge import Case
@@ -290,19 +291,22 @@ TURNS = "two clients, one at a time, weights 1..3, H = 3, eta = 1/2, 1/4, two ro
 
 
 def both_inequalities(stay: Fraction, weights: str) -> Finding:
-    """Judge the inequality given each first cohort, and averaged over it."""
-    return judge.readings(
-        {
-            "(5), given the past": judge.instances(
-                (case for one in turns() for case in given_past(one, stay, weights)),
-                "<=",
-                TURNS,
-            ),
-            "(6), in the mean": judge.instances(
-                (in_mean(one, stay, weights) for one in turns()), "<=", TURNS
-            ),
-        }
-    )
+    """Judge the inequality given each first cohort, and averaged over it.
+
+    Given the past S has a law, which is q if nothing depends on the past; with the
+    weights of that law (5) is proved cohort by cohort, and (6) is its mean.
+    """
+    each = (case for one in turns() for case in given_past(one, stay, weights))
+    found = {
+        "(5), given the past": judge.instances(each, "<=", TURNS),
+        "(6), in the mean": judge.instances(
+            (in_mean(one, stay, weights) for one in turns()), "<=", TURNS
+        ),
+    }
+    if weights == "given the past" or stay == HALF:
+        proof = mean_of_cohorts()
+        found = {k: judge.proof_or_search(proof, search) for k, search in found.items()}
+    return judge.readings(found)
 
 
 def turns() -> Iterator[Nonsmooth]:

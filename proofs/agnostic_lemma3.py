@@ -19,8 +19,9 @@ from typing import Any
 import sympy
 
 from flverify._core.sources import Source
-from flverify.certify import gram
 from flverify.claims import judge
+from flverify.claims.agnostic_apart import EVERY, tracks_apart
+from flverify.claims.agnostic_rounds import rational
 from flverify.claims.agnostic_windows import (
     WINDOWS,
     distance,
@@ -33,16 +34,6 @@ from flverify.claims.claim import Free, claim
 from flverify.claims.judge import Case
 from flverify.claims.nonsmooth import Nonsmooth, gradient_bound
 from flverify.claims.verdict import Finding
-
-BOUND = sympy.Symbol("G", positive=True)
-EVERY = "windows that start in C; every C, dimension, law of the noise and step size"
-
-
-def rational(value: Any) -> sympy.Rational:
-    """Return a constant of a claim as a number of sympy."""
-    number = Fraction(value)
-    return sympy.Rational(number.numerator, number.denominator)
-
 
 SCHEDULES = {
     "(i) a communication takes a tick, H - 1 steps": "literal",
@@ -79,61 +70,9 @@ def local_divergence(c: Any) -> Finding:
 def apart(schedule: str, factor: Any, less: int = 0) -> Finding:
     """Judge a bound of factor eta G (H - less): steps of mean length eta G at most."""
     most = {"literal": 1, "separate": 0}[schedule]
-    proof = judge.all_of(
-        {
-            "a step": short_step(),
-            "its mean length": mean_length(),
-            "all steps": all_steps(most, factor, less),
-            "a mean of models": mean_of_models(),
-        }
-    )
+    proof = tracks_apart(most, factor, less)
     cases = (distance_case(*found, factor, less) for found in distances(schedule))
     return judge.proof_or_search(proof, judge.instances(cases, "<=", WINDOWS))
-
-
-@cache
-def short_step() -> Finding:
-    """Prove |P(x - v) - x| <= |v| for x in C, from <x - v - P, x - P> <= 0."""
-    x, v, z = map(gram.vector, ("x", "eta g", "P"))
-    nearest = gram.given(gram.inner(x - v - z, x - z) <= 0)
-    lemma = gram.Lemma(gram.square(z - x) <= gram.square(v), (nearest,))
-    return judge.vectors([({"C": "convex, x in C"}, lemma)], EVERY)
-
-
-@cache
-def mean_length() -> Finding:
-    """Prove E|g| <= G from a variance E|g|^2 - (E|g|)^2 that is not negative."""
-    mean, second = sympy.symbols("mean second", nonnegative=True)
-    return judge.implied(
-        [second - mean**2 >= 0, second <= BOUND**2], mean <= BOUND, EVERY
-    )
-
-
-@cache
-def all_steps(missing: int, factor: Any, less: int) -> Finding:
-    """Prove that two tracks make at most factor (H - less) steps together.
-
-    Each makes at most H - missing, of mean length eta G at most.
-    """
-    H = 1 + sympy.Symbol("h", nonnegative=True)
-    mine, yours = sympy.symbols("k_i k_j", nonnegative=True)
-    return judge.implied(
-        [mine <= H - missing, yours <= H - missing],
-        mine + yours <= rational(factor) * (H - less),
-        f"{EVERY}, every H, tau_i and tau_j",
-    )
-
-
-@cache
-def mean_of_models() -> Finding:
-    """Prove that a mean of models is as near to the start as the farthest of them.
-
-    Two are folded, nearer than `reach` by a and b, and so any number.
-    """
-    w, v, a, b = sympy.symbols("w v a b", positive=True)
-    reach = sympy.Symbol("reach", positive=True)
-    mean = (w * (reach - a) + v * (reach - b)) / (w + v)
-    return judge.nonnegative([("reach less the mean distance", reach - mean)], EVERY)
 
 
 def distance_case(

@@ -1,4 +1,4 @@
-"""Both sides of (7), (8) and (9) of the agnostic paper, from listed paths of rounds.
+"""(7), (8) and (9) of the agnostic paper with H = 1, proved, and on listed paths.
 
 For `agnostic.alg1.H1`. In (7) the model before the last average is that of the client
 after the local steps of the last round, from the server model before them.
@@ -6,16 +6,74 @@ after the local steps of the last round, from the server model before them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 from math import prod
 from typing import Any, TypeAlias
 
+from flverify.claims import agnostic_rounds as chain
+from flverify.claims import judge
+from flverify.claims.agnostic_terms import (
+    RATE,
+    ROOM,
+    coefficients,
+    lost,
+    proof_beside_search,
+)
 from flverify.claims.judge import Case
-from flverify.claims.nonsmooth import Nonsmooth, gradient_bound
-from flverify.claims.nonsmooth_losses import Point, inner, minus
+from flverify.claims.nonsmooth import Nonsmooth, family, gradient_bound
+from flverify.claims.nonsmooth_losses import (
+    SILENT,
+    Absolute,
+    Client,
+    Point,
+    inner,
+    minus,
+)
+from flverify.claims.verdict import Finding
 
 Paths: TypeAlias = Sequence[tuple[Fraction, list[Point]]]
+ONE = Fraction(1)
+ALONE = {frozenset({1}): ONE}
+SEARCHED = "clients of the family and |x - 1|, eta from 1/100, T up to 400, H = 1"
+
+
+def one_step_rounds(word: str) -> Finding:
+    """Judge (7), (8), (9) and the rate for one schedule; prove them where H steps are.
+
+    The rate is (9) at one step size.
+    """
+    rows = [(one, ticks) for one in family(word, (1,)) for ticks in (1, 2)]
+    rows = [(o, t) for o, t in rows if len(o.start) == 1 and count(o, t) < 70]
+    rows = [(absolute(word, Fraction(1, 100)), 2), *rows]
+    long = [(absolute(word, ONE / k), k * k) for k in (1, 2, 5, 10, 20)]
+    lists = {"(7)": rows, "(8)": rows, "(9)": [*rows, (rows[0][0], 100)]}
+    lists["Theorem 4"] = long
+    missing = lost(word, "H")
+    found = {}
+    for name, rows_of in lists.items():
+        cases = (inequality(name, one, ticks) for one, ticks in rows_of)
+        search = judge.instances(cases, "<=", SEARCHED)
+        found[name] = proof_beside_search(any_losses(name), search, missing)
+    return judge.all_of(found)
+
+
+def any_losses(name: str) -> Callable[[], Finding]:
+    """Return the proof for any number of local steps before each communication."""
+    room, bound = coefficients(ROOM), coefficients(RATE)
+    return {
+        "(7)": partial(chain.one_period, room),
+        "(8)": partial(chain.one_round, room),
+        "(9)": partial(chain.rate, room, bound),
+        "Theorem 4": partial(chain.rate, room, bound),
+    }[name]
+
+
+def absolute(word: str, step: Fraction) -> Nonsmooth:
+    """Return |x - 1| alone on [-2, 2]: G = ell = 1, sigma = 0, theta* = 1."""
+    box = ("box", Fraction(-2), Fraction(2))
+    return Nonsmooth((Client(Absolute(ONE), SILENT),), ALONE, box, step, 1, word)
 
 
 def count(one: Nonsmooth, rounds: int) -> int:

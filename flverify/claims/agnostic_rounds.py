@@ -195,6 +195,18 @@ def mean_of_cohort(factor: Any = Fraction(1)) -> Finding:
 
 
 @cache
+def mean_of_cohorts(factor: Any = Fraction(1)) -> Finding:
+    """Prove the same in the mean over cohorts, and over what went before them."""
+    m, v = sympy.symbols("m v", real=True)
+    chance = sympy.Symbol("probability", nonnegative=True)
+    c = rational(factor)
+    weighted = judge.implied([m**2 <= c * v], chance * m**2 <= c * chance * v, EVERY)
+    return judge.all_of(
+        {"(5), one cohort": mean_of_cohort(factor), "expectation": weighted}
+    )
+
+
+@cache
 def averaged_rounds(room: Room, rate: Room) -> Finding:
     """Prove (9) from (8): add up T rounds, drop the last distance, divide, Jensen."""
     now, then, start, done_sum, v = sympy.symbols("now then start sum v", real=True)

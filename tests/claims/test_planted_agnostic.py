@@ -6,6 +6,9 @@ from fractions import Fraction
 
 import pytest
 
+from flverify.claims.agnostic_apart import tracks_apart
+from flverify.claims.agnostic_period_one import any_losses
+from flverify.claims.agnostic_rounds import mean_of_cohorts, one_period
 from flverify.claims.audit import audit
 from flverify.claims.registry import claims_in, proofs_folder
 from flverify.claims.verdict import Verdict
@@ -60,19 +63,29 @@ def test_a_claim_that_passes_is_refuted(claims, claim, passes, wrong):
 
 
 @pytest.mark.parametrize(
-    ("claim", "mended"),
+    ("claim", "shown", "mended"),
     [
-        ("agnostic.iid", {"stay": F(1, 2)}),
-        ("agnostic.iid", {"weights": "given the past"}),
-        ("agnostic.alg1.H1", {"schedule": "separate"}),
-        ("agnostic.alg1.init", {"condition": "0 in C"}),
+        ("agnostic.iid", PROVED, {"stay": F(1, 2)}),
+        ("agnostic.iid", PROVED, {"weights": "given the past"}),
+        ("agnostic.alg1.H1", PROVED, {"schedule": "separate"}),
+        ("agnostic.alg1.init", CERTIFIED, {"condition": "0 in C"}),
     ],
 )
-def test_a_refuted_claim_is_mended(claims, claim, mended):
+def test_a_refuted_claim_is_mended_by_a_proof(claims, claim, shown, mended):
     finding = claims[claim].check()
     assert finding.verdict == REFUTED
-    assert finding.correction.finding.passes()
-    assert claims[claim].check(**mended).verdict == SUPPORTED
+    assert finding.correction.finding.verdict == shown
+    assert claims[claim].check(**mended).verdict == shown
+
+
+def test_what_mends_them_is_not_proved_with_less():
+    assert tracks_apart(0, 2, 0).passes()
+    assert not tracks_apart(0, LESS * 2, 0).passes()
+    assert not tracks_apart(0, 2, 1).passes()
+    assert mean_of_cohorts().passes()
+    assert not mean_of_cohorts(LESS).passes()
+    assert any_losses("(7)")().passes()
+    assert not one_period((2, LESS * 2, 8)).passes()
 
 
 def test_a_little_memory_is_enough_to_refute(claims):
