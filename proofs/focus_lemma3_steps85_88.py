@@ -4,7 +4,8 @@
 f_i, as in Lemma 3, local gradients do not grow and (85) and (86) hold all the same; for
 f_i that are only smooth they fail under (86)'s own step sizes and many local moves,
 and hold under caps on eta L (tau - 1), as Lemmas 3 and 4 have them. (87) holds for both
-q_i, with room: a row is either apart from w or has moved.
+q_i, with room: a row is either apart from w or has moved. It holds so without
+convexity, too, which the proofs for f_i that are not convex need.
 
 Conventions: w = xbar_{r tau+1}, S = 1^T grad f(x_{(r+1) tau}); q_i = E[I_i/|S|] with
 0/0 = 0. At tau = 1 the sums are empty and both sides of (85) and (86) vanish.
@@ -232,14 +233,49 @@ DEFINED, CHANCE = "q_i = E[I_i/|S|]", "q_i = p_i"
 )
 def stale_gradients(c: SimpleNamespace) -> Finding:
     """Prove it client by client, with p_i >= q_i; evaluate it on quadratics."""
+    convex = judge.all_of(_convex(eta * L * n <= rational(c.cap)))
+    return _for_each_q(c, {"local moves": convex}, 1, CURVED, f"{EVERY}, f_i convex")
+
+
+@claim(
+    "focus.lemma3.step87.smooth",
+    source=Source("focus", "eq. (87), as (107) and (114) use it"),
+    statement=r"f_i\ L\text{-smooth, }\eta\le\frac1{2L(\tau-1)}:\quad\text{(87)}",
+    proposition="(87) holds for L-smooth f_i, convex or not, every law of Assumption 1 "
+    "and eta L (tau-1) <= 1/2, the step sizes of Appendix D.7.",
+    constants={"far": "2", "moved": "8", "cap": "1/2"},
+    twin={"far": "1/2"},
+    free=(
+        Free("far", "1/2", "4", weaker="larger"),
+        Free("moved", "1/8", "16", weaker="larger"),
+        Free("cap", "1/4", "4", weaker="smaller"),
+    ),
+    sharp=Sharp(
+        r"f_i\ L\text{-smooth, }\eta\le\frac1{2L(\tau-1)}:\quad\mathbb{E}\|\cdots\|^2"
+        r"\le<far>\cdot L^2N\|\mathbb{1}\bar x_{r\tau+1}-\boldsymbol{x}_{r\tau}\|_{"
+        r"(I-Q)}^2+<moved>\eta^2(\tau-1)^2L^4N\|\mathbb{1}\bar x_{r\tau+1}-"
+        r"\boldsymbol{x}_{r\tau}\|_Q^2",
+        {"far": 1, "moved": 4},
+    ),
+)
+def stale_smooth_gradients(c: SimpleNamespace) -> Finding:
+    """Prove it likewise, with the moves of (84) summed, at most twice as long."""
+    moves = summed_84(4 * n * V >= T, eta * L * n <= rational(c.cap))
+    return _for_each_q(c, {"local moves": moves}, 4, BENT, EVERY)
+
+
+def _for_each_q(
+    c: SimpleNamespace, moves: dict[str, Finding], most: int, f: Any, scope: str
+) -> Finding:
+    """Judge (87) for both q_i if sum |y_k|^2 <= most (tau - 1) L^2 |pulled|^2."""
     p, q, gap = sympy.symbols("p q gap", nonnegative=True)
     s = sympy.Symbol("s", nonnegative=True)  # eta L (tau - 1)
     right = rational(c.far) * (1 - q) + rational(c.moved) * s**2 * q
-    bound = (1 - p) * gap + s**2 * p * gap <= right * gap
+    bound = (1 - p) * gap + most * s**2 * p * gap <= right * gap
     held = [p <= 1, s <= rational(c.cap)]
     gone = sympy.Symbol("gone", nonnegative=True)  # |grad f_i(w) - grad f_i(x_i)|^2
-    moved = [gone <= (eta * L) ** 2 * n * T, n * V >= T]
-    s2 = (eta * L * n) ** 2
+    moved = [gone <= (eta * L) ** 2 * n * T, most * n * V >= T]
+    s2 = most * (eta * L * n) ** 2
     given = {DEFINED: q <= p, CHANCE: sympy.Eq(q, p)}  # E[I_i/|S|] <= E I_i
     return judge.readings(
         {
@@ -249,27 +285,35 @@ def stale_gradients(c: SimpleNamespace) -> Finding:
                         "(83), line 1": gradients_of_rows("1"),
                         "per client": judge.implied([*held, relation], bound, EVERY),
                         "a sum": sum_of_vectors("1"),
-                        "moved": judge.implied(
-                            moved, gone <= s2 * V, f"{EVERY}, f_i convex"
-                        ),
-                        **_convex(eta * L * n <= rational(c.cap)),
+                        "moved": judge.implied(moved, gone <= s2 * V, scope),
+                        **moves,
                     }
                 ),
-                judge.instances(_stale_cases(c, name), "<=", LAWS),
+                judge.instances(_stale_cases(c, name, f), "<=", _searched(f)),
             )
             for name, relation in given.items()
         }
     )
 
 
-LAWS = (
-    "N, tau = 1, 1; 1, 2; 2, 1; 2, 5; 3, 2 with unequal and 2, 2 with equal f_i; every "
-    "case of Assumption 1; two states"
+CURVED = ((2,), 1), ((2,), 2), ((2, 1), 1), ((2, 1), 5), ((2, 1, 3), 2), ((1, 1), 2)
+BENT = (
+    ((-2,), 1),
+    ((-2,), 5),
+    ((2, -1), 1),
+    ((-2, 1), 5),
+    ((2, -1, 3), 2),
+    ((-1, -1), 2),
 )
 
 
-def _stale_cases(c: SimpleNamespace, name: str) -> Iterator[judge.Case]:
-    for one in _states(c.cap):
+def _searched(curved: Any) -> str:
+    listed = "; ".join(f"{', '.join(map(str, h))} at tau = {tau}" for h, tau in curved)
+    return f"curvatures {listed}; every case of Assumption 1; two states"
+
+
+def _stale_cases(c: SimpleNamespace, name: str, curved: Any) -> Iterator[judge.Case]:
+    for one in _states(c.cap, curved):
         q = one.setting.averaging() if name == DEFINED else one.setting.inclusion()
         moved = Fraction(c.moved) * (one.step * (one.local_steps - 1)) ** 2
         scale = one.smoothness**2 * one.total
@@ -283,12 +327,11 @@ def _replayed(one: State, right: Fraction) -> tuple[Fraction, Fraction]:
     return one.played(stale), right
 
 
-def _states(cap: str) -> Iterator[State]:
+def _states(cap: str, curved: Any) -> Iterator[State]:
     """List states under every law: one row apart from the server, and all of them."""
-    curved = ((2,), 1), ((2,), 2), ((2, 1), 1), ((2, 1), 5), ((2, 1, 3), 2), ((1, 1), 2)
     for numbers, tau in curved:
         size, h = len(numbers), tuple(map(Fraction, numbers))
-        step = Fraction(cap) / max(h) / max(tau - 1, 1)
+        step = Fraction(cap) / max(map(abs, h)) / max(tau - 1, 1)
         for setting in (*laws.never_empty(size), *laws.sometimes_empty(size)):
             for rows in ((1,) * size, (1, *(-1,) * (size - 1))):
                 z = tuple(map(Fraction, rows))

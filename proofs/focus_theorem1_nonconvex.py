@@ -148,7 +148,7 @@ def _left() -> Any:
     r"-\boldsymbol x_{r\tau}\|^2",
     proposition="(114) follows from (113) and (87), whose weights I - Q and Q are at "
     "most 1.",
-    given={"(113)": "focus.thm1.nc.step113", "(87)": "focus.lemma3.step87"},
+    given={"(113)": "focus.thm1.nc.step113", "(87)": "focus.lemma3.step87.smooth"},
     constants={"first": "2", "second": "8"},
     twin={"first": "1"},
     free=(

@@ -231,8 +231,10 @@ def polyak_lojasiewicz(c: SimpleNamespace) -> Finding:
     statement=r"F(\bar x_{(r+1)\tau+1})-F^\star\le(1-\eta\beta N)\big(F(\bar x_{r\tau+"
     r"1})-F^\star\big)+\frac{\eta}{N}\|Ng-S\|^2-\frac{\eta N}{2}\|g\|^2",
     proposition="(106) follows from the last line of (105) by subtracting F*; whether "
-    "that line holds is judged in step105b.",
-    given={"the last line of (105)": "focus.thm1.pl.step105b"},
+    "that line holds is judged in step105b and step105c.",
+    given={
+        "the last line of (105)": ("focus.thm1.pl.step105b", "focus.thm1.pl.step105c")
+    },
     constants={"contraction": "1", "distance": "1", "gradient": "1/2"},
     twin={"contraction": "2"},
     free=(
@@ -259,7 +261,7 @@ def subtracted(c: SimpleNamespace) -> Finding:
     r"\tau}\|^2",
     proposition="(107) follows from (87), whose weights I - Q and Q are at most 1: it "
     "is the first line of (88).",
-    given={"(87)": "focus.lemma3.step87"},
+    given={"(87)": "focus.lemma3.step87.smooth"},
     constants={"first": "2", "second": "8"},
     twin={"second": "4"},
     free=(

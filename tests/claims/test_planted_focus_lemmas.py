@@ -43,7 +43,7 @@ def verdicts(finding):
 
 def test_every_step_of_both_lemmas_has_its_claim():
     names = sorted(claims())
-    assert len([name for name in names if name.startswith("lemma3")]) == 18
+    assert len([name for name in names if name.startswith("lemma3")]) == 19
     assert len([name for name in names if name.startswith("lemma4")]) == 13
 
 
@@ -70,6 +70,9 @@ def test_every_step_of_both_lemmas_has_its_claim():
         ("lemma3.step84a-e", {"count": "99/100"}),
         ("lemma3.step84a-e", {"most": "1/2"}),
         ("lemma3.step87", {"far": "99/100"}),
+        ("lemma3.step87.smooth", {"far": "99/100"}),
+        ("lemma3.step87.smooth", {"moved": "1"}),
+        ("lemma3.step87.smooth", {"cap": "4"}),
         ("lemma3.step88a", {"moved": "799/100"}),
         ("lemma3.step88b", {"bound": "288/100"}),
         ("lemma3.step88b", {"cap": "2/5"}),
@@ -109,6 +112,7 @@ READINGS = {
     "lemma3.step85": [REFUTED, PROVED],
     "lemma3.step86": [REFUTED, PROVED, PROVED],
     "lemma3.step87": [PROVED, PROVED],
+    "lemma3.step87.smooth": [PROVED, PROVED],
     "lemma4.step90b": [PROVED, REFUTED],
     "lemma4.step91": [REFUTED, REFUTED, PROVED],
     "lemma4.step92a": [REFUTED, PROVED],
@@ -125,6 +129,20 @@ def test_what_decides_a_step_with_readings(name):
     assert verdicts(twin) == [REFUTED] * len(READINGS[name])
     if finding.correction:
         assert finding.correction.finding.verdict == PROVED
+
+
+def test_what_is_not_convex_moves_farther_than_the_sharp_87_of_what_is():
+    sharp = {"far": "1", "moved": "1", "cap": "1/2"}
+    assert claims()["lemma3.step87"].check(**sharp).verdict == PROVED
+    assert claims()["lemma3.step87.smooth"].check(**sharp).verdict == REFUTED
+
+
+def test_the_proofs_without_convexity_use_87_without_it():
+    for name, key in (("pl", "pl.step107"), ("nonconvex", "nc.step114")):
+        file = load_file(proofs_folder() / f"focus_theorem1_{name}.py")
+        found = [v for v in vars(file).values() if hasattr(v, "judged_by")]
+        (step,) = [v for v in found if v.id == f"focus.thm1.{key}"]
+        assert step.given["(87)"] == ("focus.lemma3.step87.smooth",)
 
 
 def test_one_power_of_tau_decides_85_and_86():
