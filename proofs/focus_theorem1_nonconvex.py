@@ -240,7 +240,7 @@ def restated(c: SimpleNamespace) -> Finding:
     own = conditions(MENDED_4.caps)
     return for_each_q(conditions(c.caps), _asked(c.lemma_4), EVERY).corrected(
         rf"{chain.CAPS_4}:\quad A_r\le\frac{{4}}{{\eta N}}(B_r-B_{{r+1}})+"
-        r"\frac{16L^2}{N}C_r,\quad C_r\le\Big(1-\frac q3\Big)C_{r-1}+\frac{32\eta^2N^3}"
+        r"\frac{16L^2}{N}C_r,\quad C_r\le\Big(1-\frac q3\Big)C_{r-1}+\frac{16\eta^2N^3}"
         rf"{{3q}}A_r,\quad {chain.LETTERS},\;{chain.SMOOTH}",
         chain.proved(
             for_any_q(own, _asked("mended") | chain.asked_by_values(), EVERY),

@@ -92,7 +92,7 @@ def first_sum(c: SimpleNamespace) -> Finding:
     powers = vars(c)
     return _first_sum(powers["1/R beside C"], powers["1/R beside A"]).corrected(
         rf"C_0=0,\;{chain.CAPS_4}:\quad\frac1R\sum_{{r=0}}^{{R-1}}C_r\le\Big(1-\frac q3"
-        r"\Big)\frac1R\sum_{r=1}^{R-1}C_{r-1}+\frac{32\eta^2N^3}{3q}\frac1R\sum_{r=1}^{"
+        r"\Big)\frac1R\sum_{r=1}^{R-1}C_{r-1}+\frac{16\eta^2N^3}{3q}\frac1R\sum_{r=1}^{"
         rf"R-1}}A_r,\quad {chain.LETTERS},\;{chain.SMOOTH}",
         chain.proved(chain.lemma_4(), {"(118) summed": _first_sum(1, 1)}),
     )
@@ -304,7 +304,7 @@ CAPS = {
     "q/(L sqrt(2 N))": "1/16",
     "1/(L N)": "1/4",
 }
-MENDED = {"caps": {"q/(L N)": "1/32", **MENDED_4.caps}, "lemma_4": "mended"}
+MENDED = {"caps": {"q/(L N)": "1/23", **MENDED_4.caps}, "lemma_4": "mended"}
 CAPS_115 = {"1/(L N)": "1/4", "1/(L (tau-1))": "1/2"}
 
 
@@ -331,7 +331,7 @@ def collected(c: SimpleNamespace) -> Finding:
     """Ask the caps of (25) for each condition; then sum the recursions."""
     found = for_each_q(conditions(c.caps), _needs(c), EVERY_R, besides=_besides(c))
     return found.corrected(
-        r"\eta\le\min\Big\{\frac{q}{32LN},\frac{q^{3/2}}{8LN},\frac{q^{3/2}}{12L(\tau-1"
+        r"\eta\le\min\Big\{\frac{q}{23LN},\frac{q^{3/2}}{8LN},\frac{q^{3/2}}{8L(\tau-1"
         r")}\Big\}:\quad\frac1R\sum_{r=0}^{R-1}\mathbb{E}\|\nabla F(\bar x_{r\tau+1})\|"
         r"^2\le\frac{8(F(\bar x_1)-F^\star)}{\eta NR}+\frac{96L^2}{qNR}\|\mathbb{1}\bar"
         r" x_1-\boldsymbol{x}_0\|_F^2,\quad F\ge F^\star,\;" + chain.SMOOTH,

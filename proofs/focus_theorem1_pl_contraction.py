@@ -6,7 +6,7 @@ q/(16 L^2) and 3 q/(32 N) change with the units of f. The caps of (24) grant nei
 Lemma 4 nor (108), whose conditions contain tau, and no caps grant the contraction
 1 - eta beta N along this chain, because of (105) (another has it, see
 flverify/claims/focus_theorem1_rates.py). A quarter of it is delivered, and
-with a weight 3 q/(256 eta N^2) of the consensus error by caps that do not depend on
+with a weight 3 q/(128 eta N^2) of the consensus error by caps that do not depend on
 units.
 
 Conventions: A_r = F(w_r) - F*, B_r = E||1 w_r - x_{r tau}||^2, G = |grad F(w_r)|^2,
@@ -127,12 +127,12 @@ def last_weight(c: SimpleNamespace) -> Finding:
 
 
 # consensus error's weight in the sum of (108) and (109)
-WEIGHTS = {"1": sympy.Integer(1), "3 q/(256 eta N^2)": 3 * q / (256 * eta * N**2)}
+WEIGHTS = {"1": sympy.Integer(1), "3 q/(128 eta N^2)": 3 * q / (128 * eta * N**2)}
 MENDED = {
-    "caps": {"q/(L N)": "1/33", **MENDED_4.caps},
+    "caps": {"q/(L N)": "1/23", **MENDED_4.caps},
     "gradient": "1/4",
     "contraction": "1/4",
-    "weight": "3 q/(256 eta N^2)",
+    "weight": "3 q/(128 eta N^2)",
     "lemma_4": "mended",
 }
 
@@ -159,9 +159,9 @@ MENDED = {
 def collected(c: SimpleNamespace) -> Finding:
     """Ask the caps of (24) for each; prove the chain with the mended Lemma 4."""
     return _chain(c).corrected(
-        r"\eta\le\min\Big\{\frac{q}{33LN},\frac{q^{3/2}}{8LN},\frac{q^{3/2}}{12L(\tau-1"
+        r"\eta\le\min\Big\{\frac{q}{23LN},\frac{q^{3/2}}{8LN},\frac{q^{3/2}}{8L(\tau-1"
         r")}\Big\},\;r\ge1:\quad V_{r+1}\le\Big(1-\frac{\eta\beta N}{4}\Big)V_r,\quad V"
-        r"_r=\mathbb{E}F(\bar x_{r\tau+1})-F^\star+\Big(\frac{3q}{256\eta N^2}-4\eta L^"
+        r"_r=\mathbb{E}F(\bar x_{r\tau+1})-F^\star+\Big(\frac{3q}{128\eta N^2}-4\eta L^"
         r"2\Big)\mathbb{E}\|\mathbb{1}\bar x_{(r-1)\tau+1}-\boldsymbol{x}_{(r-1)\tau}\|"
         r"_F^2,\;F\;\beta\text{-PL},\;0<\beta\le L,\;" + chain.SMOOTH,
         _mended(),
@@ -178,7 +178,7 @@ def _mended() -> Finding:
         chain.value_recursion(number(own.contraction)),
         _besides(own),
     )
-    search = searches.values(own.caps, own.contraction, "3/256")
+    search = searches.values(own.caps, own.contraction, "3/128")
     return judge.proof_or_search(proof, search)
 
 

@@ -71,7 +71,7 @@ def _asked(lemmas: str) -> dict[str, Any]:
 MENDED_99 = {
     "caps": MENDED_4.caps,
     "gradient": MENDED_4.gradient,
-    "function": "64/3",
+    "function": "32/3",
     "lemmas": "mended",
 }
 
@@ -107,7 +107,7 @@ def recursions(c: SimpleNamespace) -> Finding:
     )
     return found.corrected(
         rf"{chain.CAPS_4}:\quad\text{{(97), and }}{chain.LINE_4}\le\Big(1-\frac q3\Big)"
-        r"B_{r-1}+\frac{64\eta^2N^3L}{3q}\big(\mathbb{E}F(\bar x_{r\tau+1})-F(x^\star)"
+        r"B_{r-1}+\frac{32\eta^2N^3L}{3q}\big(\mathbb{E}F(\bar x_{r\tau+1})-F(x^\star)"
         rf"\big),\quad r\ge1,\;B_r={chain.ERROR},\;{chain.CONVEX}",
         _recursions_mended(),
     )
@@ -264,7 +264,7 @@ def _kept_below(c: SimpleNamespace, lemmas: str = "printed") -> sympy.Rel:
 
 COLLECTED = {
     "q/(N (8 L^2/mu + mu/2))": "1/3",
-    "q/(N^2 L)": "1/12",
+    "q/(N^2 L)": "1/6",
     **MENDED_4.caps,
 }
 MENDED = {
@@ -302,8 +302,8 @@ MENDED = {
 def collected(c: SimpleNamespace) -> Finding:
     """Ask the caps of (23) for each condition; prove the chain with mended lemmas."""
     return for_each_q(_inside(c.caps), _needs(c), SCOPE).corrected(
-        r"\eta\le\min\Big\{\frac{q}{3N(8L^2/\mu+\mu/2)},\frac{q}{12N^2L},\frac{q^{3/2}}"
-        r"{8LN},\frac{q^{3/2}}{12L(\tau-1)}\Big\},\;r\ge1:\quad V_{r+1}\le(1-\eta\mu N/"
+        r"\eta\le\min\Big\{\frac{q}{3N(8L^2/\mu+\mu/2)},\frac{q}{6N^2L},\frac{q^{3/2}}"
+        r"{8LN},\frac{q^{3/2}}{8L(\tau-1)}\Big\},\;r\ge1:\quad V_{r+1}\le(1-\eta\mu N/"
         r"2)V_r,\quad V_r=\mathbb{E}\|\bar x_{r\tau+1}-x^\star\|^2+\Big(1-\frac{8\eta L"
         r"^2N}{\mu}\Big)\mathbb{E}\|\mathbb{1}\bar x_{(r-1)\tau+1}-\boldsymbol{x}_{(r-1"
         r")\tau}\|_F^2,\;" + chain.CONVEX,

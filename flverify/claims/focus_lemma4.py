@@ -50,7 +50,7 @@ class Bound:
     Examples
     --------
     >>> MENDED.kept, MENDED.push
-    (1 - q/3, 32*N**3*eta**2/(3*q))
+    (1 - q/3, 16*N**3*eta**2/(3*q))
     >>> one = next(steps(MENDED, "q_i = p_i", "1/N", outcomes=False))
     >>> judge.one_step([one], "one").verdict
     <Verdict.SUPPORTED: 'SUPPORTED'>
@@ -74,7 +74,7 @@ class Bound:
 
 MOVES = "q^(3/2)/(L (tau-1))"
 PRINTED = Bound({"q^(3/2)/(L sqrt N)": "1/8", MOVES: "1/8"}, "1/3", "16/3", 2)
-MENDED = Bound({"q^(3/2)/(L N)": "1/8", MOVES: "1/12"}, "1/3", "32/3", 3)
+MENDED = Bound({"q^(3/2)/(L N)": "1/8", MOVES: "1/8"}, "1/3", "16/3", 3)
 
 
 def steps(

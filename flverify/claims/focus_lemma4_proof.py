@@ -59,9 +59,9 @@ def _proof_of(
     moves: 1/rho stands before the first kind, and 2 before the moves of the second.
     """
     held = _capped(dict(caps))
-    kept = 1 - 8 * PUSH / q
+    kept = 1 - 4 * PUSH / q
     shrunk = (1 - rational(contraction) * q) * kept >= 1 - q / 2 + 8 * MOVE
-    slope = 8 * N ** (3 - power) <= rational(gradient) * kept
+    slope = 4 * N ** (3 - power) <= rational(gradient) * kept
     return judge.all_of(
         {
             "absent": split_by_share(),

@@ -27,17 +27,26 @@ N = 2
 @pytest.mark.parametrize(
     "wrong",
     [
-        Bound({**MENDED.caps, MOVES: "1/8"}, "1/3", "32/3", 3),
-        Bound({MOVES: "1/12"}, "1/3", "32/3", 3),
-        Bound(MENDED.caps, "1/2", "32/3", 3),
-        Bound(MENDED.caps, "1/3", "8", 3),
-        Bound(MENDED.caps, "1/3", "32/3", 2),
+        Bound({**MENDED.caps, MOVES: "126/1000"}, "1/3", "16/3", 3),
+        Bound({**MENDED.caps, "q^(3/2)/(L N)": "126/1000"}, "1/3", "16/3", 3),
+        Bound({MOVES: "1/8"}, "1/3", "16/3", 3),
+        Bound(MENDED.caps, "34/100", "16/3", 3),
+        Bound(MENDED.caps, "1/3", "4", 3),
+        Bound(MENDED.caps, "1/3", "16/3", 2),
     ],
     ids=str,
 )
 def test_a_stronger_lemma_4_is_not_proved(wrong):
     assert focus_lemma4_proof.proof(MENDED).verdict == PROVED
     assert not focus_lemma4_proof.proof(wrong).passes()
+
+
+def test_the_mended_lemma_4_keeps_the_printed_numbers():
+    printed = focus_lemma4.PRINTED
+    assert [*MENDED.caps.values()] == [*printed.caps.values()]
+    assert (MENDED.contraction, MENDED.gradient) == ("1/3", printed.gradient)
+    assert (MENDED.power, printed.power) == (3, 2)
+    assert focus_lemma4_proof.proof(MENDED).verdict == PROVED
 
 
 def test_the_lemmas_are_those_that_their_claims_mend():
@@ -79,7 +88,7 @@ def test_searches_notice_what_is_too_strong():
     theorem = load_file(proofs_folder() / "focus_theorem1_strongly_convex.py")
     assert searches.distances(theorem.COLLECTED, "4").verdict == REFUTED
     pl = load_file(proofs_folder() / "focus_theorem1_pl_contraction.py").MENDED["caps"]
-    assert searches.values(pl, "4", "3/256").verdict == REFUTED
+    assert searches.values(pl, "4", "3/128").verdict == REFUTED
     nc = load_file(proofs_folder() / "focus_theorem1_nonconvex_sums.py").MENDED["caps"]
     assert searches.slopes(nc, "1/10", "96").verdict == REFUTED
 
@@ -181,7 +190,7 @@ def test_distances_shrink_on_broken_lines(name, tau):
 def test_values_shrink_on_bent_lines(name, tau):
     (law, q), least = LAWS[name], below(BENT)
     step = largest(q, tau, q / (33 * N))
-    weight, rate = 3 * q / (256 * step * N**2) - 4 * step, 1 - step * N / 16
+    weight, rate = 3 * q / (128 * step * N**2) - 4 * step, 1 - step * N / 16
 
     def error(w):
         return sum(f.value(w) - f.value(least) for f in BENT) / N

@@ -163,11 +163,11 @@ def test_corrections_that_lemma_4_is_behind_rest_on_nothing_in_print(claims):
     ("part", "name", "larger"),
     [
         ("sc", "q/(N (8 L^2/mu + mu/2))", "34/100"),
-        ("sc", "q/(N^2 L)", "1/11"),
-        ("pl", "q/(L N)", "1/32"),
-        ("nc", "q/(L N)", "1/31"),
+        ("sc", "q/(N^2 L)", "1/5"),
+        ("pl", "q/(L N)", "1/22"),
+        ("nc", "q/(L N)", "1/22"),
         *((part, "q^(3/2)/(L N)", "1/7") for part in ("sc", "pl", "nc")),
-        *((part, "q^(3/2)/(L (tau-1))", "1/11") for part in ("sc", "pl", "nc")),
+        *((part, "q^(3/2)/(L (tau-1))", "1/7") for part in ("sc", "pl", "nc")),
     ],
 )
 def test_no_cap_of_a_mended_chain_can_be_raised_or_left_out(claims, part, name, larger):
