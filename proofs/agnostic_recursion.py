@@ -27,9 +27,8 @@ from flverify.claims.agnostic_terms import (
     ROOM,
     SCHEDULES,
     TWIN_NOTE,
+    by_schedule,
     coefficients,
-    lost,
-    proof_beside_search,
 )
 from flverify.claims.claim import Free, Sharp, claim
 from flverify.claims.verdict import Finding
@@ -104,14 +103,9 @@ def client_progress(c: Any) -> Finding:
 
 def client_rounds(terms: Any, count: str) -> Finding:
     """Judge (7) with H, or the local steps, as the number of steps."""
-    found = {}
-    for name, schedule in SCHEDULES.items():
-        cases = runs.round_cases(schedule, count, terms, each=True)
-        search = judge.instances(cases, "<=", runs.SEARCHED)
-        found[name] = proof_beside_search(
-            partial(either_coupling, coefficients(terms)), search, lost(schedule, count)
-        )
-    return judge.readings(found)
+    proof = partial(either_coupling, coefficients(terms))
+    cases = partial(runs.round_cases, count=count, terms=terms, each=True)
+    return by_schedule(count, proof, cases, runs.SEARCHED)
 
 
 def either_coupling(room: Any) -> Finding:
@@ -191,10 +185,6 @@ def server_progress(c: Any) -> Finding:
 
 def server_rounds(terms: Any, count: str) -> Finding:
     """Judge (8) with H, or the local steps, as the number of steps."""
-    found = {}
-    for name, schedule in SCHEDULES.items():
-        proof = partial(rounds.one_round, coefficients(terms))
-        cases = runs.round_cases(schedule, count, terms, each=False)
-        search = judge.instances(cases, "<=", runs.SEARCHED)
-        found[name] = proof_beside_search(proof, search, lost(schedule, count))
-    return judge.readings(found)
+    proof = partial(rounds.one_round, coefficients(terms))
+    cases = partial(runs.round_cases, count=count, terms=terms, each=False)
+    return by_schedule(count, proof, cases, runs.SEARCHED)

@@ -33,9 +33,8 @@ from flverify.claims.agnostic_terms import (
     ROOM,
     SCHEDULES,
     TWIN_NOTE,
+    by_schedule,
     coefficients,
-    lost,
-    proof_beside_search,
 )
 from flverify.claims.claim import Free, claim
 from flverify.claims.judge import Case
@@ -78,13 +77,9 @@ def rate(c: Any) -> Finding:
 
 def rates(terms: Any, count: str) -> Finding:
     """Judge (9) with H, or the local steps if there are any, as the number of steps."""
-    found = {}
-    for name, schedule in SCHEDULES.items():
-        proof = partial(rounds.rate, coefficients(ROOM), coefficients(terms))
-        cases = runs.rate_cases(schedule, count, terms)
-        search = judge.instances(cases, "<=", SEVERAL_ROUNDS)
-        found[name] = proof_beside_search(proof, search, lost(schedule, count))
-    return judge.readings(found)
+    proof = partial(rounds.rate, coefficients(ROOM), coefficients(terms))
+    cases = partial(runs.rate_cases, count=count, terms=terms)
+    return by_schedule(count, proof, cases, SEVERAL_ROUNDS)
 
 
 SEVERAL_ROUNDS = runs.SEARCHED + ", T = 1, 2; one client, T up to 160"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -37,6 +37,20 @@ def proof_beside_search(
 ) -> Finding:
     """Judge by both if all counted steps are taken; else the proof says nothing."""
     return search if lost_steps else judge.proof_or_search(proof(), search)
+
+
+def by_schedule(
+    count: str,
+    proof: Callable[[], Finding],
+    cases: Callable[[str], Iterable[judge.Case]],
+    searched: str,
+) -> Finding:
+    """Judge a bound with `count` for the number of steps under both schedules."""
+    found = {}
+    for name, schedule in SCHEDULES.items():
+        search = judge.instances(cases(schedule), "<=", searched)
+        found[name] = proof_beside_search(proof, search, lost(schedule, count))
+    return judge.readings(found)
 
 
 MENDED = (
