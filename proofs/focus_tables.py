@@ -91,12 +91,25 @@ def _rounds(times: str) -> Finding:
     starts = (_case(tau, k, times, 0) for tau, k in places)
     ends = (_case(tau, k, times, 1) for tau, k in places)
     listed = "tau = 1, 2, 3, 5, the first four rounds"
-    return judge.all_of(
-        {
-            "r tau <= k": judge.instances(starts, "<=", listed),
-            "k < (r+1) tau": judge.instances(ends, ">", listed),
-        }
-    )
+    found = {
+        "r tau <= k": judge.instances(starts, "<=", listed),
+        "k < (r+1) tau": judge.instances(ends, ">", listed),
+    }
+    proofs = {} if times == "tau" else _divided()
+    found |= {k: judge.proof_or_search(proof, found[k]) for k, proof in proofs.items()}
+    return judge.all_of(found)
+
+
+def _divided() -> dict[str, Finding]:
+    """Prove both for r = floor(k/tau): k = r tau + s with a rest 0 <= s <= tau - 1."""
+    k, r, s = sympy.symbols("k r s", nonnegative=True)
+    tau = sympy.Symbol("tau", positive=True)
+    whole = sympy.Eq(k, r * tau + s)
+    scope = "every k and tau"
+    return {
+        "r tau <= k": judge.implied([whole], r * tau <= k, scope),
+        "k < (r+1) tau": judge.implied([whole, s <= tau - 1], k < (r + 1) * tau, scope),
+    }
 
 
 def _case(tau: int, k: int, times: str, end: int) -> judge.Case:

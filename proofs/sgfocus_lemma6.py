@@ -32,6 +32,7 @@ from flverify.claims.focus_families import GENERAL
 from flverify.claims.focus_lemma3 import EVERY, gradients_of_rows, rational
 from flverify.claims.focus_search import number
 from flverify.claims.sg_focus_moments import Curves
+from flverify.claims.sg_focus_noise import sum_of_stored
 from flverify.claims.sg_focus_search import (
     Q_READINGS,
     SAMPLES,
@@ -308,12 +309,18 @@ def _three_terms(c: SimpleNamespace) -> dict[str, Finding]:
             {
                 "line 1": judge.implied([], jensen, EVERY),
                 "line 2, rows": rows[point](),
-                "line 2, noise": judge.identity(
-                    _sum_of_noises(name), "N = 1..4 noises of variance sigma^2"
-                ),
+                "line 2, noise": _noise(name),
             }
         )
     return found
+
+
+def _noise(samples: str) -> Finding:
+    """Prove it for independent samples; list signs for these, and for equal ones."""
+    found = judge.identity(_sum_of_noises(samples), "N = 1..4 signs times sigma")
+    if samples != SAMPLES[0]:
+        return found
+    return judge.proof_or_search(sum_of_stored(), found)
 
 
 def _sum_of_noises(samples: str) -> Iterator[judge.Pair]:
