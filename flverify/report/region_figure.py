@@ -112,7 +112,7 @@ def draw(figure: Figure, region: Region, law: str) -> None:
     keep_inside(figure, ax, bar)
     figure.suptitle(title(region, law), y=0.985, fontsize=7.5, linespacing=1.25)
     figure.legend(
-        handles=_handles(region, lines),
+        handles=_handles(ax, region, lines),
         loc="lower center",
         ncols=2,
         fontsize=7,
@@ -359,12 +359,12 @@ def _bar(figure: Figure, ax: Axes, mesh: Any) -> None:
     bar.set_label(r"best certified rate $\rho$ per round")
 
 
-def _handles(region: Region, lines: Sequence[Line]) -> list[Line2D | Patch]:
+def _handles(ax: Axes, region: Region, lines: Sequence[Line]) -> list[Line2D | Patch]:
     out: list[Line2D | Patch] = []
     for line in lines:
         out.append(Line2D([], [], label=_label(region, line), **line.look))
     edge: dict[str, Any] = {"edgecolor": "0.4", "linewidth": 0.5}
-    seen = _seen(region)
+    seen = _seen(ax, region)
     out += [
         Patch(facecolor=colour, label=label, **edge)
         for colour, label in WORDS.items()
@@ -373,14 +373,16 @@ def _handles(region: Region, lines: Sequence[Line]) -> list[Line2D | Patch]:
     return out
 
 
-def _seen(region: Region) -> set[str]:
+def _seen(ax: Axes, region: Region) -> set[str]:
     """Return the colours without a rate: of cells, and of stretches wide enough."""
-    across = _columns(region)
+    across, shown = _columns(region), ax.get_xlim()
     least = NARROW * np.log(across[-1] / across[0])
     statuses = {cell.status for found in region.found for cell in found.cells}
     out = {b.colour for b in _bands(region) if np.log(b.ends[1] / b.ends[0]) > least}
     if statuses & {"not certified", "inconclusive"}:
         out.add(NO_CERTIFICATE)
+    if np.log(max(across[0] / shown[0], shown[1] / across[-1])) > least:
+        out.add(BETWEEN)
     return out | ({UNSTABLE} if "unstable" in statuses else set())
 
 

@@ -198,12 +198,12 @@ def stretches(figure):
     }
 
 
-def hand_made(certified, stable, *cells, over="n", contraction=False):
+def hand_made(certified, stable, *cells, over="n", cap=None, contraction=False):
     """A region of one row, at the step sizes of its cells."""
     law = Bernoulli(["1/2"] * 2)
     row = Row(Fraction(2), Focus(1), law, Fraction(1, 10), Fraction(1))
-    ends = (None if v is None else Fraction(v) for v in (certified, stable))
-    found = RowFound(Fraction(2), cells, None, *ends, contraction=contraction)
+    ends = (None if v is None else Fraction(v) for v in (cap, certified, stable))
+    found = RowFound(Fraction(2), cells, *ends, contraction=contraction)
     steps = tuple(one.step_size for one in cells)
     figure = Figure()
     draw(figure, Region(over, steps, (row,), (found,)), "some law")
@@ -317,6 +317,19 @@ def test_the_figure_is_labelled_with_words_and_symbols():
     for word in ("FOCUS", r"$\tau$ = 1", "$N$ = 2", "some law", r"$\kappa$ = 10"):
         assert word in title
     assert "tau" not in drawn("tau").get_suptitle()
+
+
+def in_the_legend(figure):
+    return [text.get_text() for text in figure.legends[0].get_texts()]
+
+
+def test_white_beside_the_grid_is_in_the_legend():
+    # the first cell begins at 1/8, and the axis at the printed cap
+    cells = cell("1/4", "certified", "9/10"), cell(1, "unstable")
+    inside = hand_made("1/2", "1/2", *cells, cap="1/5")
+    assert "not on the grid" not in in_the_legend(inside)
+    beside = hand_made("1/2", "1/2", *cells, cap="1/50")
+    assert "not on the grid" in in_the_legend(beside)
 
 
 def test_a_row_of_whole_numbers_is_a_band():
