@@ -86,7 +86,7 @@ select.bk-input { padding-right: 18px; }
 .noUi-handle { width: 16px !important; height: 16px !important; right: -8px !important;
   top: -5px !important; border-radius: 50% !important; border: 2px solid var(--go);
   background: #fff; box-shadow: none; cursor: grab; }
-.noUi-handle:focus { outline: 3px solid #ffb000; outline-offset: 2px; }
+.noUi-handle:focus { outline: 3px solid #b34700; outline-offset: 2px; }
 """
 )
 

@@ -2,7 +2,8 @@
 
 The script never sees more than the address and the names of the controls. It writes the
 address that the server says into the address bar and into the links, at most some times
-a second (browsers refuse more), and gives every slider its name for screen readers.
+a second (browsers refuse more), gives sliders and plots their names for screen readers,
+and says when the server is gone.
 """
 
 TEMPLATE = """
@@ -28,10 +29,15 @@ TEMPLATE = """
   </nav>
 </header>
 <main id="results" tabindex="-1">
-  <section id="notice" role="alert">{{ embed(roots.notice) }}</section>
+  <section id="notice" role="alert">{{ embed(roots.notice) }}
+    <div id="lost" hidden>The page has lost its server, so it shows nothing any more;
+      start <code>flverify explore</code> again if it was ended, and load this page
+      anew.</div>
+  </section>
   <section id="controls" aria-label="Setting">
     {% for name, word in control_words.items() %}
-    <div class="control" data-name="{{ name }}" data-word="{{ word }}">
+    <div class="control" data-name="{{ name }}" data-word="{{ word }}"
+      data-texts="{{ control_texts.get(name, [])|tojson|forceescape }}">
       {{ embed(roots[name]) }}
     </div>
     {% endfor %}
@@ -48,7 +54,9 @@ TEMPLATE = """
     <h2>{{ title }}</h2>
     {% for root in parts[name] %}
     {% if root.startswith("plot_") %}
-    <div class="plot"><div class="fill">{{ embed(roots[root]) }}</div></div>
+    <div class="plot" data-word="{{ plot_words[root] }}">
+      <div class="fill">{{ embed(roots[root]) }}</div>
+    </div>
     {% else %}
     <div class="text">{{ embed(roots[root]) }}</div>
     {% endif %}
@@ -78,6 +86,20 @@ SCRIPT = """
       if (element.shadowRoot) found.push(...inside(element.shadowRoot, selector));
     return found;
   };
+  // a slider says its place, such as 121.00, until it is told better
+  const translate = (handle, texts) => {
+    const place = Number(handle.getAttribute("aria-valuenow"));
+    const text = texts[Math.round(place)];
+    if (text && handle.getAttribute("aria-valuetext") === place.toFixed(2))
+      if (text !== place.toFixed(2)) handle.setAttribute("aria-valuetext", text);
+  };
+  const watched = new WeakSet();
+  const watch = (handle, texts) => {
+    if (watched.has(handle)) return;
+    watched.add(handle);
+    new MutationObserver(() => translate(handle, texts))
+      .observe(handle, { attributeFilter: ["aria-valuetext"] });
+  };
   const name = () => {
     for (const control of document.querySelectorAll(".control")) {
       const [handle] = inside(control, ".noUi-handle");
@@ -85,8 +107,15 @@ SCRIPT = """
       if (handle && input) {
         handle.setAttribute("aria-label", control.dataset.word);
         handle.setAttribute("aria-valuetext", input.value);
+        watch(handle, JSON.parse(control.dataset.texts));
       }
     }
+    for (const plot of document.querySelectorAll(".plot"))
+      for (const layer of inside(plot, ".bk-events")) {
+        layer.setAttribute("role", "img");
+        layer.setAttribute("aria-label", plot.dataset.word);
+        layer.tabIndex = -1; // no key does anything there
+      }
   };
   let timer = null;
   const follow = (address) => {
@@ -103,6 +132,12 @@ SCRIPT = """
     document.getElementById("results").classList.toggle("refused", refused);
     document.querySelector(".export").toggleAttribute("hidden", refused);
   };
+  const lose = () => {
+    document.getElementById("lost").hidden = false;
+    document.getElementById("notice").classList.add("told");
+    document.getElementById("results").classList.add("refused");
+    document.querySelector(".export").hidden = true;
+  };
   const ready = () => inside(document, ".noUi-handle").length && model("address");
   wait(ready, (address) => {
     follow(address);
@@ -114,6 +149,8 @@ SCRIPT = """
     told(notice);
     notice.properties.text.change.connect(() => told(notice));
     notice.properties.tags.change.connect(() => told(notice));
+    address.document.on_event("connection_lost", lose);
+    address.document.on_event("client_reconnected", () => location.reload());
   });
 })();
 """

@@ -9,7 +9,7 @@ request and are dropped if the page has moved on.
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
@@ -21,6 +21,7 @@ from bokeh.document import Document
 
 from flverify._core.errors import FlverifyError
 from flverify.explore.axis import moved
+from flverify.explore.controls import NUMBERS
 from flverify.explore.layers import Arrival
 from flverify.explore.layout import Page
 from flverify.explore.shown import Shown
@@ -55,13 +56,12 @@ class Session:
         document.on_session_destroyed(self._destroyed)
 
     def _open(self, query: str) -> None:
+        said = ""
         try:
             self._fields = _texts(View.from_query(query))
         except FlverifyError as error:
-            self._refuse(f"{error} The page shows its first view instead.")
-            self._show_controls()
-            return
-        self._answer()
+            said = f"{error} The page shows its first view instead."
+        self._answer(said)
 
     def _changed(self, field: str, text: str) -> None:
         self._fields[field] = text
@@ -88,27 +88,30 @@ class Session:
         try:
             view = View.from_query(urlencode(self._fields))
         except FlverifyError as error:
-            return str(error)
+            return _as_labelled(str(error))
         return view.refusal() or view
 
-    def _answer(self) -> None:
-        """Show the fast tables of the newest fields; ask for the slow ones."""
+    def _answer(self, said: str = "") -> None:
+        """Show the fast tables of the newest fields, and ask for the slow ones.
+
+        What is said stands above them.
+        """
         self._waiting = False
         self._number += 1
         view = self._view()
         with self._together():
             self._show_controls()
             try:
-                self._show(view)
+                self._show(view, said)
             except FlverifyError as error:
                 self._refuse(str(error))
 
-    def _show(self, view: View | str) -> None:
+    def _show(self, view: View | str, said: str) -> None:
         if isinstance(view, str):
             self._refuse(view)
             return
         self._shown.show(view)
-        self._tell("", view.to_query())
+        self._tell(said, view.to_query())
 
     @contextmanager
     def _together(self) -> Iterator[None]:
@@ -134,12 +137,12 @@ class Session:
 
     def _refuse(self, reason: str) -> None:
         self._shown.end()
-        self._tell(reason, self.page.texts["address"].text)
+        self._tell(reason, self.page.texts["address"].text, ["refused"])
 
-    def _tell(self, reason: str, query: str) -> None:
-        said = f"<p>{html.escape(reason)}</p>" if reason else ""
-        self.page.texts["notice"].text = said
-        self.page.texts["notice"].tags = ["refused"] if reason else []
+    def _tell(self, said: str, query: str, tags: Sequence[str] = ()) -> None:
+        notice = self.page.texts["notice"]
+        notice.text = f"<p>{html.escape(said)}</p>" if said else ""
+        notice.tags = list(tags)
         # last of all: who sees it change has seen the rest change
         self.page.texts["address"].update(text=query, tags=[str(self._number)])
 
@@ -159,6 +162,14 @@ class Session:
 
 def _texts(view: View) -> dict[str, str]:
     return {name: str(value) for name, value in asdict(view).items()}
+
+
+def _as_labelled(sentence: str) -> str:
+    """Name a field as the page does, where a sentence begins with it."""
+    for number in NUMBERS:
+        if sentence.startswith((f"{number.field} ", f"{number.field}: ")):
+            return number.word + sentence.removeprefix(number.field)
+    return sentence
 
 
 def _query(arguments: Mapping[str, list[bytes]]) -> str:

@@ -48,6 +48,12 @@ _PARTS = {
     "errors": ("errors_key", "plot_errors"),
     "law_matrices": ("law_key", "plot_matrices", "plot_weights"),
 }
+_PLOT_WORDS = {  # for those who do not see the pictures
+    "plot_map": "picture of the step-size map; its numbers are in the CSV export",
+    "plot_errors": "picture of the errors; their numbers are in the CSV export",
+    "plot_matrices": "picture of the matrices; their numbers are in the CSV export",
+    "plot_weights": "picture of the weights; their numbers are in the CSV export",
+}
 _TEXTS = ("notice", "address", "map_key", "point_table", "errors_key", "law_key")
 
 
@@ -91,6 +97,8 @@ class Page:
             page_css=_css.PAGE,
             page_js=_html.SCRIPT,
             control_words={name: {**_WORDS, **words}[name] for name in _ORDER},
+            control_texts={number.field: number.scale.texts for number in NUMBERS},
+            plot_words=_PLOT_WORDS,
             results=_RESULTS,
             parts=_PARTS,
         )

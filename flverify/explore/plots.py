@@ -308,7 +308,7 @@ class WeightPlot:
             x_range=Range1d(start=0.5, end=1.5),
             y_range=Range1d(start=0, end=1),
             x_axis_label="client i",
-            y_axis_label="probability, weight",
+            y_axis_label="pᵢ and qᵢ",
         )
         self.figure.xaxis.ticker = _wholes()
         self.shown = source("weights", "client", "left", "right", "p", "q")

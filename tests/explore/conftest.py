@@ -58,9 +58,9 @@ def chromium() -> Iterator[Any]:
         browser.close()
 
 
-@pytest.fixture(scope="session")
-def served() -> Iterator[str]:
-    """The address of a running explorer: `flverify explore` itself."""
+@contextmanager
+def serving() -> Iterator[tuple[Any, str]]:
+    """A running explorer, `flverify explore` itself, and its address."""
     if find_spec("panel") is None:
         missing("panel is not installed")
     arguments = [sys.executable, "-c", SERVE, "--port", "0", "--no-browser"]
@@ -68,9 +68,16 @@ def served() -> Iterator[str]:
         try:
             line = process.stdout.readline()
             assert line.startswith("explorer at http://127.0.0.1:"), line
-            yield line.split()[-1]
+            yield process, line.split()[-1]
         finally:
             process.terminate()
+
+
+@pytest.fixture(scope="session")
+def served() -> Iterator[str]:
+    """The address of a running explorer."""
+    with serving() as (_, address):
+        yield address
 
 
 @dataclass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from dataclasses import replace
@@ -17,7 +18,7 @@ from bokeh.document import Document
 from bokeh.models import InlineStyleSheet
 
 from flverify._core.errors import InputError
-from flverify.explore import downloads, found, server
+from flverify.explore import _css, downloads, found, server
 from flverify.explore.app import Session, _query
 from flverify.explore.controls import NUMBERS, Controls
 from flverify.explore.layers import Arrival, SlowLayer
@@ -170,6 +171,20 @@ def test_every_number_of_a_view_has_a_control():
     assert {n.field for n in NUMBERS} == View.__dataclass_fields__.keys() - words
 
 
+def luminance(colour):
+    parts = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+    linear = [((c + 0.055) / 1.055) ** 2.4 if c > 0.04045 else c / 12.92 for c in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_what_the_keyboard_is_on_is_seen_beside_white():
+    sheet = _css.WIDGET.replace("var(--go)", "#0b57a4")
+    rings = re.findall(r"outline: \dpx solid (#[0-9a-f]{6})", sheet)
+    assert len(rings) == 2
+    for ring in rings:  # three to one, as guidelines of the web ask for
+        assert 1.05 / (luminance(ring) + 0.05) >= 3, ring
+
+
 # ---------------------------------------------------------------- session
 
 
@@ -271,12 +286,27 @@ def test_refused_text_keeps_the_last_address_and_says_why():
     change(session, step_size="<b>")
     kept, said = shown(session)
     assert kept == address
-    assert "step_size" in said
+    assert "step size η" in said
+    assert "step_size" not in said
     assert "<b>" not in said
     assert session.page.texts["notice"].tags == ["refused"]
     change(session, step_size="1/9")
     assert shown(session)[1] == ""
     assert session.page.texts["notice"].tags == []
+    session._destroyed(None)
+
+
+def test_a_bad_address_shows_the_first_view_with_the_reason():
+    session = opened("step_size=much")
+    address, said = shown(session)
+    assert address == View().to_query()
+    assert said.startswith("<p>step_size: ")  # as the address names it
+    assert said.endswith("The page shows its first view instead.</p>")
+    assert session.page.texts["notice"].tags == []
+    for row in point(View()).rows:
+        assert row.text in session.page.texts["point_table"].text
+    change(session, step_size="1/9")
+    assert shown(session)[1] == ""
     session._destroyed(None)
 
 

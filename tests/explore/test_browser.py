@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.explore.conftest import PHONE, WIDE, missing, ours
+from tests.explore.conftest import PHONE, WIDE, Opened, missing, ours, serving
 
 EVERYBODY = {"n_clients": "4", "law": "full", "local_steps": "1"}
 SLIDERS = {  # of every law, by its name and its word on the page
@@ -148,6 +148,33 @@ def test_a_bad_address_gives_a_sentence(opened):
     assert "'colour'" in said
     assert "first view" in said
     assert here.page.locator("#notice b").count() == 0
+    assert here.page.locator("#map .plot").is_visible()
+    assert here.view()["step_size"] == "1/100"
+    here.enter("step_size", "1/5")
+    assert here.page.locator("#notice").is_hidden()
+
+
+def test_a_message_names_a_number_as_the_page_does(opened):
+    here = opened()
+    for name, word in {"step_size": "step size η", "n_clients": "clients N"}.items():
+        here.enter(name, "0")
+        said = here.page.locator("#notice p").inner_text()
+        assert said.startswith(f"{word} must"), said
+
+
+def test_a_page_without_its_server_says_so_and_shows_no_old_numbers(chromium):
+    with serving() as (process, address):
+        page = chromium.new_page()
+        made = Opened(page, address).go(step_size="1/5")
+        assert page.locator("#lost").is_hidden()
+        assert page.locator("#map .plot").is_visible()
+        process.terminate()
+        page.locator("#lost").wait_for(state="visible")
+    assert "start flverify explore again" in page.locator("#lost").inner_text()
+    assert not page.locator("#map .plot").is_visible()
+    assert not page.locator("nav a").first.is_visible()
+    assert "step_size=1/5" in made.page.url
+    page.close()
 
 
 def test_the_view_is_exported_three_ways(opened, tmp_path: Path):
@@ -222,6 +249,36 @@ def test_the_page_can_be_used_by_keyboard(opened):
         "CSV",
         "Python",
     ]
+
+
+def test_a_moved_slider_says_its_number_at_once_and_not_its_place(opened):
+    here = opened(step_size="1/50")
+    here.view()
+    handle = here.handle("step_size")
+    handle.focus()
+    handle.evaluate(
+        """handle => {
+          window.said = [];
+          const seen = () => window.said.push(handle.getAttribute("aria-valuetext"));
+          new MutationObserver(seen).observe(
+            handle, { attributeFilter: ["aria-valuetext"] });
+        }"""
+    )
+    with here.answered():
+        here.page.keyboard.press("ArrowRight")
+    here.view()
+    assert set(here.page.evaluate("said")) == {here.text("step_size").input_value()}
+
+
+def test_pictures_say_what_they_are_and_are_no_stops_of_the_keyboard(opened):
+    here = opened()
+    here.view()
+    pictures = here.page.locator(".plot [role=img]")
+    words = [one.get_attribute("aria-label") for one in pictures.all()]
+    assert len(words) == 4
+    assert all("its numbers" in word or "their numbers" in word for word in words)
+    stops = pictures.evaluate_all("all => all.map(one => one.tabIndex)")
+    assert stops == [-1] * 4
 
 
 def test_a_slider_says_its_name_and_its_number(opened):
