@@ -22,6 +22,7 @@ from flverify._core.exact import Array
 
 TYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 GZIP = b"\x1f\x8b"
+MOST_AXES = 32  # as many as every release of numpy takes
 LARGEST = 1 << 30  # bytes of entries: twenty times those of MNIST
 
 
@@ -47,7 +48,7 @@ def read_idx(path: str | PathLike[str]) -> Array:
     ------
     FormatError
         If the file is missing, is not an IDX file, is shorter or longer than its
-        header says, or has more than 2^30 bytes of entries.
+        header says, or has more than 32 axes or 2^30 bytes of entries.
 
     Examples
     --------
@@ -67,7 +68,9 @@ def read_idx(path: str | PathLike[str]) -> Array:
                 return _entries(plain, place.name)
             with gzip.GzipFile(fileobj=plain, mode="rb") as unpacked:
                 return _entries(unpacked, place.name)
-    except (OSError, EOFError, zlib.error) as error:
+    except FormatError:  # which is a ValueError too
+        raise
+    except (OSError, EOFError, ValueError, zlib.error) as error:
         raise FormatError(
             f"{place.name} must be a readable IDX file, packed by gzip or not; got "
             f"{getattr(error, 'strerror', None) or error}; fetch it anew."
@@ -100,6 +103,11 @@ def _header(stream: _Stream, name: str) -> tuple[np.dtype[np.generic], list[int]
         raise FormatError(
             f"{name} must start with two zero bytes, a type and a number of axes; got "
             f"{magic.hex(' ') or 'nothing'}; give an IDX file."
+        )
+    if magic[3] > MOST_AXES:
+        raise FormatError(
+            f"{name} must have at most {MOST_AXES} axes; its header says {magic[3]}; "
+            "it is damaged or not for this reader."
         )
     lengths = stream.read(4 * magic[3])
     if len(lengths) < 4 * magic[3]:

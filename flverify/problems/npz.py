@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
@@ -32,9 +34,12 @@ _DAMAGE = (
     NotImplementedError,
     RuntimeError,
     SyntaxError,
+    tokenize.TokenError,
     zipfile.BadZipFile,
     zlib.error,
 )
+
+LARGEST = 1 << 30  # bytes of arrays in a file, unpacked
 
 
 def load_problem(path: str | PathLike[str]) -> Quadratics:
@@ -60,7 +65,8 @@ def load_problem(path: str | PathLike[str]) -> Quadratics:
     Raises
     ------
     FormatError
-        If the file is missing, damaged, or holds other arrays.
+        If the file is missing, damaged, holds other arrays, or unpacks to more than
+        2^30 bytes.
     ShapeError
         If the arrays do not fit together.
     DomainError
@@ -101,6 +107,7 @@ def _read(path: str | PathLike[str]) -> dict[str, Array]:
     try:
         # Opened here, since numpy leaves a file it opened itself open on failure.
         with Path(path).open("rb") as stream:
+            _require_small(stream, path)
             archive = np.load(stream, allow_pickle=False)
             named = isinstance(archive, Mapping)  # an .npy file is one bare array
             found = {name: archive[name] for name in archive} if named else {}
@@ -108,12 +115,29 @@ def _read(path: str | PathLike[str]) -> dict[str, Array]:
         raise FormatError(
             f"the problem file must exist; got {str(path)!r}; check the path."
         ) from None
+    except FormatError:  # which is a ValueError too
+        raise
     except _DAMAGE:
         raise _foreign(path) from None
     # numpy hands out foreign members of an archive as bytes.
     if not named or not all(isinstance(v, np.ndarray) for v in found.values()):
         raise _foreign(path)
     return found
+
+
+def _require_small(stream: BinaryIO, path: object) -> None:
+    """Check the sizes that an archive names, beyond which none of it is unpacked."""
+    if not zipfile.is_zipfile(stream):
+        stream.seek(0)
+        return
+    with zipfile.ZipFile(stream) as archive:
+        size = sum(member.file_size for member in archive.infolist())
+    stream.seek(0)
+    if size > LARGEST:
+        raise FormatError(
+            f"a problem must have at most {LARGEST} bytes of arrays; {str(path)!r} "
+            f"unpacks to {size}; store fewer clients or features."
+        )
 
 
 def _foreign(path: object) -> FormatError:

@@ -66,6 +66,7 @@ GOOD = packed([[1, 2], [3, 4]])
         (GOOD + b"\0", "must have 4 bytes after its header; got more"),
         (GOOD[:4] + struct.pack(">II", 2, 0), "entries along every axis"),
         (GOOD[:4] + struct.pack(">II", 1 << 31, 1 << 31), "at most 1073741824 bytes"),
+        (GOOD[:3] + b"\xff" + b"\0\0\0\1" * 255 + b"\0", "at most 32 axes.*says 255"),
         (gzip.compress(GOOD, mtime=0)[:-9], "must be a readable IDX file"),
         (gzip.compress(GOOD, mtime=0)[:12], "must be a readable IDX file"),
         (b"\x1f\x8b\0\0", "must be a readable IDX file"),
@@ -110,3 +111,10 @@ def test_what_is_no_file_is_refused(tmp_path) -> None:
         read_idx(tmp_path / "nothing")
     with pytest.raises(FormatError, match="must be a readable IDX file"):
         read_idx(tmp_path)
+    with pytest.raises(FormatError, match=r"must be a readable IDX file.*null byte"):
+        read_idx("a\0b")
+
+
+def test_as_many_axes_as_arrays_have_are_read(tmp_path) -> None:
+    content = bytes([0, 0, 8, 32]) + b"\0\0\0\1" * 32 + b"\7"
+    assert read_idx(saved(tmp_path, content)).item() == 7

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from flverify._core.errors import DomainError, FlverifyError, FormatError, ShapeError
-from flverify.problems import load_problem, ridge_regression
+from flverify.problems import load_problem, npz, ridge_regression
 
 
 def save(folder: Path, **arrays: object) -> Path:
@@ -147,6 +147,34 @@ def test_pickles_are_refused_unread(tmp_path: Path) -> None:
     with pytest.raises(FormatError):
         load_problem(path)
     assert not mark.exists()
+
+
+def with_header(folder: Path, header: bytes) -> Path:
+    """An archive whose first array has some text as its header."""
+    path = folder / "header.npz"
+    with zipfile.ZipFile(path, "w") as archive:
+        start = b"\x93NUMPY\1\0" + len(header).to_bytes(2, "little")
+        archive.writestr("hessians.npy", start + header)
+    return path
+
+
+@pytest.mark.parametrize("header", [b"(" * 2000, b"", b"__import__('os')", b"[" * 9])
+def test_a_header_that_is_no_header_is_refused(tmp_path: Path, header: bytes) -> None:
+    with pytest.raises(FormatError, match="cannot be read as one"):
+        load_problem(with_header(tmp_path, header))
+
+
+def test_a_small_archive_of_very_many_zeros_is_not_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "zeros.npz"
+    arrays = {"hessians": np.zeros((300, 1, 1)), "linear": np.zeros((300, 1))}
+    np.savez_compressed(path, **arrays)
+    assert load_problem(path).n_clients == 300
+    monkeypatch.setattr(npz, "LARGEST", 4000)
+    assert path.stat().st_size < 4000
+    with pytest.raises(FormatError, match=r"at most 4000 bytes of arrays.*unpacks to"):
+        load_problem(path)
 
 
 def test_damaged_files_never_show_a_traceback_of_others(tmp_path: Path) -> None:
