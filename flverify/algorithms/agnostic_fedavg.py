@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from flverify._core.checks import choice, positive, whole
 from flverify._core.errors import DomainError
 from flverify._core.exact import Array, Scalar, scalar
+from flverify._core.shown import shown
 from flverify._core.sources import Source
 from flverify.algorithms._algorithm import (
     MOST_LOCAL_STEPS,
@@ -20,6 +22,8 @@ from flverify.algorithms._algorithm import (
 
 __all__ = ["AgnosticFedAvg", "Ball", "Box"]
 
+LARGEST = 10**150  # of a set's numbers: squares of larger ones are infinite in floats
+
 
 @dataclass(frozen=True)
 class Ball:
@@ -28,13 +32,21 @@ class Ball:
     radius: Scalar
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", positive(self.radius, "radius"))
+        radius = positive(self.radius, "radius")
+        if not Fraction(1, LARGEST) <= radius <= LARGEST:
+            raise DomainError(
+                "radius must lie between 1e-150 and 1e150; got one outside; choose "
+                "another unit of x."
+            )
+        object.__setattr__(self, "radius", radius)
 
     def project(self, points: Array) -> Array:
         """Nearest point of the ball for each row."""
-        lengths = np.sqrt((points * points).sum(axis=-1, keepdims=True))
-        far = np.maximum(lengths, float(self.radius))
-        return np.asarray(points * (float(self.radius) / far))
+        largest = np.abs(points).max(axis=-1, keepdims=True)
+        scale = np.where(largest > float(LARGEST), largest, 1.0)
+        rows, radius = points / scale, float(self.radius) / scale
+        lengths = np.sqrt((rows * rows).sum(axis=-1, keepdims=True))
+        return np.asarray(rows * (radius / np.maximum(lengths, radius)) * scale)
 
 
 @dataclass(frozen=True)
@@ -49,6 +61,11 @@ class Box:
         if not lower < upper:
             raise DomainError(
                 f"a box must have lower < upper; got {lower} and {upper}; swap them."
+            )
+        if max(abs(lower), abs(upper)) > LARGEST:
+            raise DomainError(
+                "a box must have ends from -1e150 to 1e150; got one outside; choose "
+                "another unit of x."
             )
         object.__setattr__(self, "lower", lower)
         object.__setattr__(self, "upper", upper)
@@ -118,6 +135,14 @@ class AgnosticFedAvg(Algorithm):
         self.settle("step_size", positive(self.step_size, "step_size"))
         self.settle("period", whole(self.period, "period", most=MOST_LOCAL_STEPS))
         choice(self.schedule, "schedule", ("literal", "separate"))
+        projects = callable(getattr(self.projection, "project", None))
+        if isinstance(self.projection, type) or not (
+            self.projection is None or projects
+        ):
+            raise DomainError(
+                "projection must be a Ball, a Box, another set with a method project, "
+                f"or None; got {shown(self.projection)}; write for example Ball(1)."
+            )
 
     @property
     def local_steps(self) -> int:  # type: ignore[override]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
+import numpy as np
 import pytest
 
 from flverify import moments
@@ -35,8 +38,13 @@ WRONG = [
     lambda: WeightedFedAvg("1/8", [-1, 2]),
     lambda: AgnosticFedAvg("1/8", 0),
     lambda: AgnosticFedAvg("1/8", 2, schedule="never"),
+    lambda: AgnosticFedAvg("1/8", 2, projection="ball"),
+    lambda: AgnosticFedAvg("1/8", 2, projection=Ball),
     lambda: Ball(0),
+    lambda: Ball(10**400),
+    lambda: Ball(Fraction(1, 10**400)),
     lambda: Box(1, 1),
+    lambda: Box(-(10**400), 1),
     lambda: Scaffold("1/8", option="III"),
     lambda: FedAU("1/8", cutoff=0),
     lambda: ProxSkip("1/8"),
@@ -55,6 +63,24 @@ def test_wrong_settings_are_refused(build):
     assert issubclass(caught.type, InputError)
     assert "\n" not in str(caught.value)
     assert ";" in str(caught.value)  # what must hold; what was given; what to do
+
+
+@pytest.mark.parametrize("radius", [1, "1e-100", "1e120", "1e150"])
+@pytest.mark.parametrize("length", [0.0, 0.5, 1.0, 1e100, 1e151, 1e200, 1e308])
+def test_the_nearest_point_of_a_ball_is_on_the_same_ray(radius, length):
+    ball = Ball(radius)
+    points = length * np.array([[0.6, 0.8], [0.0, -1.0]])
+    found = ball.project(points)
+    ends = min(1.0, float(ball.radius) / length) if length else 1.0
+    assert found == pytest.approx(points * ends, rel=1e-12)
+
+
+def test_a_set_of_ones_own_can_be_projected_on():
+    class Half:
+        def project(self, points):
+            return np.maximum(points, 0)
+
+    assert AgnosticFedAvg("1/8", 2, projection=Half()).local_steps == 1
 
 
 def test_weights_must_fit_the_clients():
