@@ -26,7 +26,7 @@ from flverify.participation import Bernoulli
 from flverify.problems import Quadratics
 from flverify.report import captions, theorem_plots
 from flverify.report.rows import RowTable, read_rows
-from flverify.report.style import PAGE, look
+from flverify.report.style import PAGE, look, number_logarithms
 
 NAME = "rare_client"
 TITLE = "Rates of FOCUS, FedAvg and SCAFFOLD against the chance of the rarest client"
@@ -171,6 +171,8 @@ def draw(figure: Figure, table: RowTable[Value]) -> None:
     fixed = table.where(panel="fixed", kind="exact").column("value")
     axes[0, 0].set_ylim(bottom=min(v for v in fixed if v > 0) / 2)
     _linear_below(axes[1, 1])
+    for ax in axes.flat:
+        number_logarithms(ax)
     figure.legend(handles=_handles(), loc="lower center", ncols=6)
     figure.subplots_adjust(0.085, 0.135, 0.985, 0.95, wspace=0.25, hspace=0.42)
 

@@ -17,7 +17,7 @@ from matplotlib.ticker import NullFormatter
 from flverify.report import agnostic_average, captions, rate_curves, theorem_plots
 from flverify.report.rate_curves import Plan
 from flverify.report.rows import RowTable, read_rows
-from flverify.report.style import PAGE, look
+from flverify.report.style import PAGE, look, number_logarithms
 from flverify.report.theorem_plots import Point
 
 NAME = "rates"
@@ -187,6 +187,7 @@ def _finish(ax: Axes, panel: Panel) -> None:
     symbol = {"agnostic.thm4": "T", "sgfocus.thm5": "R"}.get(panel.claim, "r")
     ax.set_xlabel(f"rounds ${symbol}$")
     ax.margins(x=0.02)
+    number_logarithms(ax)
 
 
 def caption(table: RowTable[Point]) -> str:

@@ -20,7 +20,7 @@ from flverify.certify.region.row import Row, RowFound, find_row
 from flverify.participation import Bernoulli, UniformCohort
 from flverify.report import captions, theorem_plots
 from flverify.report.rows import RowTable, read_rows
-from flverify.report.style import PAGE, look
+from flverify.report.style import PAGE, look, number_logarithms
 
 NAME = "regions"
 TITLE = "Step sizes that are stable, certified and allowed by the theorems"
@@ -143,6 +143,8 @@ def draw(figure: Figure, table: RowTable[Found]) -> None:
         line[0].set_ylabel("step size $\\eta L$")
     for ax, over in zip(axes[1], LABELS, strict=True):
         ax.set_xlabel(LABELS[over])
+    for ax in axes.flat:
+        number_logarithms(ax)
     for name, claim, ax in zip(ALGORITHMS, CLAIMS, axes[:, 0], strict=True):
         theorem = {"focus": "Theorem 1, (23)", "fedavg": "Theorem 2"}[name]
         text = f"{look(name).label}; {theorem}: {theorem_plots.verdict(claim)}"

@@ -227,15 +227,18 @@ def _found(table: RowTable[Value]) -> str:
         for row in rates.where(kind="spiral")
         if row.low > rates.where(kind="quadratic", curve=row.curve).rows[0].value
     ]
-    told = ", ".join(map(str, above)) or "none of them"
+    told = f"for N = {', '.join(map(str, above))}" if above else "for no N drawn"
     below = at["quadratic"].value
     real = (at["spiral"].low - below) / (at["certified"].value - below)
+    share = f"{real:.0%} of that gap or more is real"
+    if real <= 0:
+        share = "which begins below the quadratics, nothing of that gap is sure"
     return (
-        f"Found: the spiral is worse than all quadratics, with its interval, for N = "
+        f"Found: the spiral is worse than all quadratics, with its interval, "
         f"{told}. For N = {most} its rate is {at['spiral'].value:.4f} "
         f"({at['spiral'].low:.4f} to {at['spiral'].high:.4f}), that of the worst "
         f"quadratics {at['quadratic'].value:.4f}, and {at['certified'].value:.4f} is "
-        f"certified: by the interval, {real:.0%} of that gap or more is real."
+        f"certified: by the interval, {share}."
     )
 
 

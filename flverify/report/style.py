@@ -6,6 +6,7 @@ an algorithm has the same colour, line style and marker in every figure.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from matplotlib import style
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from flverify._core.catalogue import member_names
 from flverify._core.checks import choice
@@ -22,6 +25,7 @@ from flverify._core.checks import choice
 COLUMN = 3.35  # inches: one column of a two-column page
 PAGE = 6.9  # inches: the text width of such a page
 FORMATS = ("pdf", "png", "svg")
+_CLOSE = 1e-9  # rounding of a logarithm
 
 # What a file says of itself: no dates and no versions, so that it repeats.
 _METADATA: dict[str, dict[str, Any]] = {
@@ -150,6 +154,32 @@ def house_style() -> Iterator[None]:
 def new_figure(height: float, width: float = PAGE) -> Figure:
     """Return an empty figure in inches; no window system is touched."""
     return Figure(figsize=(width, height))
+
+
+def number_logarithms(ax: Axes) -> None:
+    """Put numbers between the powers of a logarithmic axis that shows fewer than two.
+
+    Only for axes whose limits are final.
+
+    Examples
+    --------
+    >>> ax = new_figure(2).subplots()
+    >>> _ = ax.set(yscale="log", ylim=(2, 30))
+    >>> number_logarithms(ax)
+    >>> [float(tick) for tick in ax.get_yticks() if 2 <= tick <= 30]
+    [2.0, 5.0, 10.0, 20.0]
+    """
+    for axis, ends in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
+        if axis.get_scale() != "log":
+            continue
+        base = axis.get_transform().base  # type: ignore[attr-defined]
+        low, high = (math.log(end, base) for end in sorted(ends))
+        if math.floor(high + _CLOSE) - math.ceil(low - _CLOSE) >= 1:
+            continue
+        between = (1, 1.5) if base == 2 else (1, 2, 5)
+        axis.set_major_locator(LogLocator(base, subs=between))
+        axis.set_major_formatter("{x:g}")
+        axis.set_minor_formatter(NullFormatter())
 
 
 def save(figure: Figure, path: Path, kind: str) -> None:

@@ -245,6 +245,20 @@ def has_label(text: str) -> bool:
     return bool(SYMBOL.search(text) and WORD.search(SYMBOL.sub(" ", text)))
 
 
+def unnumbered(canvas: Figure) -> list[str]:
+    """Logarithmic axes with fewer than two numbers, their neighbours' included."""
+    out = []
+    for ax in shown_axes(canvas):
+        for which in "xy" if ax.axison else "":
+            group = getattr(ax, f"get_shared_{which}_axes")().get_siblings(ax)
+            axes = [getattr(one, f"{which}axis") for one in group]
+            most = max(len(tick_labels(axis)) for axis in axes)
+            if axes[0].get_scale() == "log" and most < 2:
+                place = ax.get_title() or ax.get_position().bounds
+                out.append(f"{which} of {place!r} needs two numbers; it has {most}")
+    return out
+
+
 # ------------------------------------------------------------------------- colours
 
 

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import NullFormatter
 
 from flverify.mixing import pull_matrix
 from flverify.report import figures
-from flverify.report.style import COLUMN, look
+from flverify.report.style import COLUMN, look, number_logarithms
 from tests.contracts import figure_rules as rules
 from tests.contracts import test_figures as contract
 from tests.figures import baseline
@@ -43,6 +44,7 @@ def drawn(*changes: Any) -> Figure:
 def complaints(canvas: Figure) -> dict[str, list[str]]:
     checks = {
         "label": rules.unlabelled,
+        "numbers": rules.unnumbered,
         "edge": rules.outside,
         "overlap": rules.overlaps,
         "colour": rules.other_colours,
@@ -88,7 +90,13 @@ def over_the_panel(ax: Any) -> None:
     ax.figure.legend(handles=ax.lines, loc="center")
 
 
+def one_decade(ax: Any) -> None:
+    ax.set(yscale="log", ylim=(2, 30))
+    ax.yaxis.set_minor_formatter(NullFormatter())
+
+
 OFFENCES = {
+    "one number": ("numbers", one_decade),
     "no label": ("label", lambda ax: ax.set_xlabel("")),
     "no symbol": ("label", lambda ax: ax.set_xlabel("round")),
     "no word": ("label", lambda ax: ax.set_ylabel("$e$")),
@@ -103,6 +111,14 @@ OFFENCES = {
         lambda ax: ax.legend(handles=[Line2D([], [], label="FedAvg", color="blue")]),
     ),
 }
+
+
+def test_numbers_between_the_powers_are_enough() -> None:
+    def numbered(ax: Any) -> None:
+        one_decade(ax)
+        number_logarithms(ax)
+
+    assert not complaints(drawn(numbered))
 
 
 @pytest.mark.parametrize("offence", OFFENCES)

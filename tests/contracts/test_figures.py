@@ -153,6 +153,7 @@ def test_drawing_computes_nothing(name: str) -> None:
 def test_everything_can_be_read(name: str, which: str) -> None:
     canvas = picture(name, which)
     assert not rules.unlabelled(canvas)
+    assert not rules.unnumbered(canvas)
     assert not rules.outside(canvas)
     assert not rules.overlaps(canvas)
 

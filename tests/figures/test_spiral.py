@@ -117,3 +117,11 @@ def test_the_caption_counts_what_the_table_has(figure, stored):
     told = figure.caption(stored)
     assert "for N = 32, 64, 128, 256, 512." in " ".join(told.split())
     assert "nothing is proved" in " ".join(told.split())
+
+
+def test_a_caption_where_nothing_is_sure_says_so(figure):
+    rows = figure.read(figures.figures_folder() / "baseline" / "spiral_quick.csv")
+    told = " ".join(figure.caption(rows).split())
+    assert "worse than all quadratics, with its interval, for no N drawn." in told
+    assert "nothing of that gap is sure." in told
+    assert "%" not in told.partition("Found")[2]
