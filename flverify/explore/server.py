@@ -8,6 +8,7 @@ names.
 from __future__ import annotations
 
 import ipaddress
+import logging
 import os
 import socket
 import webbrowser
@@ -16,6 +17,7 @@ from collections.abc import Callable, Sequence
 import panel as pn
 from bokeh.server.server import Server
 from tornado.web import RequestHandler
+from tornado.websocket import WebSocketClosedError
 
 from flverify._core.errors import InputError
 from flverify.explore import app, layers
@@ -97,8 +99,19 @@ def run(server: Server, show: str | None = None) -> None:
     server.start()
     if show is not None:
         server.io_loop.add_callback(lambda: _open(show))
-    server.io_loop.start()
+    log = logging.getLogger("asyncio")
+    log.addFilter(_worth_telling)
+    try:
+        server.io_loop.start()
+    finally:
+        log.removeFilter(_worth_telling)
     server.stop()
+
+
+def _worth_telling(record: logging.LogRecord) -> bool:
+    """Whether a record is more than a page that was closed while it was answered."""
+    error = record.exc_info[1] if record.exc_info else None
+    return not isinstance(error, WebSocketClosedError)
 
 
 def _open(address: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import threading
 import time
@@ -16,6 +17,7 @@ if find_spec("panel") is None or find_spec("bokeh") is None:
 
 from bokeh.document import Document
 from bokeh.models import InlineStyleSheet
+from tornado.websocket import WebSocketClosedError
 
 from flverify._core.errors import InputError
 from flverify.explore import _css, downloads, found, server
@@ -405,6 +407,25 @@ def test_an_origin_must_be_a_host_and_a_port(origin):
 def test_an_address_that_is_not_ours_is_a_sentence():
     with pytest.raises(InputError, match="must be free on this machine"):
         server.make_server("192.0.2.7", 0)
+
+
+@pytest.mark.parametrize(
+    ("error", "told"), [(WebSocketClosedError(), False), (ValueError("own"), True)]
+)
+def test_a_page_closed_while_it_is_answered_is_no_news(caplog, error, told):
+    class Loop:
+        def start(self):
+            logging.getLogger("asyncio").error("a task failed", exc_info=error)
+
+    class Fake:
+        io_loop = Loop()
+        start = stop = lambda _: None
+
+    server.run(Fake())
+    assert ("a task failed" in caplog.text) is told
+    caplog.clear()
+    logging.getLogger("asyncio").error("afterwards", exc_info=error)
+    assert "afterwards" in caplog.text  # others in the process are told as before
 
 
 def test_files_hold_what_pages_have_certified(monkeypatch):
