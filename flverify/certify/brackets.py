@@ -2,17 +2,18 @@
 
 That one direction is the weaker one is used to choose where to look and never taken
 for granted: both sides are asked, values about which nothing is known are kept apart,
-and a value that holds beyond one that fails is reported.
+and a value that holds beyond one that fails is reported. What is said is what was seen
+at the values tried: between two of them that hold, others may fail.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -22,9 +23,12 @@ from flverify._core.exact import Scalar, is_exact, scalar
 from flverify._core.shown import shown
 from flverify.certify.counterexample.parameters import simplest_between
 
+Gap: TypeAlias = tuple[Fraction, Fraction]
+
 PRECISION = Fraction(1, 1000)
 FINEST = Fraction(1, 10**30)  # share of the range that a precision is at least
 PROBES = 3  # values asked about between the ends before the bracket is narrowed
+SECOND_LOOKS = 3  # and afterwards, in each stretch where all are expected to be alike
 
 
 class Side(Enum):
@@ -195,7 +199,10 @@ def bracket(
 
     The start, both ends and some values between are tried first. Then the gap between
     the best value that holds and the weakest that fails is narrowed to the precision;
-    if values between stay open, so are the gaps on either side of these.
+    if values between stay open, so are the gaps on either side of these. In the end a
+    few more values are tried, in the widest gaps between the start and what was found
+    and of what is weaker than both; one that fails there is the new end of the search,
+    or a dent.
 
     Parameters
     ----------
@@ -241,7 +248,7 @@ def bracket(
     _require_integers([*ends, *inside], whole)
     for value in dict.fromkeys([*inside, *_spread(*ends, whole)]):
         known[value] = Tried(value, *ask(value))
-    while (gap := _widest_gap(judged())) is not None:
+    for gap in _gaps(judged, Fraction(1 if whole else 0)):
         value = _inside(*gap, whole)
         known[value] = Tried(value, *ask(value))
     return judged()
@@ -296,7 +303,22 @@ def _near(value: Fraction, slack: Fraction, whole: bool) -> Fraction:
     return simplest_between(value - slack, value + slack)
 
 
-def _widest_gap(found: Bracket) -> tuple[Fraction, Fraction] | None:
+def _gaps(judged: Callable[[], Bracket], least: Fraction) -> Iterator[Gap]:
+    """Yield the gaps to ask about, as long as what is known asks for one."""
+
+    def narrowing() -> Iterator[Gap]:
+        while (gap := _widest_gap(judged())) is not None:
+            yield gap
+
+    yield from narrowing()
+    for stretch in (_to_start, _weaker):
+        for _ in range(SECOND_LOOKS):
+            if (gap := _widest(stretch(judged()), least)) is not None:
+                yield gap
+                yield from narrowing()
+
+
+def _widest_gap(found: Bracket) -> Gap | None:
     """Return the widest gap that is still to be narrowed."""
     best, beyond = found.best, found.beyond
     if best is None:
@@ -311,6 +333,35 @@ def _widest_gap(found: Bracket) -> tuple[Fraction, Fraction] | None:
         return None
     _, a, b = max(wide)
     return min(a, b), max(a, b)
+
+
+def _to_start(found: Bracket) -> tuple[Tried, ...]:
+    """Return the values from the start to what was found, where all should be alike."""
+    places = {t.value: k for k, t in enumerate(found.tried)}
+    if found.best is None or found.start not in places:
+        return ()
+    start, best = places[found.start], places[found.best.value]
+    if start <= best or found.beyond is None:
+        return found.tried[start : best + 1]
+    return found.tried[places[found.beyond.value] : start + 1]
+
+
+def _weaker(found: Bracket) -> tuple[Tried, ...]:
+    """Return the values that are weaker than the start and the best, and the first."""
+    values = [t.value for t in found.tried]
+    if found.best is None:
+        return ()
+    ends = {values.index(found.best.value)}
+    ends |= {values.index(found.start)} if found.start in values else set()
+    return found.tried[: min(ends) + 1]
+
+
+def _widest(stretch: tuple[Tried, ...], least: Fraction) -> Gap | None:
+    """Return the widest gap between two values, wider than some; None without one."""
+    pairs = ((a.value, b.value) for a, b in pairwise(stretch))
+    gaps = [(abs(b - a), min(a, b), max(a, b)) for a, b in pairs]
+    wide, low, high = max(gaps, default=(least, least, least))
+    return (low, high) if wide > least else None
 
 
 def _inside(low: Fraction, high: Fraction, whole: bool) -> Fraction:

@@ -15,7 +15,7 @@ from flverify.commands._numbers import one_number
 from flverify.commands._refusals import Reporting
 from flverify.report import console
 from flverify.report.envelope import envelope
-from flverify.report.sharpest import record, show
+from flverify.report.sharpest import CLAIMED, record, show
 
 
 @click.command(name="sharpest", cls=Reporting)
@@ -48,8 +48,9 @@ def command(
     The claim's own check is run at other values of each constant that the claim
     declares free, until the best value that passes and the first that is refuted are
     as close as the precision. Both are printed with what shows them: the proof,
-    certificate or search, and the counterexample. The exit code is 1 if no value
-    passes.
+    certificate or search, and the counterexample. Six more values, between the best,
+    the printed and the weakest, are tried afterwards, and told where they contradict
+    that order; values that were not tried may. The exit code is 1 if no value passes.
     """
     _, claim = one_claim(claim_id, path)
     width = one_number("--precision", precision)
@@ -61,7 +62,8 @@ def command(
             found.append(sharpest(claim, free, width))
     if as_json:
         results = [record(one) for one in found]
-        click.echo(envelope("sharpest", id=claim.id, results=results))
+        notes = [CLAIMED]
+        click.echo(envelope("sharpest", id=claim.id, results=results, notes=notes))
     else:
         show(found)
     ctx.exit(0 if all(one.bracket.best for one in found) else 1)

@@ -13,6 +13,10 @@ from flverify.report import console
 from flverify.report.claims import flat
 from flverify.report.numbers import bound, shown
 
+CLAIMED = (
+    "what is shown is shown at the values tried; between two of them that pass, others "
+    "may fail"
+)
 DIGITS = 6  # of decimals, which still pass, or are refuted, as the value is
 
 
@@ -22,6 +26,7 @@ def show(found: Sequence[Sharpest]) -> None:
         if place:
             console.line()
         console.fields([*_fields(one)])
+    console.remarks([CLAIMED])
 
 
 def record(found: Sharpest) -> dict[str, Any]:

@@ -7,6 +7,8 @@ from fractions import Fraction
 
 import pytest
 
+from flverify.report.sharpest import CLAIMED
+
 CLAIMS = """
 from fractions import Fraction
 
@@ -78,6 +80,8 @@ def test_the_best_value_with_its_proof_and_a_counterexample(run, mine):
         "just beyond REFUTED (counterexample): c: ",
         "statement c is at most 4/3 and d at least 5. With c = 4/3.",
         "remark the printed value 2 is refuted",
+        "note: what is shown is shown at the values tried; between two of them that "
+        "pass, others may fail",
     ):
         assert part in words(ran)
 
@@ -86,6 +90,7 @@ def test_as_json_every_free_constant_in_exact_text(run, mine):
     ran = run("sharpest", "demo.sharp", "--file", mine, "--json", "--precision", "1e-2")
     assert ran.code == 0
     assert (ran.json["format"], ran.json["id"]) == ("flverify/sharpest", "demo.sharp")
+    assert ran.json["notes"] == [CLAIMED]
     first, second = ran.json["results"]
     assert (first["constant"], first["printed"]) == ("c", "2")
     assert (first["best"]["value"], first["best"]["verdict"]) == ("4/3", "SUPPORTED")
