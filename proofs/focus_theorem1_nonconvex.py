@@ -117,7 +117,8 @@ def cross_term(c: SimpleNamespace) -> Finding:
     constants={"gradient": "1/2", "less": "2", "distance": "1/2", "more": "1"},
     twin={"less": "1"},
     free=(
-        Free("gradient", "1/4", "1", weaker="smaller"),
+        # it stands before `less`, too: with 2 there, smaller ones would fail
+        Free("gradient", "1/4", "1", weaker="smaller", given={"less": "4"}),
         Free("less", "1", "4", weaker="larger"),
         Free("distance", "1/4", "1", weaker="larger"),
         Free("more", "1/2", "2", weaker="larger"),
@@ -180,7 +181,8 @@ def stale_gradients(c: SimpleNamespace) -> Finding:
     constants={"caps": CAPS_115, "function": "4", "consensus": "16"},
     twin={"consensus": "8"},
     free=(
-        Free("function", "2", "8", weaker="larger"),
+        # (114) times it is (115): with 16 there, larger ones would fail
+        Free("function", "2", "8", weaker="larger", given={"consensus": "24"}),
         Free("consensus", "8", "16", weaker="larger"),
         Free("caps", "1/8", "1/2", weaker="smaller", key="1/(L N)"),
         Free("caps", "1/4", "1", weaker="smaller", key="1/(L (tau-1))"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from types import SimpleNamespace
@@ -119,6 +120,47 @@ def test_values_all_over_the_range_are_asked_about_and_none_outside(low, high):
     assert (values[0], values[-1]) == (low, high)
     widest = max(b - a for a, b in pairwise(values))
     assert 0 < widest < Fraction(2, 5) * (high - low)
+
+
+@pytest.mark.parametrize("weaker", ["smaller", "larger"])
+@pytest.mark.parametrize("start", [None, 1, 6, 7])
+def test_a_hole_among_weaker_values_is_met_by_a_second_look(weaker, start):
+    """The first values are 0, 2, 4, 6, 8 and the start; 5 is in the middle of two."""
+    side = Fraction if weaker == "smaller" else (lambda v: 8 - Fraction(v))
+    first = None if start is None else side(start)
+
+    def searched(holds):
+        ask = split(lambda value: holds(side(value)))
+        return bracket(ask, 0, 8, FINE, weaker=weaker, start=first)
+
+    whole = searched(lambda v: v <= 7)
+    assert (whole.best.value, whole.dents, whole.strays) == (side(7), (), ())
+    found = searched(lambda v: v <= 7 and abs(v - 5) > Fraction(2, 5))
+    if start in (6, 7):  # what is beyond the print does not depend on it
+        assert found.best.value == side(7)
+        assert side(5) in [dent.value for dent in found.dents]
+        return
+    # the print is weaker, so that the search ends where the hole begins
+    assert abs(found.best.value - side(Fraction(23, 5))) <= FINE
+    assert found.closed
+    assert side(7) in [stray.value for stray in found.strays]
+
+
+@pytest.mark.parametrize("weaker", ["smaller", "larger"])
+def test_an_island_between_the_best_and_a_refuted_print_is_met(weaker):
+    side = Fraction if weaker == "smaller" else (lambda v: 8 - Fraction(v))
+    ask = split(lambda v: side(v) <= 3 or abs(side(v) - 5) < Fraction(2, 5))
+    found = bracket(ask, 0, 8, FINE, weaker=weaker, start=side(8))
+    assert (found.best.value, found.dents) == (side(3), ())
+    assert [stray.value for stray in found.strays] == [side(5)]
+
+
+def test_a_second_look_takes_no_more_than_six_values():
+    for start in (None, Fraction(1, 3)):
+        ask = split(lambda v: v <= 3)
+        found = bracket(ask, 0, 4, 1, weaker="smaller", start=start)
+        first = {0, 1, 2, 3, 4, start} - {None}
+        assert len(found.tried) - len(first) == (3 if start is None else 6)
 
 
 def test_a_range_where_all_or_nothing_holds():
@@ -560,8 +602,12 @@ def test_a_printed_value_that_is_proved_is_never_called_refuted(
     found = sharpest(one, free, Fraction(1, 100))
     assert found.bracket.best.value == printed == found.printed
     assert found.finding.verdict == Verdict.PROVED
-    # these constants stand on both sides of the proposition
-    [note] = found.remarks()
+    assert found.bracket.closed
+    assert found.remarks() == []
+    # such a constant stands on both sides of its claim: with the print beside it, not
+    # all weaker values pass
+    alone = sharpest(one, replace(free, given={}), Fraction(1, 100))
+    [note] = alone.remarks()
     assert note.startswith("not monotone: refuted at ")
     assert note.endswith(
         "the constant binds from both sides, or one of the two is wrong"
