@@ -36,11 +36,13 @@ HEADINGS = (
     "printed_cap",
     "certified_boundary",
     "stability_boundary",
+    "holes",
 )
 LONGEST = 24  # characters of a rational that is written as a decimal number
 FLOAT = 17  # digits of a number beyond floats
 SHORT = 6  # digits of a table
 MOST = 16  # rows that a table shows
+HOLED = "*"  # after what is certified of a row, if not all below is
 
 
 def exact(value: Fraction | None) -> str:
@@ -91,7 +93,8 @@ def as_csv(region: Region) -> str:
     """Return a region as comma-separated values, a line per step size and value.
 
     Numbers are floats; `record` has them exactly. Empty are rates and boundaries that
-    were not found, and caps without a theorem.
+    were not found, and caps without a theorem. `holes` counts the step sizes of a row
+    that are below its certified boundary and have no certificate.
     """
     page = io.StringIO()
     writer = csv.writer(page, lineterminator="\n")
@@ -101,7 +104,8 @@ def as_csv(region: Region) -> str:
         ends = (found.printed_cap, found.certified_boundary, found.stability_boundary)
         for cell in found.cells:
             own = _own(found, cell)
-            writer.writerow([*setting, *own, *(decimal(end) for end in ends)])
+            written = [decimal(end) for end in ends]
+            writer.writerow([*setting, *own, *written, len(found.holes)])
     return page.getvalue()
 
 
@@ -142,6 +146,7 @@ def record(region: Region) -> list[dict[str, Any]]:
             "certified_boundary": found.certified_boundary,
             "stability_boundary": found.stability_boundary,
             "certified_share": found.share,
+            "holes": [cell.step_size for cell in found.holes],
             **({"remark": "; ".join(said)} if (said := _said(found)) else {}),
             "cells": [
                 {
@@ -184,14 +189,14 @@ def _some(rows: Sequence[RowFound]) -> list[RowFound]:
 
 
 def _line(found: RowFound) -> list[str]:
-    best = _best(found)
+    best, mark = _best(found), HOLED if found.holes else ""
     proved = sum(cell.rate is not None for cell in found.cells)
     return [
         short(found.value),
         _end(found.printed_cap, up=False),
-        _end(found.certified_boundary, up=False),
+        _end(found.certified_boundary, up=False) + mark,
         _end(found.stability_boundary, up=True),
-        "" if found.share is None else f"{float(found.share):.1%}",
+        "" if found.share is None else f"{float(found.share):.1%}{mark}",
         "none" if best is None else exact(best.rate),
         "" if best is None else short(best.step_size),
         f"{proved} of {len(found.cells)}",
@@ -235,6 +240,11 @@ def remarks(region: Region) -> list[str]:
         out.append(
             'a certified boundary or best rate "none" means none at the step sizes '
             "tried; others may have one."
+        )
+    if any(found.holes for found in region.found):
+        out.append(
+            f'"{HOLED}" marks rows in which not every step size below the certified '
+            "boundary has a certificate."
         )
     for found in region.found:
         name = f"{region.over} = {short(found.value)}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from dataclasses import replace
 from fractions import Fraction
 
@@ -16,7 +18,7 @@ from flverify.certify.region._store import Store
 from flverify.certify.region.row import find_row
 from flverify.certify.solve import Solution
 from flverify.participation import Bernoulli, Full
-from flverify.report.regions import record, remarks
+from flverify.report.regions import as_csv, record, remarks, show
 
 HALF = Bernoulli(["1/2", "1/2"])
 TENTH = Fraction(1, 10)
@@ -282,6 +284,23 @@ def test_holes_are_told():
     assert any("at 1 step size below" in text for text in remarks(single))
     whole = made(cell("1/10"), cell("1/2", "not certified"))
     assert whole.found[0].holes == ()
+
+
+def test_rows_with_holes_are_marked_in_the_table_and_counted_in_the_file(capsys):
+    holed = made(cell("1/20", "not certified"), cell("1/10"), cell("1/5", "unstable"))
+    whole = made(cell("1/20"), cell("1/10"), cell("3/5", "not certified"))
+    for one, mark, count in ((holed, "*", "2"), (whole, "", "0")):
+        found = replace(one.found[0], stability_boundary=Fraction(1))
+        both = replace(one, found=(found,))
+        show(both)
+        line = capsys.readouterr().out.splitlines()[-1].split()
+        assert line[2:5] == [f"0.5{mark}", "1", f"50.0%{mark}"]
+        assert any(text.startswith('"*" marks') for text in remarks(both)) == bool(mark)
+        lines = list(csv.DictReader(io.StringIO(as_csv(both))))
+        assert {line["holes"] for line in lines} == {count}
+        holes = [c.step_size for c in both.found[0].holes]
+        assert record(both)[0]["holes"] == holes
+        assert len(holes) == int(count)
 
 
 def test_none_is_none_at_the_step_sizes_tried():
