@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from flverify.certify import check as checker
-from flverify.certify.check import Rejected, blocks, cancellations, check, load
+from flverify.certify.check import Rejected, _forms, blocks, cancellations, check, load
 from flverify.certify.check._forms import smallest_pivot
 from flverify.certify.check._law_outcomes import Law
 from flverify.certify.check._reading import STATEMENTS
@@ -180,6 +180,53 @@ def test_pivots_of_gram_matrices_and_of_what_is_just_below_them():
         assert smallest_pivot(gram) == 0
         gram[4][4] -= Fraction(1, 10**20)
         assert smallest_pivot(gram) is None
+
+
+def rugged(matrix, seed):
+    """A little more on the diagonal, over denominators that share nothing."""
+    rng = random.Random(seed)
+    out = [[Fraction(x) for x in row] for row in matrix]
+    for i, row in enumerate(out):
+        row[i] += sum(Fraction(1, rng.getrandbits(900) + 2**900) for _ in range(5))
+    return out
+
+
+@pytest.mark.parametrize("lower", [0, Fraction(1, 2**899), Fraction(1, 10**20), 1, 9])
+def test_pivots_over_long_denominators_are_those_over_short_ones(monkeypatch, lower):
+    for seed in range(10):
+        rng = random.Random(seed)
+        factors = [[rng.randint(-4, 4) for _ in range(4)] for _ in range(seed % 5 + 1)]
+        gram = [[sum(f[i] * f[j] for f in factors) for j in range(4)] for i in range(4)]
+        matrix = rugged(gram, seed)
+        matrix[3][3] -= lower
+        quick = smallest_pivot(matrix)
+        with monkeypatch.context() as patch:
+            patch.setattr(_forms, "LONG", 10**9)
+            whole = smallest_pivot(matrix)
+        assert (quick is None) == (whole is None)
+        assert quick is None or 0 <= whole - quick < Fraction(1, 2**400)
+
+
+def test_well_conditioned_matrices_need_no_long_numbers(monkeypatch):
+    scales, smallest = [], _forms._smallest
+    keep = lambda a, scale: scales.append(scale) or smallest(a, scale)  # noqa: E731
+    monkeypatch.setattr(_forms, "_smallest", keep)
+    assert smallest_pivot(rugged([[2, 1], [1, 2]], 1)) > 1
+    assert scales == [2**_forms.FINE]
+    assert smallest_pivot(rugged([[1, 1], [1, 1]], 1)) > 0  # by less than is kept
+    assert scales[1:2] == [2**_forms.FINE]
+    assert scales[2] > 2**_forms.LONG
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_what_rounding_makes_definite_is_not_taken_for_it(sign):
+    """With b^2 a little above K (K + 1), and rounded to the K below."""
+    unit = 2**_forms.FINE
+    odd = 3 * 2 ** (2 * _forms.LONG) + 1  # a long denominator
+    b = unit + Fraction(odd // 2 - odd // (16 * unit), odd)
+    exact = [[Fraction(unit), b * sign], [b * sign, Fraction(unit + 1)]]
+    assert unit * (unit + 1) < b**2 < (unit + Fraction(1, 2)) ** 2
+    assert smallest_pivot([[x / unit for x in row] for row in exact]) is None
 
 
 # ---------------------------------------------------------------- the laws

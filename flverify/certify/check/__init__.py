@@ -67,7 +67,7 @@ class Summary:
     Definition: E|x_r - x*|^2 <= rho^r (C1 |x_0 - x*|^2 + C2 mean|g*|^2) for a rate; for
     a neighbourhood E V+ <= rho V - weight |x - x*|^2 + constant mean|g*|^2 and
     V_0 <= C1 |x_0 - x*|^2 + C2 mean|g*|^2.  `pivots` are the smallest pivots of the
-    blocks.
+    blocks, or a little less where these have no short common denominator.
     """
 
     kind: str

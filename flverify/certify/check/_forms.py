@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from fractions import Fraction
 from itertools import zip_longest
-from math import lcm
+from math import floor, lcm
 from typing import Any, TypeAlias
 
 Number: TypeAlias = int | Fraction
@@ -20,6 +20,7 @@ Matrix: TypeAlias = list[list[Fraction]]
 Gram: TypeAlias = dict[tuple[Label, Label], Number]  # a quadratic form
 
 ONE: Label = ()
+LONG, FINE = 4000, 500  # bits of a denominator that is long, and of one instead of it
 
 
 class Form:
@@ -220,13 +221,38 @@ def block(total: Gram, labels: Iterable[Label], scale: Number = 1) -> Matrix:
 def smallest_pivot(matrix: Matrix) -> Fraction | None:
     """Return the smallest pivot of LDL', None unless positive semidefinite.
 
-    Fraction-free elimination: entries stay integers, pivots are quotients of principal
-    minors.  A zero pivot needs a zero row; the row is then left out.  The empty matrix
-    has the pivot 1.
+    The empty matrix has the pivot 1.  Where the entries have no common denominator
+    that is short, the pivot is that of a matrix a little below, if it is positive:
+    pivots of a larger matrix are larger.
+    """
+    scale = lcm(*(x.denominator for row in matrix for x in row))
+    if scale.bit_length() > LONG:
+        pivot = _smallest(_below(matrix), 2**FINE)
+        if pivot is not None and pivot > 0:
+            return pivot
+    a = [[x.numerator * (scale // x.denominator) for x in row] for row in matrix]
+    return _smallest(a, scale)
+
+
+def _below(matrix: Matrix) -> list[list[int]]:
+    """Return whole multiples of 2^-FINE that form a smaller symmetric matrix.
+
+    Rounding n x n entries down takes away R with 0 <= R_ij < 1, and x'Rx >= -n |x|^2.
     """
     n = len(matrix)
-    scale = lcm(*(x.denominator for row in matrix for x in row))
-    a = [[x.numerator * (scale // x.denominator) for x in row] for row in matrix]
+    return [
+        [floor(x * 2**FINE) - n * (i == j) for j, x in enumerate(row)]
+        for i, row in enumerate(matrix)
+    ]
+
+
+def _smallest(a: list[list[int]], scale: int) -> Fraction | None:
+    """Return the smallest pivot of a/scale, and change a.
+
+    Fraction-free elimination: entries stay integers, pivots are quotients of principal
+    minors.  A zero pivot needs a zero row; the row is then left out.
+    """
+    n = len(a)
     previous, smallest = 1, None
     for k in range(n):
         pivot = a[k][k]
