@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import re
@@ -9,7 +10,7 @@ import subprocess
 import sys
 from fractions import Fraction
 from hashlib import sha256
-from itertools import combinations, product
+from itertools import combinations, combinations_with_replacement, product
 from pathlib import Path
 
 import pytest
@@ -121,6 +122,23 @@ def test_the_plain_checker_is_left_out_where_it_takes_long(run, write):
     )
     assert run("check", path, "--json").json["plain"] is None
     assert run("check", path, "--plain", "--json").json["plain"] == "accepted"
+
+
+def test_the_plain_checker_is_left_out_where_numbers_have_long_denominators(run, write):
+    stored = ROOT / "tests" / "certify" / "data" / "scaffold_lifted.json"
+    plain = json.loads(stored.read_text())
+    assert effort(plain) < A_MOMENT
+    assert run("check", write("plain.json", plain), "--json").json["plain"]
+    V, bottom = copy.deepcopy(plain["V"]), 10**110
+    for matrix in (V["mean"], *V["classes"]):
+        for i, j in combinations_with_replacement(range(len(matrix)), 2):
+            bottom += 1
+            matrix[i][j] = str(Fraction(matrix[i][j]) + Fraction(1, bottom))
+            matrix[j][i] = matrix[i][j]
+    long = signed(plain, V=V)
+    assert effort(long) > A_MOMENT
+    found = run("check", write("long.json", long), "--json").json
+    assert (found["accepted"], found["plain"]) == (True, None)
 
 
 def test_a_statement_that_is_not_what_is_proved_is_rejected(run, write, rate):

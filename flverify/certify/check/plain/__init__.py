@@ -24,7 +24,10 @@ one, and counted; the start and the likeliest round are played client by client,
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
+from math import lcm
+from types import SimpleNamespace
 from typing import Any
 
 from flverify.certify.check._json import Rejected
@@ -34,6 +37,8 @@ from ._proof import Proof, Watched
 from ._sums import TooManyError, exact, judge
 
 __all__ = ["TooManyError", "check_plainly", "effort"]
+
+LONG = 2000  # bits of a common denominator that take their time
 
 
 def check_plainly(certificate: Any, watched: Watched = iter) -> Fraction:
@@ -85,6 +90,9 @@ def check_plainly(certificate: Any, watched: Watched = iter) -> Fraction:
 def effort(certificate: Any) -> int:
     """Return how many gradients are written out, about: 1000 take some seconds.
 
+    As many more where numbers have long denominators that share little, for these are
+    multiplied with each other.
+
     Parameters
     ----------
     certificate : mapping
@@ -102,4 +110,15 @@ def effort(certificate: Any) -> int:
     240
     """
     c = exact(certificate)
-    return int(c.calls * sum(len(x) * sorts(c.law, x) for x in casts(c.law)))
+    long = lcm(*(x.denominator for x in _numbers(c))).bit_length() // LONG
+    written = sum(len(x) * sorts(c.law, x) for x in casts(c.law))
+    return int(c.calls * written * (1 + long**2))
+
+
+def _numbers(value: Any) -> Iterator[Fraction]:
+    inner = vars(value).values() if isinstance(value, SimpleNamespace) else value
+    if isinstance(inner, Fraction):
+        yield inner
+    elif not isinstance(inner, str | int | None):
+        for entry in inner:
+            yield from _numbers(entry)
