@@ -14,6 +14,7 @@ from flverify._core.errors import ShapeError
 from flverify._core.exact import text as exact_text
 from flverify.claims import _given, _points
 from flverify.claims._cases import short
+from flverify.claims._existence import NOWHERE, exist_somewhere
 from flverify.claims._points import inconclusive
 from flverify.claims.verdict import Finding, Verdict
 
@@ -29,8 +30,9 @@ def identity(pairs: Iterable[Pair], scope: str) -> Finding:
     every difference is zero: quotients, roots, and powers with symbols in the exponent,
     where any other function is an unknown; REFUTED with a rational point where a
     difference is not, and which satisfies what is assumed of the symbols; otherwise
-    INCONCLUSIVE. Sides may be exact numbers, sympy expressions, or arrays of these, of
-    the same shape.
+    INCONCLUSIVE. Where a part need not exist, a point at which all parts do is found
+    before anything is proved. Sides may be exact numbers, sympy expressions, or arrays
+    of these, of the same shape.
 
     Parameters
     ----------
@@ -119,7 +121,10 @@ def _compare(label: str, one: Any, other: Any) -> Finding | tuple[bool, bool]:
     if any(map(_points.divides_by_zero, sides)):
         return inconclusive(f"{label}: {_points.BY_ZERO}")
     divided = any(map(_points.may_divide_by_zero, sides))
-    return divided, any(map(_points.may_not_exist, sides))
+    partial = any(map(_points.may_not_exist, sides))
+    if (divided or partial) and not exist_somewhere(sides):
+        return inconclusive(f"{label}: {NOWHERE}")
+    return divided, partial
 
 
 def _refuting_point(label: str, left: sympy.Expr, right: sympy.Expr) -> Finding:

@@ -78,20 +78,23 @@ def may_divide_by_zero(expression: sympy.Expr) -> bool:
     (False, True)
     """
     return any(
-        _in_reals(power.exp).is_nonnegative is not True
-        and _in_reals(power.base).is_zero is not False
+        in_reals(power.exp).is_nonnegative is not True
+        and in_reals(power.base).is_zero is not False
         for power in expression.atoms(sympy.Pow)
     )
 
 
-def _in_reals(e: sympy.Expr) -> sympy.Expr:
+def in_reals(e: sympy.Expr) -> sympy.Expr:
     """Take integers for reals that are at least 1, at most -1, or of their sign.
 
     For every even e the sympy at hand calls e/3 not 0, and e/6 - 1 not negative if e is
     positive.
     """
     parts = e.atoms(sympy.Symbol, sympy.Function)
-    return e.xreplace({part: _real(part) for part in parts if part.is_integer})
+    try:
+        return e.xreplace({part: _real(part) for part in parts if part.is_integer})
+    except ValueError:  # as of an index of a sum; nothing is known then
+        return sympy.Dummy()
 
 
 def _real(part: sympy.Expr) -> sympy.Expr:
@@ -133,7 +136,7 @@ def may_not_exist(expression: sympy.Expr) -> bool:
     (False, True)
     """
     roots = (
-        _in_reals(power.base).is_nonnegative is not True
+        in_reals(power.base).is_nonnegative is not True
         for power in expression.atoms(sympy.Pow)
         if not is_whole(power.exp)
     )
@@ -205,20 +208,34 @@ def value_at(expression: sympy.Expr, point: Point) -> Fraction | None:
 
 def _pool(symbol: sympy.Symbol, largest: int, unit: int) -> list[sympy.Rational]:
     """Values that a symbol may take, of the first kind that has any."""
+    return next(iter(allowed(symbol, largest, unit)), [])
+
+
+def allowed(
+    symbol: sympy.Symbol, largest: int, unit: int
+) -> list[list[sympy.Rational]]:
+    """Values that a symbol may take, of each kind that has any.
+
+    Examples
+    --------
+    >>> allowed(sympy.Symbol("n", integer=True, nonnegative=True), 3, 9)
+    [[1, 2, 3], [0]]
+    """
     steps = range(1, largest + 1)
     kinds = [[sympy.Rational(sign * k, u) for k in steps] for sign, u in _kinds(unit)]
-    for kind in [*kinds, [sympy.Integer(0)]]:
-        allowed = [value for value in kind if _satisfies(value, symbol)]
-        if allowed:
-            return allowed
-    return []
+    each = [
+        [value for value in kind if satisfies(value, symbol)]
+        for kind in [*kinds, [sympy.Integer(0)]]
+    ]
+    return [kind for kind in each if kind]
 
 
 def _kinds(unit: int) -> list[tuple[int, int]]:
     return [(1, unit), (1, 1), (-1, unit), (-1, 1)]
 
 
-def _satisfies(value: sympy.Rational, symbol: sympy.Symbol) -> bool:
+def satisfies(value: sympy.Rational, symbol: sympy.Expr) -> bool:
+    """Whether a value has everything that is assumed of a symbol."""
     assumed = symbol.assumptions0.items()
     return all(getattr(value, f"is_{key}", None) is wanted for key, wanted in assumed)
 

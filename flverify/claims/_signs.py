@@ -11,6 +11,7 @@ from flverify._core.exact import text as exact_text
 from flverify.certify._scalar import evaluation
 from flverify.claims import _given, _points
 from flverify.claims._cases import short
+from flverify.claims._existence import NOWHERE, exist_somewhere
 from flverify.claims._points import inconclusive
 from flverify.claims.verdict import Finding, Verdict
 
@@ -19,8 +20,9 @@ def nonnegative(parts: Iterable[tuple[str, Scalar]], scope: str) -> Finding:
     """Judge that expressions are at least 0 for all values their symbols may take.
 
     Every symbol has to be declared positive or nonnegative. PROVED if each is a
-    quotient of polynomials without negative coefficients; REFUTED with a rational
-    point, of the declared kind, where one is negative; otherwise INCONCLUSIVE.
+    quotient of polynomials without negative coefficients, and exists somewhere; REFUTED
+    with a rational point, of the declared kind, where one is negative; otherwise
+    INCONCLUSIVE.
 
     Parameters
     ----------
@@ -73,7 +75,10 @@ def _judged(label: str, value: Scalar) -> Finding | bool:
         return _negative_point(label, expression)
     if _points.divides_by_zero(expression):
         return inconclusive(f"{label}: {_points.BY_ZERO}")
-    return _points.may_divide_by_zero(expression)
+    divided = _points.may_divide_by_zero(expression)
+    if divided and not exist_somewhere([expression]):
+        return inconclusive(f"{label}: {NOWHERE}")
+    return divided
 
 
 def without_negatives(expression: sympy.Expr) -> bool:

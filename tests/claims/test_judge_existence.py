@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import sympy
-from sympy import Derivative, Integral, Sum, exp, sqrt
+from sympy import Derivative, Sum, sqrt
 
 from flverify.claims import judge
 from flverify.claims._points import BY_ZERO
@@ -96,13 +96,7 @@ def test_a_sixth_of_what_is_even_is_no_whole_exponent():
 
 @pytest.mark.parametrize(
     "part",
-    [
-        Derivative(sympy.Abs(p - 1), p),
-        Integral(exp(k), (k, 0, x)),
-        Sum(f(k), (k, 1, n)),
-        sympy.Symbol("i", infinite=True),
-        sympy.Symbol("i", extended_real=True),
-    ],
+    [Sum(f(k), (k, 1, n)), sympy.Symbol("i", extended_real=True), sympy.log(x - 1)],
 )
 def test_what_need_not_have_a_value_is_part_of_the_scope(part):
     assert EXISTING in identity((part + 1) ** 2, part**2 + 2 * part + 1).scope

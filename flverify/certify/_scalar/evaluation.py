@@ -149,7 +149,7 @@ def _value(e: Any, point: Point) -> Enclosure:
         return _exactly(point[e.name])
     if e.is_Pow:
         exponent = _exponent(e.exp, point)
-        return _power(_value(e.base, point), exponent.numerator, exponent.denominator)
+        return power(_value(e.base, point), exponent.numerator, exponent.denominator)
     if e.is_Mul:
         return _product(e.args, point)
     chosen = isinstance(e, sympy.Max | sympy.Min | sympy.Abs)
@@ -211,7 +211,20 @@ def _chosen(e: Any, parts: list[Enclosure]) -> Enclosure:
     return Enclosure(pick(p.low for p in parts), pick(p.high for p in parts))
 
 
-def _power(base: Enclosure, above: int, below: int) -> Enclosure:
+def power(base: Enclosure, above: int, below: int) -> Enclosure:
+    """Enclose base^(above/below).
+
+    Raises
+    ------
+    UndefinedError
+        If it has no real value, or too many digits.
+
+    Examples
+    --------
+    >>> four = Fraction(4)
+    >>> power(Enclosure(four, four), -1, 2).low
+    Fraction(1, 2)
+    """
     rooted = base if below == 1 else base.root(below)
     if above < 0:
         rooted = rooted.reciprocal()
