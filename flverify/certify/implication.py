@@ -97,7 +97,8 @@ def implies(
     sympy settles some comparisons as soon as they are written, x <= x say, and
     wrongly a few; what was compared is lost then. Such a conclusion is INCONCLUSIVE,
     and so is what fails beside such a hypothesis, or has one as a part of an Or;
-    `sympy.Le(x, x, evaluate=False)` stays as it is written.
+    `sympy.Le(x, x, evaluate=False)` stays as it is written. What it settled inside And
+    or Or is dropped from these, and cannot be seen here.
 
     A comparison is judged only where each of its quotients and roots is defined; what
     does not follow from the hypotheses is listed as a side condition. Hypotheses that

@@ -56,7 +56,9 @@ def implied(hypotheses: Sequence[Any], conclusion: Any, scope: str) -> Finding:
     PROVED if no real values satisfy the hypotheses and not the conclusion, REFUTED
     with a rational point that does, whole in the integer symbols. A conclusion that
     sympy settles as it is written (x <= x is True) is INCONCLUSIVE; `at_most` and
-    `at_least` of `flverify.claims.written` keep it as it is.
+    `at_least` of `flverify.claims.written` keep it as it is. sympy's And and Or drop
+    parts that it settled, before anybody sees them: give hypotheses one by one, and
+    join others by `both` and `either` of that module, which refuse such parts.
 
     Parameters
     ----------
@@ -72,9 +74,8 @@ def implied(hypotheses: Sequence[Any], conclusion: Any, scope: str) -> Finding:
     """
     _given.text(scope, "the scope")
     # they are read more than once
-    hypotheses = tuple(_given.entries(hypotheses, "hypotheses", "x <= 1"))
-    for one in (*hypotheses, conclusion):
-        _require_relation(one)
+    listed = _given.entries(hypotheses, "hypotheses", "x <= 1")
+    hypotheses, conclusion = tuple(map(_relation, listed)), _relation(conclusion)
     answer = implies(hypotheses, conclusion)
     if answer.answer == Answer.PROVED:
         return _proved(answer, scope, _stated(hypotheses, conclusion))
@@ -83,12 +84,16 @@ def implied(hypotheses: Sequence[Any], conclusion: Any, scope: str) -> Finding:
     return inconclusive(answer.reason)
 
 
-def _require_relation(one: object) -> None:
-    if not isinstance(one, bool | np.bool_ | sympy.logic.boolalg.Boolean):
-        raise InputError(
-            "hypotheses and conclusion must be relations of sympy; got "
-            f"{shown(one)}; write them like x <= 1."
-        )
+def _relation(one: object) -> Any:
+    """Return a relation; what Python settled itself, as 1 <= 2, is one of sympy's."""
+    if isinstance(one, bool | np.bool_):
+        return sympy.true if one else sympy.false
+    if isinstance(one, sympy.logic.boolalg.Boolean) and not one.is_Symbol:
+        return one
+    raise InputError(
+        "hypotheses and conclusion must be relations of sympy; got "
+        f"{shown(one)}; write them like x <= 1."
+    )
 
 
 def _stated(hypotheses: Sequence[Any], conclusion: Any) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 sympy settles a comparison as soon as it is written where it finds an answer by itself,
 and then nobody can see what was compared; `judge.implied` proves nothing of these.
+Inside And and Or they are even dropped, which `both` and `either` refuse.
 """
 
 from __future__ import annotations
@@ -10,8 +11,21 @@ from collections.abc import Mapping
 from typing import Any
 
 import sympy
+from sympy.logic.boolalg import Boolean
 
-__all__ = ["above", "at_least", "at_most", "put_in"]
+from flverify._core.errors import InputError
+from flverify._core.shown import shown
+
+__all__ = [
+    "above",
+    "at_least",
+    "at_most",
+    "both",
+    "either",
+    "equal",
+    "put_in",
+    "unequal",
+]
 
 
 def at_most(small: Any, large: Any) -> Any:
@@ -48,6 +62,75 @@ def above(large: Any, small: Any) -> Any:
     (True, x > 0)
     """
     return sympy.Gt(large, small, evaluate=False)
+
+
+def equal(left: Any, right: Any) -> Any:
+    """Write left = right.
+
+    Examples
+    --------
+    >>> x = sympy.Symbol("x", positive=True)
+    >>> sympy.Eq(x, 0), equal(x, 0)
+    (False, Eq(x, 0))
+    """
+    return sympy.Eq(left, right, evaluate=False)
+
+
+def unequal(left: Any, right: Any) -> Any:
+    """Write that left differs from right.
+
+    Examples
+    --------
+    >>> e = sympy.Symbol("e", even=True)
+    >>> sympy.Ne(e / 3, 0), unequal(e / 3, 0)  # where e may be 0
+    (True, Ne(e/3, 0))
+    """
+    return sympy.Ne(left, right, evaluate=False)
+
+
+def both(*relations: Any) -> Any:
+    """Write that all of several relations hold.
+
+    Raises
+    ------
+    InputError
+        If one is none, or is settled already: sympy.And would drop it.
+
+    Examples
+    --------
+    >>> x, y = sympy.symbols("x y", positive=True)
+    >>> sympy.And(x >= 0, y <= 1), both(at_least(x, 0), y <= 1)
+    (y <= 1, (x >= 0) & (y <= 1))
+    """
+    return sympy.And(*map(_open, relations))
+
+
+def either(*relations: Any) -> Any:
+    """Write that at least one of several relations holds.
+
+    Raises
+    ------
+    InputError
+        If one is none, or is settled already: sympy.Or would drop it.
+
+    Examples
+    --------
+    >>> x, y = sympy.symbols("x y", positive=True)
+    >>> sympy.Or(x <= 0, y <= 1), either(at_most(x, 0), y <= 1)
+    (y <= 1, (x <= 0) | (y <= 1))
+    """
+    return sympy.Or(*map(_open, relations))
+
+
+def _open(relation: Any) -> Any:
+    """Return a relation in which nothing is settled."""
+    plain = isinstance(relation, Boolean) and not relation.is_Symbol
+    if plain and not relation.atoms(sympy.logic.boolalg.BooleanAtom):
+        return relation
+    raise InputError(
+        f"parts must be relations that are not settled; got {shown(relation)}; write "
+        "it with at_most, at_least, above, equal or unequal."
+    )
 
 
 def put_in(relation: Any, values: Mapping[Any, Any]) -> Any:

@@ -1,0 +1,70 @@
+"""Relations as they are written, and what sympy had settled before."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import sympy
+
+from flverify._core.errors import InputError
+from flverify.claims import judge
+from flverify.claims.verdict import Verdict
+from flverify.claims.written import at_least, both, either, unequal
+
+x = sympy.Symbol("x", real=True)
+even = sympy.Symbol("e", even=True)
+WRONG = sympy.Ne(even / 3, 0)  # at 0; sympy settles it
+
+
+def implied(hypotheses, conclusion):
+    return judge.implied(hypotheses, conclusion, "all")
+
+
+def test_both_keeps_what_sympy_drops():
+    assert WRONG is sympy.true
+    assert sympy.And(WRONG, x > 0) == (x > 0)
+    kept = both(unequal(even / 3, 0), x > 0)
+    assert implied([kept], sympy.Ne(even, 0)).verdict == Verdict.PROVED
+    assert implied([x > 1], kept).verdict == Verdict.REFUTED
+    assert implied([x > 1, even > 0], kept).verdict == Verdict.PROVED
+
+
+def test_either_keeps_what_sympy_drops():
+    kept = either(unequal(even / 3, 0), x > 0)
+    assert implied([], kept).verdict == Verdict.REFUTED
+    assert implied([x > 1], kept).verdict == Verdict.PROVED
+
+
+def test_a_hypothesis_of_its_own_is_seen_to_be_settled():
+    assert implied([WRONG, x > 0], sympy.Ne(even, 0)).verdict == Verdict.INCONCLUSIVE
+
+
+@pytest.mark.parametrize("join", [both, either])
+@pytest.mark.parametrize(
+    "part",
+    [WRONG, True, False, sympy.Symbol("a"), 1, "x > 0", sympy.Not(WRONG)],
+)
+def test_settled_parts_are_refused(join, part):
+    with pytest.raises(InputError, match="not settled; got"):
+        join(x > 0, part)
+
+
+@pytest.mark.parametrize("true", [True, np.True_, sympy.true])
+def test_what_python_settled_is_a_hypothesis_as_well(true):
+    assert implied([true, x > 1], x > 0).verdict == Verdict.PROVED
+    assert implied([true, x > 0], x > 1).verdict == Verdict.INCONCLUSIVE
+    assert implied([x > 0], true).verdict == Verdict.INCONCLUSIVE
+
+
+@pytest.mark.parametrize("false", [False, np.False_, sympy.false])
+def test_nothing_follows_from_what_is_false(false):
+    found = implied([false], at_least(x, 0))
+    assert found.verdict == Verdict.INCONCLUSIVE
+    assert "cannot hold together" in found.reason
+
+
+@pytest.mark.parametrize("wrong", [sympy.Symbol("a"), x + 1, 1, "x > 0", None])
+def test_what_is_no_relation_is_refused_by_the_judge(wrong):
+    for given in (([wrong], x > 0), ([], wrong)):
+        with pytest.raises(InputError, match="write them like x <= 1"):
+            implied(*given)
