@@ -10,7 +10,7 @@ import numpy as np
 import sympy
 
 from flverify._core.algebra import vanishes
-from flverify._core.errors import ShapeError
+from flverify._core.errors import FlverifyError, ShapeError
 from flverify._core.exact import text as exact_text
 from flverify.claims import _given, _points
 from flverify.claims._cases import short
@@ -103,8 +103,10 @@ def _flat(side: Any) -> tuple[tuple[int, ...], list[Any]]:
 def _compared(label: str, one: Any, other: Any) -> Finding | tuple[bool, bool]:
     try:
         return _compare(label, one, other)
-    except RecursionError:  # from sympy, which walks trees recursively
-        return inconclusive(f"{label}: {_points.TOO_DEEP}")
+    except FlverifyError:
+        raise
+    except _points.FAILURES as error:
+        return _points.unread(label, error)
 
 
 def _compare(label: str, one: Any, other: Any) -> Finding | tuple[bool, bool]:

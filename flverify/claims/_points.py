@@ -24,7 +24,16 @@ TOTAL = (sympy.Abs, sympy.Max, sympy.Min, sympy.sign, sympy.exp, sympy.sin, symp
 PLAIN = (sympy.Add, sympy.Mul, sympy.Pow, *TOTAL)
 BY_ZERO = "a denominator is 0 or may be, whatever the values of the symbols"
 TOO_DEEP = "it is nested too deeply"
+FAILURES = (  # of sympy, which walks trees recursively, on what it was not made for
+    RecursionError,
+    ArithmeticError,
+    AttributeError,
+    NotImplementedError,
+    TypeError,
+    ValueError,
+)
 UNCONFIRMED = "unconfirmed violation"  # key of the evidence that stops a proof
+LONGEST = 120  # characters of what sympy says where it fails
 SIGNS = ("positive", "negative", "nonnegative", "nonpositive", "nonzero")
 POINTS = 40  # rational points tried before a question is left open
 
@@ -34,6 +43,14 @@ Point = dict[sympy.Symbol, sympy.Rational]
 def inconclusive(reason: str) -> Finding:
     """Say that nothing was shown, and why."""
     return Finding(Verdict.INCONCLUSIVE, "nothing shown", reason)
+
+
+def unread(label: str, error: Exception) -> Finding:
+    """Leave open what sympy fails on."""
+    if isinstance(error, RecursionError):
+        return inconclusive(f"{label}: {TOO_DEEP}")
+    words = " ".join(str(error).split())[:LONGEST]
+    return inconclusive(f"{label}: sympy fails on it, {type(error).__name__}: {words}")
 
 
 def has_floats(value: Any) -> bool:

@@ -21,7 +21,7 @@ from flverify._core.shown import shown
 from flverify.certify import gram, quadratic_form
 from flverify.certify.implication import Answer, Implication, implies
 from flverify.claims import _cases, _given
-from flverify.claims._points import UNCONFIRMED, inconclusive
+from flverify.claims._points import FAILURES, UNCONFIRMED, inconclusive
 from flverify.claims.verdict import Finding, Verdict
 from flverify.engines.kinds import require_setting
 
@@ -150,7 +150,10 @@ def _at(relation: Any, point: Mapping[str, Fraction]) -> bool | None:
         for symbol in relation.free_symbols
         for v in [point[symbol.name]]
     }
-    found = sympy.sympify(relation).subs(values)
+    try:
+        found = sympy.sympify(relation).subs(values)
+    except FAILURES:
+        return None
     return bool(found) if found in (sympy.true, sympy.false) else None
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import sympy
 
+from flverify._core.errors import FlverifyError
 from flverify._core.exact import Scalar
 from flverify._core.exact import text as exact_text
 from flverify.certify._scalar import evaluation
@@ -48,8 +49,10 @@ def nonnegative(parts: Iterable[tuple[str, Scalar]], scope: str) -> Finding:
     for label, value in _given.rows(parts, 2, "parts", "(label, expression)"):
         try:
             found = _judged(label, value)
-        except RecursionError:  # from sympy, which walks trees recursively
-            found = inconclusive(f"{label}: {_points.TOO_DEEP}")
+        except FlverifyError:
+            raise
+        except _points.FAILURES as error:
+            found = _points.unread(label, error)
         if isinstance(found, Finding):
             return found
         divided = divided or found
