@@ -8,9 +8,10 @@ functions are enclosed, or known to exist and no more.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from functools import reduce
+from itertools import count
 from math import comb, factorial
 from operator import add, mul
 from typing import Any
@@ -34,6 +35,8 @@ NOWHERE = (
 DRAWS = 200
 TERMS = 100  # of a sum or a product that are added up, or multiplied
 ROUNDED = 1 << 256  # exponentials are enclosed to about 1/2^256
+MOST_STEPS = 20_000  # parts that are evaluated, at all points together
+MOST_BITS = 20_000  # of a value
 STEEPEST = 1000  # of their arguments
 JOINED = sympy.Add | sympy.Mul | sympy.Max | sympy.Min | sympy.Abs
 OF_MATRICES = MatrixElement | sympy.Trace | sympy.Determinant
@@ -52,9 +55,9 @@ def exist_somewhere(expressions: Iterable[sympy.Expr]) -> bool:
     >>> exist_somewhere([1 / (x - 1)]), exist_somewhere([1 / nothing])
     (True, False)
     """
-    listed = [*expressions]
+    listed, steps = [*expressions], count()
     return any(
-        all(_exists(expression, _At(point)) for expression in listed)
+        all(_exists(expression, _At(point, steps)) for expression in listed)
         for point in _draws(listed)
     )
 
@@ -87,8 +90,8 @@ def _draws(expressions: list[sympy.Expr]) -> Iterator[Point]:
 class _At:
     """Values of expressions at one point."""
 
-    def __init__(self, point: Point) -> None:
-        self.point = point
+    def __init__(self, point: Point, steps: Iterator[int]) -> None:
+        self.point, self.steps = point, steps
         self.known: dict[Any, Value] = {}
 
     def value(self, e: Any) -> Value:
@@ -100,6 +103,8 @@ class _At:
             If it is not shown that there is one.
         """
         if e not in self.known:
+            if next(self.steps) > MOST_STEPS:
+                raise UndefinedError
             self.known[e] = self._found(e)
         return self.known[e]
 
@@ -134,7 +139,7 @@ class _At:
         above, below = exact[0].numerator, exact[0].denominator
         if max(abs(above), below) > evaluation.MOST_TIMES:
             raise UndefinedError
-        return evaluation.power(base, above, below)
+        return _short(evaluation.power(base, above, below))
 
     def _vague_power(self, e: Any, base: Value, exact: list[Fraction] | None) -> Value:
         """Return that it exists, if that is known without its value."""
@@ -179,18 +184,31 @@ class _At:
         if not -1 <= last - first < TERMS:  # sympy counts backwards below
             raise UndefinedError
         terms = [
-            _At({**self.point, index: Fraction(k)})._run(e, len(limits) - 1)
+            _At({**self.point, index: Fraction(k)}, self.steps)._run(e, len(limits) - 1)
             for k in range(first, last + 1)
         ]
         is_sum = isinstance(e, sympy.Sum)
         start = _exactly(Fraction(0 if is_sum else 1))
         known = [term for term in terms if term is not None]
-        join = add if is_sum else mul
-        return reduce(join, known, start) if len(known) == len(terms) else None
+        if len(known) < len(terms):
+            return None
+        return _folded(add if is_sum else mul, [start, *known])
 
 
 def _exactly(number: Fraction) -> Enclosure:
     return Enclosure(number, number)
+
+
+def _short(value: Enclosure) -> Enclosure:
+    """Return a value, unless it has too many digits to go on with."""
+    ends = value.low.as_integer_ratio() + value.high.as_integer_ratio()
+    if max(end.bit_length() for end in ends) > MOST_BITS:
+        raise UndefinedError
+    return value
+
+
+def _folded(join: Callable[..., Enclosure], parts: list[Enclosure]) -> Enclosure:
+    return reduce(lambda a, b: _short(join(a, b)), parts)
 
 
 def _exact(values: Iterable[Value]) -> list[Fraction] | None:
@@ -220,7 +238,7 @@ def _joined(e: Any, parts: list[Enclosure], vague: bool) -> Value:
     if vague:
         return None
     if e.is_Add or e.is_Mul:
-        return reduce(add if e.is_Add else mul, parts)
+        return _folded(add if e.is_Add else mul, parts)
     if isinstance(e, sympy.Abs):
         parts = [*parts, parts[0] * _exactly(Fraction(-1))]
     pick = min if isinstance(e, sympy.Min) else max
@@ -311,11 +329,18 @@ def _series(number: Fraction) -> Enclosure | None:
     if abs(number) > STEEPEST:
         return None
     times = 4 * (int(abs(number)) + 1)
-    part = number / times
-    terms = [part**k / factorial(k) for k in range(30)]
-    # the rest is below twice the first term left out, as |part| <= 1/4
-    rest = 2 * abs(part) ** 30 / factorial(30)
-    low, high = sum(terms) - rest, sum(terms) + rest
-    below = Fraction(int(low * ROUNDED), ROUNDED)
-    above = Fraction(int(high * ROUNDED) + 1, ROUNDED)
-    return evaluation.power(Enclosure(below, above), times, 1)
+    part = number / times  # at most 1/4
+    total = term = ROUNDED
+    for k in range(1, 60):
+        term = term * part.numerator // (part.denominator * k)
+        total += term
+    # each term is off by less than 2 units, and the rest is less than 1
+    ends = (Fraction(total + side * 150, ROUNDED) for side in (-1, 1))
+    small = Enclosure(*ends)
+    return _rounded(evaluation.power(small, times, 1))
+
+
+def _rounded(value: Enclosure) -> Enclosure:
+    """Widen a positive enclosure to short ends."""
+    below = Fraction(int(value.low * ROUNDED), ROUNDED)
+    return Enclosure(below, Fraction(int(value.high * ROUNDED) + 1, ROUNDED))

@@ -113,6 +113,15 @@ def test_indices_of_sums_are_no_free_integers():
     assert multiplied_out(part).verdict == Verdict.PROVED
 
 
+def test_what_takes_too_long_is_left_open():
+    run = sympy.Product(exp(x) + k, (k, 0, 99), (n, 0, 99))
+    assert not exist_somewhere([sympy.sqrt(run - run.func(exp(x), *run.limits))])
+    tower = x
+    for _ in range(4):
+        tower = 1 + tower**12
+    assert not exist_somewhere([1 / tower, sqrt(-x)])
+
+
 def test_exponentials_are_enclosed():
     near = sympy.exp(sympy.Rational(1, 3)).evalf(60)
     fraction = sympy.Rational(str(near))
