@@ -17,6 +17,8 @@ from flverify._core.exact import text as exact_text
 from flverify._core.shown import shown
 
 FLOAT_MARGIN = 1e-9  # relative: closer than this, a float comparison says nothing
+LEAST = Fraction(1, 2**1022)  # floats below have lost digits, and may be 0
+WIDEST = 10**300  # a margin; wide enclosures of tiny numbers have larger ones
 FLOAT_AGREEMENT = 1e-6  # relative: how near a second computation is to a float side
 
 Interval: TypeAlias = tuple[Scalar, Scalar]
@@ -121,9 +123,15 @@ def holds(sides: Sides, relation: str) -> bool | None:
         return None if floats else _equal(left, right)
     compare = _RELATIONS[relation]
     ends = {bool(compare(a, b)) for a in left for b in right}
-    if len(ends) > 1 or (floats and margin(sides) < FLOAT_MARGIN):
+    if len(ends) > 1 or (floats and _too_close(sides)):
         return None
     return ends.pop()
+
+
+def _too_close(sides: Sides) -> bool:
+    """Whether floats say nothing here: by their digits, or as they are all but zero."""
+    largest = max(abs(end) for side in sides for end in side)
+    return largest < LEAST or margin(sides) < FLOAT_MARGIN
 
 
 def _equal(left: Interval, right: Interval) -> bool | None:
@@ -148,7 +156,7 @@ def margin(sides: Sides) -> float:
 
 def _relative(low: Scalar, high: Scalar, below: Scalar, above: Scalar) -> float:
     gap, size = min(abs(high - below), abs(above - low)), max(abs(high), abs(above))
-    return float(gap / size) if size else 0.0
+    return float(min(gap / size, WIDEST)) if size else 0.0
 
 
 @dataclass(frozen=True)

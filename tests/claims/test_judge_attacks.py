@@ -98,6 +98,18 @@ def test_nearly_equal_floats_are_not_compared():
     assert one(1e-9, 2e-9, "<=").verdict == Verdict.SUPPORTED
 
 
+@pytest.mark.parametrize("small", [0.0, -0.0, 5e-324, 1e-310])
+def test_floats_that_may_have_been_rounded_to_zero_are_not_compared(small):
+    for tiny in (Fraction(1, 10**400), Fraction(-1, 10**330), 1e-309):
+        for sides in ((small, tiny), (tiny, small)):
+            for relation in ("<", ">="):
+                found = one(*sides, relation, lambda: (0, 1))
+                assert found.verdict == Verdict.INCONCLUSIVE
+    assert one(small, 1e-307, "<").verdict == Verdict.SUPPORTED
+    exact = one(Fraction(0), Fraction(1, 10**400), "<")
+    assert exact.verdict == Verdict.SUPPORTED
+
+
 def test_a_relation_has_to_be_known():
     with pytest.raises(InputError):
         one(1, 2, "!=")
@@ -224,13 +236,21 @@ def test_sides_apart_differ_whichever_is_larger():
         (0, 0, 0),
         (UNIT, (Fraction(2), Fraction(4)), 0.25),
         ((Fraction(-4), Fraction(-2)), (Fraction(-1), Fraction(0)), 0.5),
-        (0.0, Fraction(1, 10**400), 1),  # which no float is as small as
+        (Fraction(1, 10**400), 1.0, 1),  # which no float is as small as
         (1e300, Fraction(10**400), 1),
     ],
 )
 def test_a_margin_is_the_gap_relative_to_the_larger_side(left, right, margin):
     for found in (one(left, right, "<="), one(right, left, ">=")):
         assert float(found.evidence["smallest relative margin"]) == margin
+
+
+def test_enclosures_far_wider_than_their_upper_ends_are_no_error():
+    wide = (-Fraction(10**400), Fraction(1, 10**400))
+    assert one(wide, wide, "<=").verdict == Verdict.INCONCLUSIVE
+    assert one(wide, (0.0, 1.0), "<").verdict == Verdict.INCONCLUSIVE
+    found = one(wide, (Fraction(1), Fraction(2)), "<")
+    assert found.verdict == Verdict.SUPPORTED
 
 
 def test_overlapping_enclosures_are_not_known_to_differ():
