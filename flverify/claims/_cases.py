@@ -130,8 +130,9 @@ def holds(sides: Sides, relation: str) -> bool | None:
 
 def _too_close(sides: Sides) -> bool:
     """Whether floats say nothing here: by their digits, or as they are all but zero."""
-    largest = max(abs(end) for side in sides for end in side)
-    return largest < LEAST or margin(sides) < FLOAT_MARGIN
+    (low, high), (below, above) = (map(Fraction, side) for side in sides)
+    gap = min(abs(high - below), abs(above - low))
+    return gap < LEAST or margin(sides) < FLOAT_MARGIN
 
 
 def _equal(left: Interval, right: Interval) -> bool | None:

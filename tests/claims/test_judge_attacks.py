@@ -105,6 +105,8 @@ def test_floats_that_may_have_been_rounded_to_zero_are_not_compared(small):
             for relation in ("<", ">="):
                 found = one(*sides, relation, lambda: (0, 1))
                 assert found.verdict == Verdict.INCONCLUSIVE
+    far = (Fraction(-(10**400)), Fraction(-1, 10**400))
+    assert one(small, far, ">").verdict == Verdict.INCONCLUSIVE
     assert one(small, 1e-307, "<").verdict == Verdict.SUPPORTED
     exact = one(Fraction(0), Fraction(1, 10**400), "<")
     assert exact.verdict == Verdict.SUPPORTED
