@@ -96,7 +96,7 @@ def step_sizes(
     >>> found.stable, found.fastest, found.fastest_rate
     ((Fraction(1, 2), Fraction(1, 2)), Fraction(1, 4), Fraction(0, 1))
     """
-    _require_small(floats)
+    _require_small(exact, floats)
     rates = _Rates(floats)
     begin = 1 / (2 * smoothness * floats.problem.n_clients)
     low, high = rates.ladder(begin, FURTHEST / smoothness)
@@ -135,16 +135,19 @@ def require_searchable(n_clients: int, local_steps: int) -> None:
             )
 
 
-def _require_small(tried: Tried) -> None:
-    """Refuse a search that would take hours, or more than the memory.
+def _require_small(exact: Tried, tried: Tried) -> None:
+    """Refuse a search that would take hours, or more than the memory, or be in vain.
 
     The engine reads the round before it refuses a setting, so it is asked only where
     that is quick.
     """
     require_searchable(tried.problem.n_clients, tried.algorithm.local_steps)
-    asked = tried.at(float(tried.algorithm.step_size))
-    if isinstance(asked, Refusal):
-        raise RefusedError(asked.reason)
+    for asked in (
+        tried.at(float(tried.algorithm.step_size)),
+        exact.at(exact.algorithm.step_size),
+    ):
+        if isinstance(asked, Refusal):
+            raise RefusedError(asked.reason)
     if tried.state_size > LARGEST_STATE:
         raise RefusedError(
             f"a search along step sizes must have a state of at most {LARGEST_STATE} "

@@ -144,7 +144,7 @@ def advise(
     if steps is not None and cost is not None and cost.stationary:
         smaller = stationary(exact, steps.fastest * SMALLER)
     raised = None
-    if place.raised is not None:
+    if place.raised is not None and steps is not None:
         begin("rarest client")
         lifted = Tried(place.floats, in_floats, Remembered(place.raised))
         raised = Raised(*_asked(lifted, lifted, target, also))

@@ -12,11 +12,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import reduce
+from itertools import combinations
 from math import prod
 from typing import NamedTuple
 
 import flint
 
+from flverify._core.errors import RefusedError
 from flverify._core.exact import Scalar, is_symbolic
 from flverify._core.rationals import to_fraction
 from flverify.participation._law import inverse_power
@@ -39,6 +41,7 @@ class Sizes(NamedTuple):
 
 
 NOBODY = Sizes((1,), 1)
+MOST_DIFFERENT = 200  # probabilities whose pairs are asked one by one
 
 
 def coins(probabilities: Iterable[Scalar]) -> list[Coin]:
@@ -106,6 +109,12 @@ def moment(
 
 def single_moments(probabilities: tuple[Scalar, ...], power: int) -> list[Scalar]:
     """E[I_i / |S|^power] for every i."""
+    if _repeated(probabilities):
+        first = {p: i for i, p in reversed(list(enumerate(probabilities)))}
+        known = {
+            p: moment(probabilities, frozenset({i}), power) for p, i in first.items()
+        }
+        return [known[p] for p in probabilities]
     others = without_one(coins(probabilities), NOBODY, include)
     return [
         expanded(p * mean_inverse_power(sizes, 1, power))
@@ -116,7 +125,39 @@ def single_moments(probabilities: tuple[Scalar, ...], power: int) -> list[Scalar
 def pair_moments(
     probabilities: tuple[Scalar, ...], power: int
 ) -> Iterator[tuple[int, int, Scalar]]:
-    """(i, j, E[I_i I_j / |S|^power]) for every i < j."""
+    """(i, j, E[I_i I_j / |S|^power]) for every i < j.
+
+    Raises
+    ------
+    RefusedError
+        If more than 200 probabilities differ: every pair of them is one more sum.
+    """
     p = probabilities
+    if _repeated(p):
+        yield from _pairs_of_kinds(p, power)
+        return
+    if len(p) > MOST_DIFFERENT:
+        raise RefusedError(
+            f"exact tables of pairs must be of at most {MOST_DIFFERENT} different "
+            f"probabilities; got {len(p)}; compute in floats (--float), or round them."
+        )
     for i, j, sizes in without_two(coins(p), NOBODY, include):
         yield i, j, expanded(p[i] * p[j] * mean_inverse_power(sizes, 2, power))
+
+
+def _repeated(probabilities: tuple[Scalar, ...]) -> bool:
+    """Whether so many rational members are alike that each kind is asked once."""
+    if any(is_symbolic(p) for p in probabilities):
+        return False
+    return 4 * len(set(probabilities)) <= len(probabilities)
+
+
+def _pairs_of_kinds(
+    probabilities: tuple[Scalar, ...], power: int
+) -> Iterator[tuple[int, int, Scalar]]:
+    known: dict[frozenset[Scalar], Scalar] = {}
+    for (i, p), (j, q) in combinations(enumerate(probabilities), 2):
+        kind = frozenset({p, q})
+        if kind not in known:
+            known[kind] = moment(probabilities, frozenset({i, j}), power)
+        yield i, j, known[kind]

@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 
 from flverify._core.errors import DomainError, RefusedError
+from flverify.advise import step_sizes as searching
 from flverify.advise.budget import budget, require_start, stationary, vectors_per_round
 from flverify.advise.setting import Remembered, Tried, rate, short
 from flverify.advise.step_sizes import _proved, step_sizes
+from flverify.advise.table import Place, advise
 from flverify.algorithms import FedAU, FedAvg, Focus, GradientDescent, Scaffold
 from flverify.participation import (
     Bernoulli,
@@ -401,3 +403,24 @@ def test_searches_of_hours_are_refused_before_the_round_is_read(
     asked = both(problem, FedAvg("1/8", local_steps), Full(n_clients))
     with pytest.raises(RefusedError, match=said):
         step_sizes(*asked, 1.0)
+
+
+def test_what_rationals_refuse_is_refused_before_the_search(monkeypatch):
+    n = 70
+    problem = scalars(range(1, n + 1), range(n))
+    law = Bernoulli([Fraction(1, 2)] * n)
+    monkeypatch.setattr(searching, "rate", None)  # never called
+    with pytest.raises(RefusedError, match="too large for exact arithmetic"):
+        step_sizes(*both(problem, Focus(1), law), 70.0)
+
+
+def test_where_there_is_no_step_size_none_is_sought_for_the_raised_law(monkeypatch):
+    n = 70
+    problem, law = scalars(range(1, n + 1), range(n)), Bernoulli([Fraction(1, 2)] * n)
+    raised = Bernoulli([0.5] * n)
+    place = Place(problem, problem.as_float(), law, raised, raised, None, "not asked")
+    begun = []
+    found = advise(Focus(1), Focus(1), place, 1e-6, begin=begun.append)
+    assert found.steps is None
+    assert found.raised is None
+    assert begun == ["step sizes"]

@@ -11,8 +11,12 @@ import pytest
 from flverify import RefusedError, moments
 from flverify._core.errors import Refusal, ShapeError
 from flverify.algorithms import FedAvg, Focus, ProxSkip, Scaffold
+from flverify.engines.arithmetic import RATIONAL
 from flverify.engines.conserved import conserved, describe, vanishes_at_start
+from flverify.engines.moments._large import LargeMoments
+from flverify.engines.moments._perron import MessageMap
 from flverify.engines.moments._radius import exact_radius, outward
+from flverify.engines.moments._system import build
 from flverify.participation import (
     AllOrNothing,
     Bernoulli,
@@ -245,3 +249,60 @@ def test_a_mode_written_twice_changes_no_mean(exact):
     assert float(two.mean_rate) == pytest.approx(0.8)
     assert float(two.mean_rate) == pytest.approx(float(one.mean_rate), rel=1e-12)
     assert float(two.bias[0]) == pytest.approx(float(one.bias[0]), rel=1e-12)
+
+
+def test_exact_terms_are_no_more_than_the_entries_of_a_small_state():
+    # many clients, one number: the second moment of the factor, outcome by outcome
+    n, step = 7, Fraction(1, 4)
+    problem = Quadratics(
+        [[[Fraction(k + 1, 2)]] for k in range(n)], [[k] for k in range(n)]
+    )
+    law = Bernoulli([Fraction(k + 1, 9) for k in range(n)])
+    system = build(problem, FedAvg(step), law, RATIONAL)
+    assert len(system.moves[0].terms) <= 3  # the mean, the factor and the constant
+    square = 0
+    for members, chance in law.support().items():
+        curvatures = [Fraction(k + 1, 2) for k in members] or [Fraction(0)]
+        square += chance * (1 - step * sum(curvatures) / len(curvatures)) ** 2
+    assert moments(problem, FedAvg(step), law).mean_square_rate == square
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "law", "shapes"),
+    [
+        (Focus(0.02), Bernoulli([0.2, 0.5, 0.9, 0.4, 0.7]), [(5, 17)]),
+        (Focus(0.02), UniformCohort(5, 2), [(1, 85)]),
+    ],
+)
+def test_messages_are_packed_block_by_block_and_half(middling, algorithm, law, shapes):
+    large = LargeMoments(middling, algorithm, law)
+    mapped = MessageMap(large._spectrum, large._thin)
+    assert [cell.shape for cell in mapped.cells] == shapes
+    rows = np.random.default_rng(0).standard_normal((2, 85, 85))
+    one, two = (mapped.unpack(mapped.pack(r + r.T)) for r in rows)
+    packed = mapped.pack(one), mapped.pack(two)
+    assert len(packed[0]) == sum(n * s * (s + 1) // 2 for n, s in shapes)
+    assert packed[0] @ packed[1] == pytest.approx(np.sum(one * two))
+    assert np.allclose(mapped.unpack(packed[0]), one)
+
+
+@pytest.mark.parametrize(
+    ("n", "algorithm", "why"),
+    [
+        (2499, Focus(0.02), "at most 2500 numbers of a state; got 2501"),
+        (5001, FedAvg(0.02), "at most 5000 clients; got 5001"),
+        (5001, Focus(0.02), "at most 5000 clients; got 5001"),
+    ],
+)
+def test_what_would_take_hours_is_refused_at_once(monkeypatch, n, algorithm, why):
+    monkeypatch.setattr(Bernoulli, "inclusion", None)  # nothing is asked
+    problem = Quadratics([[[1.0]]] * n, [[1.0]] * n)
+    found = moments(problem, algorithm, Bernoulli([0.5] * n))
+    assert isinstance(found, Refusal)
+    assert why in found.reason
+
+
+def test_what_is_just_small_enough_is_taken():
+    n = 2498
+    problem = Quadratics([[[1.0]]] * n, [[1.0]] * n)
+    assert moments(problem, Focus(0.02), Bernoulli([0.5] * n))

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flverify._core.errors import DomainError, RefusedError, ShapeError
-from flverify.participation import Bernoulli, Full
+from flverify.participation import Bernoulli, Full, _poisson_binomial
 
 chances = st.fractions(0, 1, max_denominator=30) | st.sampled_from([0, 1])
 
@@ -183,3 +183,33 @@ def test_notation():
 def test_bad_input(given_value, error):
     with pytest.raises(error, match="probabilities"):
         Bernoulli(given_value)
+
+
+@pytest.mark.parametrize("power", [1, 2])
+def test_members_alike_are_asked_once(monkeypatch, power):
+    chances = (*[Fraction(1, 3)] * 5, *[Fraction(1)] * 2, *[Fraction(1, 7)] * 6)
+    law = Bernoulli(chances)
+    asked = []
+
+    def counted(*given):
+        asked.append(given)
+        return plain(*given)
+
+    plain = _poisson_binomial.moment
+    monkeypatch.setattr(_poisson_binomial, "moment", counted)
+    quick = law._vector(power), law._matrix(power)
+    assert len(asked) < 15
+    monkeypatch.setattr(_poisson_binomial, "_repeated", lambda _: False)
+    for found, slow in zip(
+        quick, (law._vector(power), law._matrix(power)), strict=True
+    ):
+        assert (found == slow).all()
+
+
+def test_exact_pairs_of_too_many_kinds_are_refused():
+    many = _poisson_binomial.MOST_DIFFERENT + 1
+    law = Bernoulli([Fraction(1, 3 + k) for k in range(many)])
+    with pytest.raises(RefusedError, match=f"at most 200 different .* got {many}"):
+        law.joint_averaging()
+    alike = Bernoulli([Fraction(1, 3)] * many)
+    assert alike.joint_averaging()[0, 1] == alike.joint_averaging()[-1, 0]

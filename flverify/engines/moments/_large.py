@@ -107,7 +107,7 @@ class LargeMoments:
         """Solve rate X = T(X) + identity; None if the iteration stalls."""
         forcing = np.eye(len(self._thin.mean))
         rate = rate + 1e-300
-        if mapped.groups:
+        if mapped.cells:
             message = _resolved(mapped, self._heard(forcing, rate), rate, 1e-8)
             if message is None:
                 return None

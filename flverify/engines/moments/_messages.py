@@ -249,7 +249,11 @@ def _assemble(
     varied = np.flatnonzero(np.diag(covariance) > 0)
     draws = [draws[k] for k in varied]
     means, covariance = means[varied], covariance[np.ix_(varied, varied)]
-    messages = tuple(_message(draw, rows) for draw in draws)
+    own: dict[Draw, dict[Block, Row]] = {draw: {} for draw in draws}
+    for (draw, block), row in rows.items():
+        if draw in own:
+            own[draw][block] = row
+    messages = tuple(_message(draw, parts) for draw, parts in own.items())
     kept = [
         1.0 - value if remembers and kind == TAKES_PART else 0.0
         for (kind, _), value in zip(draws, means.tolist(), strict=True)
@@ -257,9 +261,8 @@ def _assemble(
     return MessageSystem(layout, mean, messages, covariance, start, np.array(kept), {})
 
 
-def _message(draw: Draw, rows: Rows) -> Message:
+def _message(draw: Draw, own: dict[Block, Row]) -> Message:
     """Factor one feature's matrix thinly through a singular value decomposition."""
-    own: dict[Block, Row] = {b: row for (d, b), row in rows.items() if d == draw}
     columns = list(dict.fromkeys(c for row in own.values() for c in row))
     widths = {c: next(r[c] for r in own.values() if c in r).shape[1] for c in columns}
     height = next(iter(next(iter(own.values())).values())).shape[0]

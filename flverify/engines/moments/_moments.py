@@ -28,6 +28,8 @@ from flverify.participation._law import Participation
 
 LARGEST_EXACT = 64  # state numbers up to which a system is built in rationals
 LARGEST_DENSE = 80  # state numbers up to which float operators are written out
+LARGEST_FLOAT = 2500  # state numbers, whose cube is the work: some minutes
+MOST_CLIENTS = 5000  # whatever the state: features have a number for every pair
 
 
 @dataclass(frozen=True)
@@ -230,4 +232,19 @@ def _refuses(problem: Any, algorithm: Any, participation: Any) -> Refusal | None
         )
     if settings_are_symbolic(algorithm):
         return Refusal("moments", "symbols belong to flverify.symbolic.")
+    return _too_large(problem.n_clients, _state_size(problem, algorithm))
+
+
+def _too_large(n_clients: int, size: int) -> Refusal | None:
+    """Refuse, before anything is computed, what would take hours or all memory."""
+    for what, number, most in (
+        ("clients", n_clients, MOST_CLIENTS),
+        ("numbers of a state", size, LARGEST_FLOAT),
+    ):
+        if number > most:
+            return Refusal(
+                "moments",
+                f"moments must be of at most {most} {what}; got {number}; take fewer "
+                "clients or dimensions, or sample with `flverify simulate`.",
+            )
     return None

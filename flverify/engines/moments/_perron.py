@@ -9,6 +9,7 @@ out the part of F that only repeats a message's own memory.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 from scipy.optimize import brentq
@@ -27,34 +28,60 @@ OUTER = 40  # secant steps before giving up
 
 
 class MessageMap:
-    """F(c) on packed block-diagonal message covariances, and its adjoint."""
+    """F(c) on packed block-diagonal message covariances, and its adjoint.
+
+    Blocks of one size are stacked: clients that do not correlate are many small ones.
+    """
 
     def __init__(self, spectrum: Spectrum, system: Thin) -> None:
         self.spectrum, self.system = spectrum, system
-        self.groups = _groups(system)
-        self.weights = [system.weight[g, g] for g in self.groups]
+        self.cells = _cells(system)
+        self.weights = self._diagonal(system.weight)
         self.floor = spectrum.radius**2
         # what a client remembers decays no faster than its absence
         kept = system.retention
         held = (kept**2 + np.diag(system.weight))[kept > 0]
         self.held = float(held.max(initial=0.0))
 
+    def _diagonal(self, message: Array) -> list[Array]:
+        return [message[_block(cell)] for cell in self.cells]
+
+    @cached_property
+    def _halves(self) -> list[tuple[Array, Array, Array]]:
+        """Places of upper triangles, and what they weigh there.
+
+        In full a covariance has every number twice, and Krylov spaces hold many.
+        """
+        places = [np.triu_indices(cell.shape[1]) for cell in self.cells]
+        return [(i, j, np.where(i == j, 1.0, np.sqrt(2.0))) for i, j in places]
+
     def pack(self, message: Array) -> Array:
-        """Flatten the diagonal blocks of a message covariance."""
-        return np.concatenate([message[g, g].ravel() for g in self.groups])
+        """Flatten the diagonal blocks of a message covariance, keeping products."""
+        return self._flat(self._diagonal(message))
+
+    def _flat(self, blocks: list[Array]) -> Array:
+        parts = zip(blocks, self._halves, strict=True)
+        return np.concatenate([(b[:, i, j] * w).ravel() for b, (i, j, w) in parts])
 
     def blocks(self, vector: Array) -> list[Array]:
-        """Diagonal blocks of a packed covariance."""
-        sizes = [g.stop - g.start for g in self.groups]
-        cuts = np.cumsum([size**2 for size in sizes])[:-1]
-        parts = np.split(vector, cuts)
-        return [p.reshape(n, n) for p, n in zip(parts, sizes, strict=True)]
+        """Diagonal blocks of a packed covariance, stacked by their size."""
+        out, first = [], 0
+        for cell, (rows, columns, weights) in zip(
+            self.cells, self._halves, strict=True
+        ):
+            last = first + len(cell) * len(weights)
+            part = vector[first:last].reshape(len(cell), -1) / weights
+            block = np.empty((*cell.shape, cell.shape[1]))
+            block[:, rows, columns] = block[:, columns, rows] = part
+            out.append(block)
+            first = last
+        return out
 
     def unpack(self, vector: Array) -> Array:
         """Rebuild the message covariance, zero off the blocks."""
         out = np.zeros_like(self.system.weight)
-        for group, block in zip(self.groups, self.blocks(vector), strict=True):
-            out[group, group] = block
+        for cell, blocks in zip(self.cells, self.blocks(vector), strict=True):
+            out[_block(cell)] = blocks
         return out
 
     def _weighted(self, blocks: list[Array]) -> list[Array]:
@@ -63,35 +90,36 @@ class MessageMap:
     def forced(self, right: Array) -> Parts:
         """E (K o Phi) E' in eigenvectors of the mean map."""
         middles = self._weighted(self.blocks(right))
-        return spread(self.spectrum.said, middles, self.groups)
+        return spread(self.spectrum.said, middles, self.cells)
 
     def asked(self, left: Array) -> Parts:
         """C' Psi C in the dual eigenvectors."""
-        return spread(self.spectrum.heard, self.blocks(left), self.groups)
+        return spread(self.spectrum.heard, self.blocks(left), self.cells)
 
     def right(self, forced: Parts, rate: float) -> Array:
         """F(c) Phi from the forced parts."""
         gaps = self.spectrum.gaps(rate)
         solved = [f / g for f, g in zip(forced, gaps, strict=True)]
-        return _flat(gather(self.spectrum.heard, solved, self.groups))
+        return self._flat(gather(self.spectrum.heard, solved, self.cells))
 
     def left(self, asked: Parts, rate: float) -> Array:
         """Adjoint F(c)* Psi from the asked parts."""
         gaps = self.spectrum.gaps(rate)
         solved = [a / g.conj() for a, g in zip(asked, gaps, strict=True)]
-        back = gather(self.spectrum.said, solved, self.groups)
-        return _flat(self._weighted(back))
+        back = gather(self.spectrum.said, solved, self.cells)
+        return self._flat(self._weighted(back))
 
     def step(self, vector: Array, rate: float) -> Array:
         """F(c) on a packed covariance."""
         return self.right(self.forced(vector), rate)
 
     def memory(self, rate: float) -> Array:
-        """Part of F(c) that repeats a message's own memory, packed."""
+        """Part of F(c) that repeats a message's own memory, a factor each."""
         kept = self.system.retention
         held = np.multiply.outer(kept, kept)
         repeated = np.where(held > 0, self.system.weight / (rate - held), 0.0)
-        return self.pack(repeated)
+        parts = zip(self._diagonal(repeated), self._halves, strict=True)
+        return np.concatenate([b[:, i, j].ravel() for b, (i, j, _) in parts])
 
     def quotient(self, forced: Parts, asked: Parts, target: float) -> float | None:
         """Rate c at which Psi F(c) Phi = Psi Phi; None if there is none."""
@@ -116,7 +144,7 @@ def perron(mapped: MessageMap) -> tuple[float, Array | None]:
     RefusedError
         If the secant does not settle.
     """
-    if not mapped.groups:
+    if not mapped.cells:
         return mapped.floor, None
     identity = mapped.pack(np.eye(len(mapped.system.weight)))
     identity /= np.linalg.norm(identity)
@@ -201,7 +229,7 @@ def _arnoldi(mapped: MessageMap, start: Array, rate: float) -> tuple[float, Arra
             break
         table[k + 1, k] = size
     vector = chosen @ basis[: k + 1]
-    trace = sum(float(np.trace(block)) for block in mapped.blocks(vector))
+    trace = sum(float(np.einsum("kii->", block)) for block in mapped.blocks(vector))
     return value, np.asarray(np.sign(trace) * vector)
 
 
@@ -213,21 +241,28 @@ def _largest(table: Array) -> tuple[float, Array]:
     return float(values[best].real), chosen / np.linalg.norm(chosen)
 
 
-def _groups(system: Thin) -> list[slice]:
-    """Cut message coordinates into runs whose features do not correlate."""
+def _cells(system: Thin) -> list[Array]:
+    """Cut message coordinates into runs whose features do not correlate.
+
+    Runs of one length are the rows of one array.
+    """
     reach = system.weight != 0
     np.fill_diagonal(reach, True)
     # the furthest coordinate that anything up to k meets, or shares a feature with
     last = [int(np.flatnonzero(row)[-1]) for row in reach]
     same = [int(np.flatnonzero(system.owner == o)[-1]) for o in system.owner]
     furthest = np.maximum.accumulate(np.maximum(last, same))
-    ends = [k for k, end in enumerate(furthest) if end == k]
-    starts = [0, *(end + 1 for end in ends)]
-    return [slice(a, b + 1) for a, b in zip(starts, ends, strict=False)]
+    ends = np.array([k for k, end in enumerate(furthest) if end == k], dtype=int)
+    sizes = np.diff(ends, prepend=-1)
+    return [
+        ends[sizes == size][:, None] + np.arange(1 - size, 1)
+        for size in np.unique(sizes)
+    ]
 
 
-def _flat(blocks: list[Array]) -> Array:
-    return np.concatenate([block.ravel() for block in blocks])
+def _block(cell: Array) -> tuple[Array, Array]:
+    """Index the diagonal blocks of runs of one length."""
+    return cell[:, :, None], cell[:, None, :]
 
 
 def _root(excess: Callable[[float], float], floor: float) -> float | None:

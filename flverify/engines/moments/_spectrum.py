@@ -61,12 +61,12 @@ class Spectrum:
         ]
 
 
-def spread(rows: Split, middles: list[Array], groups: list[slice]) -> Parts:
+def spread(rows: Split, middles: list[Array], cells: list[Array]) -> Parts:
     """Multiply rows middle rows^H on the pairs; middle is block diagonal."""
     pushed = Split(np.empty_like(rows.real), np.empty_like(rows.upper))
-    for group, middle in zip(groups, middles, strict=True):
-        pushed.real[:, group] = rows.real[:, group] @ middle
-        pushed.upper[:, group] = rows.upper[:, group] @ middle
+    for cell, middle in zip(cells, middles, strict=True):
+        for part, out in ((rows.real, pushed.real), (rows.upper, pushed.upper)):
+            out[:, cell] = (_stacked(part, cell) @ middle).transpose(1, 0, 2)
     return [
         pushed.real @ rows.real.T,
         pushed.real @ rows.upper.conj().T,
@@ -75,7 +75,7 @@ def spread(rows: Split, middles: list[Array], groups: list[slice]) -> Parts:
     ]
 
 
-def gather(rows: Split, parts: Parts, groups: list[slice]) -> list[Array]:
+def gather(rows: Split, parts: Parts, cells: list[Array]) -> list[Array]:
     """Sum rows_k^H part_kl rows_l over all eigenvalues, on the diagonal blocks."""
     both, mixed, same, cross = parts
     real, upper = rows.real, rows.upper
@@ -84,9 +84,19 @@ def gather(rows: Split, parts: Parts, groups: list[slice]) -> list[Array]:
         flat = flat + 2 * (mixed @ upper).real
         half = mixed.conj().T @ real + same @ upper + cross @ upper.conj()
     out = []
-    for group in groups:
-        block = real[:, group].T @ flat[:, group]
+    for cell in cells:
+        block = _turned(real, cell) @ _stacked(flat, cell)
         if len(upper):
-            block = block + 2 * (upper[:, group].conj().T @ half[:, group]).real
-        out.append((block + block.T) / 2)
+            across = _turned(upper, cell).conj() @ _stacked(half, cell)
+            block = block + 2 * across.real
+        out.append((block + block.transpose(0, 2, 1)) / 2)
     return out
+
+
+def _stacked(rows: Array, cell: Array) -> Array:
+    """Columns of every run of coordinates, one matrix each."""
+    return np.asarray(rows[:, cell].transpose(1, 0, 2))
+
+
+def _turned(rows: Array, cell: Array) -> Array:
+    return np.asarray(rows[:, cell].transpose(1, 2, 0))

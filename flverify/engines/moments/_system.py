@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -145,11 +146,30 @@ def _from_moments(draws: dict[Draw, Array], law: Any, arithmetic: Arithmetic) ->
     terms = [(one, mean)]
     if random:
         covariance = arithmetic.array(second) - np.outer(means, means)
-        for weight, column in _factor(covariance, arithmetic, law.exact):
-            parts = zip(random, column, strict=True)
-            matrix = sum(c * draws[draw] for draw, c in parts if c != 0)
-            terms.append((weight, np.asarray(matrix)))
+        matrices = np.stack([draws[draw] for draw in random])
+        terms += _varied(covariance, matrices, arithmetic, law.exact)
     return Mode(mean, tuple(terms))
+
+
+def _varied(
+    covariance: Array, matrices: Array, arithmetic: Arithmetic, exact: bool
+) -> list[tuple[Any, Array]]:
+    """Write the deviation of sum phi_k A_k from its mean as uncorrelated terms.
+
+    The entries of a small state are fewer than the features of many clients.
+    """
+    shape = matrices.shape[1:]
+    entries = matrices.reshape(len(matrices), -1)
+    used = (entries != 0).any(axis=0)
+    if not (arithmetic.exact and exact) or used.sum() >= len(covariance):
+        terms = _factor(covariance, arithmetic, exact)
+        return [(w, np.tensordot(column, matrices, 1)) for w, column in terms]
+    thin, out = entries[:, used], []
+    for weight, column in ldl(thin.T @ (covariance @ thin)):
+        flat = np.full(len(used), arithmetic.convert(0), dtype=object)
+        flat[used] = column
+        out.append((weight, flat.reshape(shape)))
+    return out
 
 
 def feature_moments(law: Any, draws: list[Draw]) -> tuple[Array, Array]:
@@ -165,12 +185,14 @@ def feature_moments(law: Any, draws: list[Draw]) -> tuple[Array, Array]:
     if len(used) == 2:
         seconds[frozenset({TAKES_PART, SHARE})] = law.cross()
     first = np.array([firsts[kind][i] for kind, i in draws], dtype=object)
-    pairs = [
-        seconds[frozenset({kind, other})][i, j]
-        for kind, i in draws
-        for other, j in draws
-    ]
-    second = np.array(pairs, dtype=object).reshape(len(draws), len(draws))
+    floats = all(found.dtype == np.float64 for found in seconds.values())
+    kind = np.float64 if floats else object
+    second = np.empty((len(draws), len(draws)), dtype=kind)
+    places = {kind: [k for k, d in enumerate(draws) if d[0] == kind] for kind in used}
+    clients = {kind: [draws[k][1] for k in places[kind]] for kind in used}
+    for one, other in product(used, repeat=2):
+        found = seconds[frozenset({one, other})][np.ix_(clients[one], clients[other])]
+        second[np.ix_(places[one], places[other])] = found
     return first, second
 
 

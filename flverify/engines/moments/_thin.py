@@ -169,10 +169,10 @@ def _images(basis: Array, system: Thin, draws: np.random.Generator) -> Array:
         return np.asarray(mean)
     heard = basis @ system.columns.T
     size = max(np.linalg.norm(system.rows) * np.linalg.norm(system.columns), 1e-300)
-    images = [mean]
     # a thin basis meets many combinations at once, a thick one few
-    for _ in range(max(1, len(system.mean) // max(len(basis), 1))):
-        mixed = system.factor @ draws.standard_normal(system.factor.shape[1])
-        mixed = mixed[system.owner] / np.abs(mixed).max()
-        images.append((heard * mixed) @ system.rows.T / size)
-    return np.concatenate(images)
+    count = max(1, len(system.mean) // max(len(basis), 1))
+    drawn = draws.standard_normal((count, system.factor.shape[1]))
+    mixed = drawn @ system.factor.T
+    mixed = mixed[:, system.owner] / np.abs(mixed).max(axis=1, keepdims=True)
+    heard = (mixed[:, None] * heard).reshape(-1, len(system.owner))
+    return np.concatenate([mean, heard @ system.rows.T / size])
