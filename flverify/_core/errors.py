@@ -49,6 +49,10 @@ class RefusedError(FlverifyError):
     """An engine was asked for a value of a setting that it refuses."""
 
 
+class IncompleteClassError(FlverifyError, TypeError):
+    """A class of a user's own that lacks what its base leaves to it."""
+
+
 class TerminatedError(SystemExit):
     """The process was told to end; no fault of whatever was running then."""
 

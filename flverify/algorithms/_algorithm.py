@@ -10,11 +10,12 @@ free to choose them.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from copy import copy
 from typing import Any, ClassVar, Protocol, Self, get_type_hints
 
 from flverify._core.checks import positive, whole
+from flverify._core.complete import Complete
 from flverify._core.exact import Scalar
 from flverify._core.sources import Source
 
@@ -80,7 +81,7 @@ class Region(Protocol):
     def project(self, points: Any) -> Any: ...
 
 
-class Algorithm(ABC):
+class Algorithm(metaclass=Complete):
     """Frozen settings, slots, a start and one round, as the paper prints them.
 
     Subclasses are frozen dataclasses. `State` is a named tuple whose annotations

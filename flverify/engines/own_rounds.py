@@ -8,17 +8,19 @@ it did then.
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from flverify._core.errors import FlverifyError, InputError
+from flverify._core.errors import FlverifyError, InputError, TerminatedError
 from flverify._core.places import own_line
 from flverify._core.shown import shown
 from flverify.algorithms._algorithm import Algorithm, Cohort
 
 READINGS = 12  # own coins of probability 1/2 look alike in 11 repetitions in 1/2048
 TOO_LARGE = (MemoryError, OverflowError)  # said by whoever asked for the numbers
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO}  # no fault of any code
 
 
 def is_own(algorithm: Algorithm) -> bool:
@@ -101,9 +103,11 @@ def failing(what: str) -> Iterator[None]:
     """
     try:
         yield
-    except (FlverifyError, *TOO_LARGE):
+    except (FlverifyError, TerminatedError, *TOO_LARGE):
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
+        if isinstance(error, OSError) and error.errno in FULL:
+            raise
         raise InputError(
             f"{what} must run without an error; {_place(error)} raised "
             f"{type(error).__name__}: {_reason(error)}; mend it."
@@ -127,14 +131,18 @@ def require_state(
         )
 
 
-def _place(error: Exception) -> str:
+def _place(error: BaseException) -> str:
+    if isinstance(error, SyntaxError):
+        return f"line {error.lineno} of {error.filename}" if error.filename else "it"
     line = own_line(error)
     return "its call" if line is None else f"line {line.lineno} of {line.filename}"
 
 
-def _reason(error: Exception) -> str:
+def _reason(error: BaseException) -> str:
     """Return the text of an error; a verb that no cohort has, with those it has."""
     if isinstance(error, AttributeError) and hasattr(error.obj, "pull"):
         verbs = [name for name in vars(Cohort) if not name.startswith("_")]
         return f"a cohort has no {error.name}, but {', '.join(verbs)}"
+    if isinstance(error, SyntaxError):
+        return error.msg
     return str(error).rstrip(".")

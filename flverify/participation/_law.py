@@ -7,7 +7,7 @@ values; a law may give a table faster, never differently.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,6 +17,7 @@ import numpy as np
 
 from flverify._core import seeds
 from flverify._core.checks import whole
+from flverify._core.complete import Complete
 from flverify._core.errors import DomainError, RefusedError, ShapeError
 from flverify._core.exact import Array, Scalar, is_symbolic, within_floats
 from flverify._core.room import require_room
@@ -31,7 +32,7 @@ MEMBER = 64  # bytes of a client in a set
 LONGEST_REPR = 60  # characters of the notation that a repr shows
 
 
-class Participation(ABC):
+class Participation(metaclass=Complete):
     """The law of the random set S of participating clients in one round.
 
     Rounds are independent unless the law has modes (see `ModeChain`). Clients are

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 
 import numpy as np
 
+from flverify._core.complete import Complete
 from flverify._core.errors import ShapeError
 from flverify._core.exact import Array, Scalar
 
 
-class Problem(ABC):
+class Problem(metaclass=Complete):
     """Client objectives f_i on R^d; F = (1/N) sum_i f_i."""
 
     @property

@@ -197,6 +197,10 @@ BROKEN = {
     "table": (f"{TINY}\ndef table(quick): 1 / 0", "mine.py raised ZeroDivisionError"),
     "draw": (f"{TINY}\ndef draw(*_): 1 / 0", "mine.py raised ZeroDivisionError"),
     "caption": (f"{TINY}\ndef caption(_): 1 / 0", "mine.py raised ZeroDivisionError"),
+    "syntax": ("\ndef (", "line 2 of .*mine.py raised SyntaxError: invalid syntax;"),
+    "zeros": ("\0", "mine.py must run without an error; it raised SyntaxError"),
+    "exit": (f"{TINY}\nraise SystemExit(3)", "mine.py raised SystemExit: 3"),
+    "absent": (f"{TINY}\nopen('no.csv')", "mine.py raised FileNotFoundError"),
 }
 
 
@@ -206,3 +210,20 @@ def test_what_a_figure_of_ones_own_raises_is_one_sentence(fails, mine, text, wor
     assert re.search(words, fails("figure", "--file", mine, "--quick"))
     files = [path.name for path in mine.parent.iterdir() if path.is_file()]
     assert files == ["mine.py"]
+
+
+FULL = """
+def draw(*_):
+    import errno
+    raise OSError(errno.ENOSPC, "No space left on device")
+"""
+
+
+def test_a_full_disk_is_no_fault_of_the_file(fails, mine):
+    mine.write_text(TINY + FULL)
+    said = fails("figure", "--file", mine, "--quick")
+    assert "is not: No space left on device" in said
+    assert "mine.py" not in said
+    assert [path.name for path in mine.parent.iterdir() if path.is_file()] == [
+        mine.name
+    ]
