@@ -14,7 +14,7 @@ from flverify.commands._refusals import Reporting
 from flverify.report import console
 from flverify.report.claims import count_line, counts
 from flverify.report.envelope import envelope
-from flverify.report.files import require_folder, require_writable, write_whole
+from flverify.report.files import require_folder, require_writable, write_together
 from flverify.report.pages import html, latex, markdown
 from flverify.report.pages.mathematics import understood
 from flverify.report.pages.model import Paper, paper_keys, papers
@@ -80,9 +80,7 @@ def command(
     found = papers(everyone, known)
     texts = {f"{paper.key}.{kind}": page(paper) for paper in found}
     texts[f"index.{kind}"] = index(found)
-    out.mkdir(parents=True, exist_ok=True)
-    for name, text in texts.items():
-        write_whole(out / name, text)
+    write_together(out, texts)
     _say([str(out / name) for name in texts], everyone, as_json)
 
 

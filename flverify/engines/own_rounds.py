@@ -8,19 +8,18 @@ it did then.
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from flverify._core.errors import FlverifyError, InputError, TerminatedError
 from flverify._core.places import own_line
+from flverify._core.room import FULL
 from flverify._core.shown import shown
 from flverify.algorithms._algorithm import Algorithm, Cohort
 
 READINGS = 12  # own coins of probability 1/2 look alike in 11 repetitions in 1/2048
 TOO_LARGE = (MemoryError, OverflowError)  # said by whoever asked for the numbers
-FULL = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO}  # no fault of any code
 
 
 def is_own(algorithm: Algorithm) -> bool:

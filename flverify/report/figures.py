@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
-import shutil
 import sys
-import tempfile
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -22,7 +20,7 @@ from flverify._core.checks import choice
 from flverify._core.errors import FormatError, InputError, UnknownNameError
 from flverify.engines.own_rounds import failing
 from flverify.report import style
-from flverify.report.files import require_folder
+from flverify.report.files import filling, require_folder
 
 
 class Table(Protocol):
@@ -246,22 +244,10 @@ def _require_room(paths: list[Path]) -> None:
 
 def _write_all(figure: FigureFile, table: Any, paths: list[Path], kind: str) -> None:
     """Write table, picture and caption: all three, or none and no new folder."""
-    folder = paths[0].parent
-    made = [one for one in (folder, *folder.parents) if not one.exists()]
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        scratch = Path(tempfile.mkdtemp(prefix=".figure-", dir=folder))
-        try:
-            parts = [scratch / path.name for path in paths]
-            table.write_csv(parts[0])
-            render(figure, table, parts[1], kind)
-            parts[2].write_text(figure.caption(table) + "\n", encoding="utf-8")
-            for part, path in zip(parts, paths, strict=True):
-                part.replace(path)
-        finally:
-            shutil.rmtree(scratch)
-    except BaseException:  # an interruption too
-        for one in made:
-            if one.is_dir() and not any(one.iterdir()):
-                one.rmdir()
-        raise
+    with filling(paths[0].parent) as scratch:
+        parts = [scratch / path.name for path in paths]
+        table.write_csv(parts[0])
+        render(figure, table, parts[1], kind)
+        parts[2].write_text(figure.caption(table) + "\n", encoding="utf-8")
+        for part, path in zip(parts, paths, strict=True):
+            part.replace(path)

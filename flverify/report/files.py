@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from flverify._core.errors import InputError
+from flverify._core.room import FULL
 
 
 def require_writable(path: Path) -> None:
@@ -49,6 +54,62 @@ def require_folder(folder: Path) -> None:
         )
 
 
+@contextmanager
+def filling(folder: Path) -> Iterator[Path]:
+    """Make a folder with its parents, and a hidden one inside for unfinished files.
+
+    Should anything be raised, an interruption too, no new folder is left.
+
+    Yields
+    ------
+    scratch : path
+        Where files are written before they are moved to the folder.
+    """
+    made = [one for one in (folder, *folder.parents) if not one.exists()]
+    try:
+        with _named(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            scratch = Path(tempfile.mkdtemp(prefix=".unfinished-", dir=folder))
+        try:
+            with _named(folder):
+                yield scratch
+        finally:
+            shutil.rmtree(scratch)
+    except BaseException:
+        for one in made:
+            if one.is_dir() and not any(one.iterdir()):
+                one.rmdir()
+        raise
+
+
+def write_together(folder: Path, texts: Mapping[str, str]) -> None:
+    """Write files of one folder: all of them, or none and no new folder.
+
+    Parameters
+    ----------
+    folder : path
+        Made with its parents if it does not exist.
+    texts : mapping
+        Text of every file, by name.
+    """
+    with filling(folder) as scratch:
+        for name, text in texts.items():
+            (scratch / name).write_text(text, encoding="utf-8")
+        for name in texts:
+            (scratch / name).replace((folder / name).resolve())
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Name what could not be written: a full disk does not say where."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None and error.errno in FULL:
+            error.filename = str(path)
+        raise
+
+
 def write_whole(path: Path, text: str) -> None:
     """Write text to a file in one step: readers see the old file or the new one.
 
@@ -64,7 +125,8 @@ def write_whole(path: Path, text: str) -> None:
         return
     scratch = target.with_name(f"{target.name}.{os.getpid()}.part")
     try:
-        scratch.write_text(text, encoding="utf-8")
-        scratch.replace(target)
+        with _named(path):
+            scratch.write_text(text, encoding="utf-8")
+            scratch.replace(target)
     finally:
         scratch.unlink(missing_ok=True)

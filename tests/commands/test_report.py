@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+from pathlib import Path
+
 import pytest
 
 FORMATS = ("html", "md", "tex")
@@ -87,3 +90,30 @@ def test_a_check_that_raises_leaves_nothing(fails, claims, tmp_path):
     out = tmp_path / "pages"
     assert "check of demo.sum" in fails("report", claims, "--out", out)
     assert not out.exists()
+
+
+@pytest.mark.parametrize("fits", [0, 1])
+def test_a_full_disk_leaves_the_old_pages(
+    fails, run, claims, tmp_path, monkeypatch, fits
+):
+    old, new = tmp_path / "old", tmp_path / "new"
+    run("report", claims, "--format", "md", "--out", old)
+    before = {path.name: path.read_text() for path in old.iterdir()}
+    plain, written = Path.write_text, []
+
+    def full(self, text, **how):
+        if ".unfinished-" not in str(self):
+            return plain(self, text, **how)
+        if len(written) == fits:
+            plain(self, text[:5])
+            raise OSError(errno.ENOSPC, "No space left on device")
+        written.append(self)
+        return plain(self, text, **how)
+
+    monkeypatch.setattr(Path, "write_text", full)
+    for folder in (old, new / "deep"):
+        written.clear()
+        said = fails("report", claims, "--format", "md", "--out", folder)
+        assert f"{folder} is not: No space left on device" in said
+    assert {path.name: path.read_text() for path in old.iterdir()} == before
+    assert not new.exists()
