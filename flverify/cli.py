@@ -15,7 +15,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import click
@@ -126,7 +126,8 @@ def _tell(error: click.UsageError, words: list[str]) -> None:
 
 
 def _complain(message: str, code: int = BAD_INPUT) -> int:
-    click.echo(f"error: {message}", err=True)
+    with suppress(OSError):  # nobody can be told: the code says it
+        click.echo(f"error: {message}", err=True)
     return code
 
 

@@ -339,3 +339,11 @@ def test_the_python_line_of_show_reproduces_the_verdict(sleepy):
     head, _, call = next(line for line in lines if "import" in line).rpartition("; ")
     with python(f"{head}; print({call}.verdict)") as running:
         assert ended(running) == (0, "INCONCLUSIVE\n", "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a full device")
+def test_the_code_tells_of_bad_input_where_no_error_can_be_written():
+    words = "from flverify.cli import main; main(['nonsense'])"
+    with Path("/dev/full").open("w") as full:
+        asked = [sys.executable, "-c", words]
+        assert subprocess.run(asked, stderr=full, check=False).returncode == 2

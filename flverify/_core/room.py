@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import errno
 import os
 
 from flverify._core.errors import DomainError
 from flverify._core.shown import shown
 
 UNKNOWN = 1 << 40  # bytes, where the system does not say
-FULL = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO}  # a disk's own errors
 NUMBER = 8  # bytes of a float, and of a reference to a rational
 
 

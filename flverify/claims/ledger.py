@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from flverify._core.errors import FormatError
+from flverify._core.whole_files import replacing
 from flverify.claims.audit import Audited
 
 BESIDE = "control, reading or what is given"  # what may differ under one verdict
@@ -64,9 +65,8 @@ def write(path: Path, entries: dict[str, Entry]) -> None:
                 lines += [
                     f"{json.dumps(k)} = {json.dumps(v)}" for k, v in table.items()
                 ]
-    scratch = path.with_suffix(".part")
-    scratch.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    scratch.replace(path)
+    with replacing(path) as scratch:
+        scratch.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def differences(audited: Iterable[Audited], expected: dict[str, Entry]) -> list[str]:

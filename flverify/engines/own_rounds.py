@@ -14,8 +14,8 @@ from typing import Any
 
 from flverify._core.errors import FlverifyError, InputError, TerminatedError
 from flverify._core.places import own_line
-from flverify._core.room import FULL
 from flverify._core.shown import shown
+from flverify._core.whole_files import FULL
 from flverify.algorithms._algorithm import Algorithm, Cohort
 
 READINGS = 12  # own coins of probability 1/2 look alike in 11 repetitions in 1/2048

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from flverify._core.errors import InputError
-from flverify._core.room import FULL
+from flverify._core.whole_files import naming, replacing
 
 
 def require_writable(path: Path) -> None:
@@ -67,11 +67,11 @@ def filling(folder: Path) -> Iterator[Path]:
     """
     made = [one for one in (folder, *folder.parents) if not one.exists()]
     try:
-        with _named(folder):
+        with naming(folder):
             folder.mkdir(parents=True, exist_ok=True)
             scratch = Path(tempfile.mkdtemp(prefix=".unfinished-", dir=folder))
         try:
-            with _named(folder):
+            with naming(folder):
                 yield scratch
         finally:
             shutil.rmtree(scratch)
@@ -99,17 +99,6 @@ def write_together(folder: Path, texts: Mapping[str, str]) -> None:
             (scratch / name).replace((folder / name).resolve())
 
 
-@contextmanager
-def _named(path: Path) -> Iterator[None]:
-    """Name what could not be written: a full disk does not say where."""
-    try:
-        yield
-    except OSError as error:
-        if error.filename is None and error.errno in FULL:
-            error.filename = str(path)
-        raise
-
-
 def write_whole(path: Path, text: str) -> None:
     """Write text to a file in one step: readers see the old file or the new one.
 
@@ -123,10 +112,5 @@ def write_whole(path: Path, text: str) -> None:
     if target.exists() and not target.is_file():  # a device or a pipe stays what it is
         target.write_text(text, encoding="utf-8")
         return
-    scratch = target.with_name(f"{target.name}.{os.getpid()}.part")
-    try:
-        with _named(path):
-            scratch.write_text(text, encoding="utf-8")
-            scratch.replace(target)
-    finally:
-        scratch.unlink(missing_ok=True)
+    with replacing(target) as scratch:
+        scratch.write_text(text, encoding="utf-8")

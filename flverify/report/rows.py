@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import csv
-import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from flverify._core.errors import FormatError
+from flverify._core.whole_files import replacing
 
 DIGITS = 12  # significant digits that a file keeps of a float
 
@@ -79,15 +79,13 @@ def write_rows(path: Path, rows: Iterable[Any]) -> None:
         raise FormatError(
             f"{path.name} must have at least one row; got none; compute the table anew."
         )
-    scratch = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        with scratch.open("w", encoding="utf-8", newline="") as stream:
-            writer = csv.writer(stream, lineterminator="\n")
-            writer.writerow(field.name for field in fields(kept[0]))
-            writer.writerows([_shown(v) for v in astuple(row)] for row in kept)
-        scratch.replace(path)
-    finally:
-        scratch.unlink(missing_ok=True)
+    with (
+        replacing(path) as scratch,
+        scratch.open("w", encoding="utf-8", newline="") as stream,
+    ):
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(field.name for field in fields(kept[0]))
+        writer.writerows([_shown(v) for v in astuple(row)] for row in kept)
 
 
 def read_rows(path: Path, kind: type[Row]) -> RowTable[Row]:

@@ -6,8 +6,8 @@ an algorithm has the same colour, line style and marker in every figure.
 
 from __future__ import annotations
 
+import io
 import math
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,6 +21,7 @@ from matplotlib.ticker import LogLocator, NullFormatter
 
 from flverify._core.catalogue import member_names
 from flverify._core.checks import choice
+from flverify._core.whole_files import replacing
 
 COLUMN = 3.35  # inches: one column of a two-column page
 PAGE = 6.9  # inches: the text width of such a page
@@ -193,9 +194,7 @@ def save(figure: Figure, path: Path, kind: str) -> None:
         If the format is not pdf, png or svg.
     """
     choice(kind, "format", FORMATS)
-    scratch = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        figure.savefig(scratch, format=kind, metadata=_METADATA[kind])
-        scratch.replace(path)
-    finally:
-        scratch.unlink(missing_ok=True)
+    picture = io.BytesIO()  # matplotlib stumbles over a full disk
+    figure.savefig(picture, format=kind, metadata=_METADATA[kind])
+    with replacing(path) as scratch:
+        scratch.write_bytes(picture.getvalue())

@@ -18,6 +18,7 @@ from typing import Any
 
 from flverify import __version__
 from flverify._core.errors import FormatError, InputError
+from flverify._core.whole_files import naming
 from flverify.certify.classes import classes
 from flverify.certify.region.cell import Cell
 from flverify.certify.region.row import Row, RowFound
@@ -121,7 +122,7 @@ class Store:
 
 
 def _append(path: Path, line: str) -> None:
-    with path.open("a", encoding="utf-8", newline="\n") as stream:
+    with naming(path), path.open("a", encoding="utf-8", newline="\n") as stream:
         stream.write(line + "\n")
         stream.flush()
         os.fsync(stream.fileno())
