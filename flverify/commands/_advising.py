@@ -16,6 +16,7 @@ from flverify.advise.log import read_log
 from flverify.advise.rarest import Rarest, rarest
 from flverify.advise.step_sizes import require_searchable
 from flverify.advise.table import Place
+from flverify.algorithms.gradient_descent import GradientDescent
 from flverify.commands._algorithms import Chosen, Override, build, read_overrides
 from flverify.commands._laws import build_law, read_law
 from flverify.commands._numbers import one_number
@@ -41,7 +42,8 @@ class Asked:
         Each for the exact law and for the law in floats.
     fitted : Fitted or None
         What the log says, if there is one.
-    rarest : Rarest
+    rarest : Rarest or None
+        None if all clients always take part, or no algorithm asks the law.
     target : Fraction
     words : mapping
         What was asked, by name.
@@ -51,7 +53,7 @@ class Asked:
     place: Place
     algorithms: tuple[tuple[Chosen, Chosen], ...]
     fitted: Fitted | None
-    rarest: Rarest
+    rarest: Rarest | None
     target: Fraction
     words: Mapping[str, Any]
     notes: tuple[str, ...]
@@ -111,11 +113,12 @@ def read_question(names: Sequence[str], options: Mapping[str, Any]) -> Asked:
         for name in listed
     )
     exactly = problem.exact
-    lone = rarest(problem, laws.exact if exactly else laws.floats)
+    # gradient descent hears all clients, whatever the law
+    heeded = any(not isinstance(c.algorithm, GradientDescent) for c, _ in chosen)
+    lone = _rarest(problem, laws.exact if exactly else laws.floats) if heeded else None
+    raised = None if lone is None else _in_floats(lone.raised)
     known, why = _constants(described.problem)
-    place = Place(
-        problem, floats, laws.exact, laws.floats, _in_floats(lone.raised), known, why
-    )
+    place = Place(problem, floats, laws.exact, laws.floats, raised, known, why)
     words = {
         "problem": described.text,
         "law": laws.text,
@@ -124,9 +127,15 @@ def read_question(names: Sequence[str], options: Mapping[str, Any]) -> Asked:
         "accuracy": target,
         "arithmetic": "exact rationals" if exactly else "floats",
     }
-    told = notes(laws.floats) if problem.n_clients <= NOTED else []
+    told = notes(laws.floats) if heeded and problem.n_clients <= NOTED else []
     filled = [f"{c.name}: {note}" for c, _ in chosen for note in c.notes]
     return Asked(place, chosen, laws.fitted, lone, target, words, (*told, *filled))
+
+
+def _rarest(problem: Any, law: Participation) -> Rarest | None:
+    """Return the rarest client; nothing where all clients always take part."""
+    always = min(law.inclusion().tolist()) == 1
+    return None if always else rarest(problem, law)
 
 
 def _without_step_sizes(overrides: tuple[Override, ...]) -> tuple[Override, ...]:

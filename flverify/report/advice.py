@@ -233,8 +233,10 @@ def rounds_text(cost: Budget | None) -> tuple[str, str]:
     return NONE, NONE
 
 
-def show_rarest(named: Named, found: Rarest) -> None:
-    """Print what the rarest client costs."""
+def show_rarest(named: Named, found: Rarest | None) -> None:
+    """Print what the rarest client costs, if one is."""
+    if found is None:
+        return
     console.line()
     console.fields(_rarest_fields(found))
     if found.raised is None:
@@ -268,8 +270,10 @@ def _rarest_fields(found: Rarest) -> list[tuple[str, str]]:
     ]
 
 
-def rarest_record(found: Rarest) -> dict[str, Any]:
+def rarest_record(found: Rarest | None) -> dict[str, Any] | None:
     """Return what is said about the rarest client, for a JSON report."""
+    if found is None:
+        return None
     return {
         "client": found.client,
         "inclusion": found.inclusion,

@@ -404,3 +404,16 @@ def test_sizes_that_nobody_would_wait_for_are_refused_before_a_law_is_fitted(
     (tmp_path / "log.csv").write_text("round,client\n0,0\n1,1000\n")
     said = fails("advise", "--availability", tmp_path / "log.csv")
     assert "at most 1000 clients; got 1001" in said
+
+
+def test_nobody_is_rare_where_nothing_is_random(run):
+    asked = ("--curvatures", "1,2", "--centres", "1,2", "--no-certify")
+    law = ("--law", "bernoulli:1/2,1/3")
+    for words in (("gradient_descent", *law), ("focus",)):
+        assert "rarest" not in run("advise", *words, *asked).stdout
+        assert run("advise", *words, *asked, "--json").json["rarest"] is None
+    alone = run("advise", "gradient_descent", *law, *asked)
+    assert "averaging weights" not in alone.stdout
+    both = run("advise", "gradient_descent", "focus", *law, *asked).stdout
+    assert "rarest client  1, p = 0.3333" in both
+    assert "averaging weights" in both
