@@ -10,6 +10,7 @@ from typing import Any
 
 from flverify._core.errors import FlverifyError, TerminatedError
 from flverify._core.places import own_line
+from flverify.claims._order import misdeclared
 from flverify.claims.claim import Claim
 from flverify.claims.verdict import Finding, Verdict
 
@@ -46,9 +47,14 @@ class Audited:
 
         The twin of a claim that passes must be REFUTED, the twin of a refuted claim
         must pass, and every reading that passes must be REFUTED in its own twin, or
-        else in the claim's; only an inconclusive claim may have no control.
+        else in the claim's; only an inconclusive claim may have no control. Nor may a
+        twin contradict which way a free constant is declared to weaken the claim.
         """
-        return self._claim_fault() or self._reading_fault()
+        return (
+            self._claim_fault()
+            or self._reading_fault()
+            or misdeclared(self.claim, self.finding, self.control)
+        )
 
     def _claim_fault(self) -> str:
         if self.finding.verdict == Verdict.INCONCLUSIVE:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import pytest
+import sympy
+from click.testing import CliRunner
 
 from flverify._core.errors import InputError
 from flverify._core.sources import Source
 from flverify.claims import judge
 from flverify.claims.audit import audit
-from flverify.claims.claim import claim
+from flverify.claims.claim import Free, claim
+from flverify.cli import main
+from flverify.commands import new_paper
 
 SOURCE = Source("flverify", "example")
 NUMBERS = {"left": 1, "right": 2, "open": 0}
@@ -104,3 +108,56 @@ def test_a_reading_twin_is_judged_once_for_several_readings():
     (audited,) = audit([counted])
     assert audited.control_fault() == ""
     assert seen == [1, 2]
+
+
+def squares(weaker, printed, twin, reading="", key=""):
+    """Return the fault of (a + b)^2 <= c (a^2 + b^2), which holds from c = 2 on."""
+    a, b = sympy.symbols("a b", positive=True)
+
+    def written(c):
+        return {"c": {key: c, "other": 1} if key else c, "unused": 0}
+
+    @claim(
+        "demo.square",
+        source=SOURCE,
+        statement="1",
+        proposition="(a + b)^2 <= c (a^2 + b^2).",
+        constants=written(printed),
+        twin=written(twin) if not isinstance(twin, dict) else twin,
+        free=[Free("c", 0, 9, weaker=weaker, reading=reading, key=key)],
+    )
+    def square(k):
+        number = sympy.Rational(k.c[key] if key else k.c)
+        gap = (number - 2) * (a**2 + b**2)
+        found = judge.nonnegative([("gap", gap)], "all a, b > 0")
+        return judge.readings({"plain": found}) if reading else found
+
+    (audited,) = audit([square])
+    return audited.control_fault()
+
+
+@pytest.mark.parametrize("how", [{}, {"reading": "plain"}, {"key": "entry"}])
+@pytest.mark.parametrize(("printed", "twin"), [(3, 1), (1, 3), ("5/2", "1/2")])
+def test_a_twin_contradicts_a_constant_declared_the_wrong_way(printed, twin, how):
+    assert squares("larger", printed, twin, **how) == ""
+    said = squares("smaller", printed, twin, **how)
+    good, bad = max(printed, twin), min(printed, twin)
+    assert f"weaker where smaller, but {bad} is refuted and {good} passes" in said
+
+
+def test_a_twin_that_changes_something_else_says_nothing_of_the_order():
+    assert squares("smaller", 3, {"c": 1, "unused": 1}) == ""
+
+
+def test_an_audit_names_it_and_ends_with_1(tmp_path):
+    assert (
+        new_paper.command.main(["mine", "--out", str(tmp_path)], standalone_mode=False)
+        is None
+    )
+    path = tmp_path / "mine.py"
+    words = ["audit", str(path), "--workers", "1"]
+    assert CliRunner().invoke(main, words).exit_code == 0
+    path.write_text(path.read_text().replace('weaker="smaller"', 'weaker="larger"'))
+    ran = CliRunner().invoke(main, words)
+    assert ran.exit_code == 1
+    assert "is declared weaker where larger" in " ".join(ran.output.split())
