@@ -347,3 +347,13 @@ def test_the_code_tells_of_bad_input_where_no_error_can_be_written():
     with Path("/dev/full").open("w") as full:
         asked = [sys.executable, "-c", words]
         assert subprocess.run(asked, stderr=full, check=False).returncode == 2
+
+
+def test_python_runs_the_package_as_the_command():
+    def ran(word):
+        asked = [sys.executable, "-m", "flverify", word]
+        return subprocess.run(asked, capture_output=True, text=True, check=False)
+
+    assert ran("--version").stdout.startswith("flverify, version")
+    assert ran("nonsense").returncode == 2
+    assert ran("nonsense").stderr.startswith("error: No such command 'nonsense'")

@@ -52,7 +52,7 @@ def _imports(path: Path) -> frozenset[Path]:
 
 
 def _read_imports(path: Path) -> frozenset[Path]:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = ast.parse(path.read_bytes())  # which may say how they are encoded
     names: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

@@ -52,7 +52,9 @@ class Store:
             if known != (FORMAT, VERSION, claim.id, fingerprint):
                 return None
             return read(claim, kept)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        except (OSError, ValueError, LookupError, TypeError, AttributeError):
+            return None
+        except RecursionError:  # brackets without end
             return None
 
     def put(self, audited: Audited, fingerprint: str) -> None:

@@ -28,7 +28,13 @@ def earlier(path: Path) -> dict[str, str]:
             f"an earlier audit must be readable; {path} is not: {error.strerror}; "
             "check the path."
         ) from error
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+    ) as error:
         raise FormatError(
             f"an earlier audit must be a file of `flverify audit --json`; {path} is "
             "none; name another one."

@@ -7,6 +7,7 @@ import numpy as np
 from flverify._core.checks import positive, whole
 from flverify._core.errors import DomainError
 from flverify._core.exact import Array, Scalar, scalar
+from flverify._core.room import require_room
 from flverify.problems._quadratics import Quadratics
 
 __all__ = ["random_quadratics"]
@@ -69,6 +70,7 @@ def random_quadratics(
             f"heterogeneity must be at least 0, and 0 for one client; got {root} for "
             f"{size[0]} clients; change one of them."
         )
+    require_room(size[0] * size[1] ** 2, "entries of the Hessians")
     stream = np.random.Philox(whole(seed, "seed", least=0, most=(1 << 63) - 1))
     draw = np.random.Generator(stream)
     hessians = np.stack([_hessian(draw, size[1], low, high) for _ in range(size[0])])

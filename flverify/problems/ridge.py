@@ -6,12 +6,14 @@ the data, so `synthetic_ridge` states one of its own.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from flverify._core.checks import whole
 from flverify._core.exact import Array, Scalar
+from flverify._core.room import require_room
 from flverify.problems._least_squares import least_squares
 from flverify.problems._quadratics import Quadratics
 
@@ -103,8 +105,8 @@ def synthetic_ridge(
     Raises
     ------
     DomainError
-        If a size is below 1, the seed is not a whole number at least 0, or the
-        regularisation is negative.
+        If a size is below 1 or more than the memory holds, the seed is not a whole
+        number at least 0, or the regularisation is negative.
 
     Notes
     -----
@@ -126,6 +128,8 @@ def synthetic_ridge(
     (3, 2)
     """
     size = whole(n_clients, "n_clients"), whole(samples, "samples"), whole(dim, "dim")
+    require_room(math.prod(size), "numbers of the ridge data")
+    require_room(size[0] * size[2] ** 2, "entries of the Hessians")
     stream = np.random.Philox(whole(seed, "seed", least=0, most=(1 << 63) - 1))
     draw = np.random.Generator(stream)
     scales = draw.uniform(*SCALES, size=size[0])

@@ -264,3 +264,21 @@ def test_records_are_not_written_over_python(fails, tmp_path):
     said = fails("audit", "focus.eq3", "--json", tmp_path / "mine.py")
     assert "--json must name the file to be written" in said
     assert (tmp_path / "mine.py").read_text() == "mine = 1\n"
+
+
+@pytest.mark.parametrize(
+    "written",
+    [b"\xef\xbb\xbf", b"# -*- coding: latin-1 -*-  \xe4\n"],
+    ids=["BOM", "latin"],
+)
+def test_a_file_may_say_how_it_is_encoded(run, claims, written):
+    plain = run("audit", claims)
+    claims.write_bytes(written + claims.read_bytes())
+    again = run("audit", claims)
+    assert (again.code, again.stderr) == (plain.code, "")
+
+
+def test_brackets_without_end_are_no_earlier_audit(fails, claims, tmp_path):
+    deep = tmp_path / "deep.json"
+    deep.write_text("[" * 100_000)
+    assert "must be a file of" in fails("audit", claims, "--compare", deep)

@@ -76,3 +76,8 @@ def test_seeds() -> None:
 def test_bad_settings(settings: tuple[object, ...]) -> None:
     with pytest.raises(DomainError):
         random_quadratics(*settings)
+
+
+def test_sizes_beyond_the_memory_are_refused():
+    with pytest.raises(DomainError, match="entries of the Hessians must fit"):
+        random_quadratics(1, 10**8, 1, 2, 0, seed=0)

@@ -191,6 +191,9 @@ def test_focus_is_stable_and_visibly_fast_at_the_printed_step(seed: int) -> None
         {"seed": None},
         {"seed": True},
         {"regularisation": -1},
+        {"samples": 10**20},
+        {"dim": 10**20},
+        {"dim": 10**8, "samples": 1, "n_clients": 1},
     ],
 )
 def test_bad_synthetic_settings(settings: dict[str, object]) -> None:
