@@ -18,7 +18,7 @@ ASK = {
     "moments": lambda law: moments(PROBLEM, ALGORITHM, law),
     "simulate": lambda law: simulate(PROBLEM, ALGORITHM, law, rounds=1, runs=1, seed=0),
     "assert_stable": lambda law: assert_stable(PROBLEM, ALGORITHM, law),
-    "weights": lambda law: assert_averaging_weights(law, [HALF, HALF]),
+    "weights": lambda law: assert_averaging_weights(law, law.shares),
 }
 
 
@@ -38,8 +38,8 @@ class Either(Participation):
 
     def _draw(self, seed, runs, rounds):
         asked = [(run, tick) for run in runs for tick in rounds]
-        coins = [np.random.default_rng((seed, *key)).random() < 0.5 for key in asked]
-        first = np.reshape(coins, (len(runs), len(rounds)))
+        coins = [np.random.default_rng((seed, *key)).random() for key in asked]
+        first = np.reshape(coins, (len(runs), len(rounds))) < float(self.shares[0])
         return np.stack([first, ~first], axis=-1)
 
 
@@ -76,6 +76,10 @@ WRONG = {
     "almost": ({"shares": (HALF, HALF - TINY)}, "sum to 1; got the sum"),
     "negative": ({"shares": (3 * HALF, -HALF)}, "the smallest -1/2"),
     "outcome": ({"support": lambda _: {frozenset({7}): 1}}, "clients from 0 to 1"),
+    "one outcome": (
+        {"support": lambda _: {frozenset({0}): HALF, frozenset({1, 2}): HALF}},
+        "clients from 0 to 1",
+    ),
     "no mapping": ({"support": lambda _: [1]}, "must map frozensets of clients"),
     "moment": (
         {"_moment": lambda *_: THIRD},
@@ -109,6 +113,19 @@ def test_own_laws_without_a_number_of_clients(ask):
         ask(type("Wrong", (Participation,), said)())
 
 
+class Rounded(Either):
+    """Outcomes in floats beside moments in rationals."""
+
+    shares = (Fraction(3, 10), Fraction(7, 10))
+
+    def support(self):
+        return {frozenset({i}): float(share) for i, share in enumerate(self.shares)}
+
+
+LAWS = {"rational": Either(), "floats": Rounded()}
+
+
+@pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
 @pytest.mark.parametrize("ask", ASK.values(), ids=ASK)
-def test_own_laws_that_agree_with_themselves(ask):
-    assert ask(Either())
+def test_own_laws_that_agree_with_themselves(ask, law):
+    assert ask(law)
