@@ -176,7 +176,7 @@ def _verify(system: Thin, rate: float, message: Array) -> None:
     if not gap <= VERIFIED * rate * size:
         raise RefusedError(
             f"a float rate must satisfy T(X) = rate X to {VERIFIED}; the gap is "
-            f"{gap / size:.1e}; use rationals, or a smaller step size."
+            f"{gap / size:.1e}; use fewer clients, or a smaller step size."
         )
 
 

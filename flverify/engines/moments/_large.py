@@ -84,7 +84,7 @@ class LargeMoments:
         if not gap <= VERIFIED * rate * size:
             raise RefusedError(
                 f"the float rate must satisfy T(X) = rate X to {VERIFIED}; the gap is "
-                f"{gap / size:.1e}; use rationals, or a smaller step size."
+                f"{gap / size:.1e}; use fewer clients, or a smaller step size."
             )
 
     @cached_property
