@@ -306,3 +306,20 @@ def test_what_is_just_small_enough_is_taken():
     n = 2498
     problem = Quadratics([[[1.0]]] * n, [[1.0]] * n)
     assert moments(problem, Focus(0.02), Bernoulli([0.5] * n))
+
+
+@pytest.mark.parametrize("cohort", [1, 2])
+@pytest.mark.parametrize("step_size", [0.25, 0.125])
+@pytest.mark.parametrize("local_steps", [1, 2, 3])
+def test_noise_that_cancels_leaves_the_mean_rate(
+    monkeypatch, cohort, step_size, local_steps
+):
+    # clients alike: who takes part changes nothing, and all messages cancel
+    monkeypatch.setattr("flverify.engines.moments._moments.LARGEST_DENSE", 0)
+    for h in (0.125, 0.5, 0.625):
+        problem = Quadratics(np.full((3, 1, 1), h), np.ones((3, 1)))
+        found = moments(
+            problem, FedAvg(step_size, local_steps), UniformCohort(3, cohort)
+        )
+        expected = (1 - step_size * h) ** (2 * local_steps)
+        assert found.mean_square_rate == pytest.approx(expected, rel=1e-9)

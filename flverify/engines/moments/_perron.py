@@ -155,6 +155,9 @@ def perron(mapped: MessageMap) -> tuple[float, Array | None]:
         # the identity meets the Perron vector of a positive map; an old vector may not
         begin = right / np.linalg.norm(right) + 1e-4 * identity
         value, right = _arnoldi(mapped, begin, rate)
+        # F(c) (c - floor) grows with c, so a root below is no farther from the floor
+        if value < 1 and value * (rate - mapped.floor) <= SETTLED * mapped.floor:
+            return mapped.floor, None
         low, high = (rate, high) if value > 1 else (low, rate)
         secant = known is not None and (value - known[1]) * (rate - known[0]) < 0
         if known is not None and secant:
@@ -225,7 +228,7 @@ def _arnoldi(mapped: MessageMap, start: Array, rate: float) -> tuple[float, Arra
         enough = max(RESIDUAL, 1e-3 * min(abs(value - 1), 1.0)) * value
         if (k > 1 or size <= RESIDUAL) and size * abs(chosen[-1]) <= enough:
             break
-        if k == KRYLOV - 1:
+        if size == 0 or k == KRYLOV - 1:
             break
         table[k + 1, k] = size
     vector = chosen @ basis[: k + 1]
