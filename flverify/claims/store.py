@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from flverify._core.whole_files import replacing
 from flverify.claims.audit import Audited
 from flverify.claims.claim import Claim
 from flverify.claims.verdict import Correction, Finding, Verdict
@@ -62,14 +63,10 @@ class Store:
         head = {"format": FORMAT, "version": VERSION, "id": audited.claim.id}
         text = json.dumps({**head, "fingerprint": fingerprint, **written(audited)})
         target = self._file(audited.claim.id)
-        scratch = target.with_suffix(f".{os.getpid()}.part")
-        try:
+        with suppress(OSError):
             self.folder.mkdir(parents=True, exist_ok=True)
-            scratch.write_text(text, encoding="utf-8")
-            scratch.replace(target)
-        except OSError:
-            with suppress(OSError):
-                scratch.unlink(missing_ok=True)
+            with replacing(target) as scratch:
+                scratch.write_text(text, encoding="utf-8")
 
     def _file(self, key: str) -> Path:
         safe = "".join(c if c.isalnum() or c in "._-" else "_" for c in key)

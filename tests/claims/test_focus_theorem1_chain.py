@@ -162,7 +162,7 @@ def below(clients):
 def largest(q, tau, *others):
     """The caps of the mended Lemma 4 and others, at L = 1; a root is rounded down."""
     root = F(isqrt(int(q**3 * 10**16)), 10**8)
-    return min(root / (8 * N), root / (12 * max(tau - 1, F(1, 100))), *others)
+    return min(root / (8 * N), root / (8 * max(tau - 1, F(1, 100))), *others)
 
 
 def shrinks(clients, law, tau, step, rate, error, weight):
@@ -181,7 +181,7 @@ def shrinks(clients, law, tau, step, rate, error, weight):
 @pytest.mark.parametrize(("name", "tau"), CASES)
 def test_distances_shrink_on_broken_lines(name, tau):
     (law, q), mu, star = LAWS[name], F(1, 10), below(CONVEX)
-    step = largest(q, tau, q / (3 * N * (8 / mu + mu / 2)), q / (12 * N**2))
+    step = largest(q, tau, q / (3 * N * (8 / mu + mu / 2)), q / (6 * N**2))
     weight, rate = 1 - 8 * step * N / mu, 1 - step * mu * N / 2
     assert shrinks(CONVEX, law, tau, step, rate, lambda w: (w - star) ** 2, weight)
 
@@ -189,7 +189,7 @@ def test_distances_shrink_on_broken_lines(name, tau):
 @pytest.mark.parametrize(("name", "tau"), CASES)
 def test_values_shrink_on_bent_lines(name, tau):
     (law, q), least = LAWS[name], below(BENT)
-    step = largest(q, tau, q / (33 * N))
+    step = largest(q, tau, q / (23 * N))
     weight, rate = 3 * q / (128 * step * N**2) - 4 * step, 1 - step * N / 16
 
     def error(w):
@@ -203,7 +203,7 @@ def test_values_shrink_on_bent_lines(name, tau):
 @pytest.mark.parametrize(("name", "tau"), CASES)
 def test_the_mean_slope_is_bounded_on_bent_lines(name, tau):
     (law, q), least = LAWS[name], below(BENT)
-    step = largest(q, tau, q / (32 * N))
+    step = largest(q, tau, q / (23 * N))
 
     def squares(left, state):
         here = (sum(f.gradient(state[0]) for f in BENT) / N) ** 2
