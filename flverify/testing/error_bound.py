@@ -17,6 +17,7 @@ from flverify.testing import reproduce, sampling
 from flverify.testing.comparison import SLACK, keeps
 from flverify.testing.dynamics import FINE, FLOOR
 from flverify.testing.given import as_float
+from flverify.testing.methods import answer_by, method_of
 from flverify.testing.moments import FAULTS, Answer, answers, refusal
 from flverify.testing.outcome import Outcome, Status, settle
 from flverify.testing.setting import Setting, setting
@@ -97,17 +98,17 @@ def assert_error_bound(
     __tracebackhide__ = True
     last = whole(rounds, "rounds")
     how = sampling.plan(last, seed, false_alarm, tail, budget)
-    chosen = sampling.method_of(method)
+    chosen = method_of(method)
     asked = setting(problem, algorithm, participation, start)
     claim = _Claim(asked, bound, [_value(bound, r) for r in range(last + 1)])
-    if chosen == "sampled":
-        return settle(_by_sampling(claim, how))
-    found = _by_moments(claim)
-    if isinstance(found, Outcome):
-        return settle(found)
-    if chosen == "exact":
-        return settle(replace(claim.outcome(), reason=str(found)))
-    return settle(_by_sampling(claim, how).instead_of(found))
+    return settle(
+        answer_by(
+            chosen,
+            lambda: _by_moments(claim),
+            lambda: _by_sampling(claim, how),
+            claim.outcome,
+        )
+    )
 
 
 @dataclass(frozen=True)

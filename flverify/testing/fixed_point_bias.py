@@ -23,6 +23,7 @@ from flverify.testing.comparison import keeps
 from flverify.testing.functions import run_models
 from flverify.testing.given import as_float, least_zero, real
 from flverify.testing.given import vector as numbers
+from flverify.testing.methods import answer_by, method_of
 from flverify.testing.moments import Answer, answers
 from flverify.testing.outcome import Outcome, Status, settle
 from flverify.testing.setting import Setting, setting
@@ -115,16 +116,16 @@ def assert_fixed_point_bias(
     __tracebackhide__ = True
     asked = setting(problem, algorithm, participation, start)
     how = sampling.plan(whole(rounds, "rounds"), seed, false_alarm, tail, budget)
-    chosen = sampling.method_of(method)
+    chosen = method_of(method)
     claim = _claim(asked, bias, bound, tolerance)
-    if chosen == "sampled":
-        return settle(_by_sampling(claim, how))
-    found = _by_moments(claim)
-    if isinstance(found, Outcome):
-        return settle(found)
-    if chosen == "exact":
-        return settle(replace(claim.outcome(), reason=str(found)))
-    return settle(_by_sampling(claim, how).instead_of(found))
+    return settle(
+        answer_by(
+            chosen,
+            lambda: _by_moments(claim),
+            lambda: _by_sampling(claim, how),
+            claim.outcome,
+        )
+    )
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from flverify.testing.dynamics import FLOOR, dynamics
 from flverify.testing.first_break import at_round, first_break
 from flverify.testing.given import above_zero, as_float, logarithm, real
 from flverify.testing.large import LargeDynamics, large_dynamics
+from flverify.testing.methods import answer_by, method_of
 from flverify.testing.moments import FAULTS, Answer, answers, refusal
 from flverify.testing.outcome import Outcome, Status, settle
 from flverify.testing.setting import Setting, setting
@@ -132,15 +133,15 @@ def assert_linear_rate(
         None if rounds is None else whole(rounds, "rounds"),
     )
     how = sampling.plan(claim.sampled_rounds, seed, false_alarm, tail, budget)
-    chosen = sampling.method_of(method)
-    if chosen == "sampled":
-        return settle(_by_sampling(claim, how))
-    found = _by_moments(claim)
-    if isinstance(found, Outcome):
-        return settle(found)
-    if chosen == "exact":
-        return settle(replace(claim.outcome(), reason=str(found)))
-    return settle(_by_sampling(claim, how).instead_of(found))
+    chosen = method_of(method)
+    return settle(
+        answer_by(
+            chosen,
+            lambda: _by_moments(claim),
+            lambda: _by_sampling(claim, how),
+            claim.outcome,
+        )
+    )
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from flverify._core.checks import choice, whole
+from flverify._core.checks import whole
 from flverify._core.errors import DomainError, Refusal
 from flverify._core.exact import Array
 from flverify._core.room import require_room
@@ -20,7 +20,6 @@ from flverify.testing.sequential import BoundTest
 from flverify.testing.setting import Setting
 from flverify.testing.written import number
 
-METHODS = ("auto", "exact", "sampled")
 FIRST = 64  # runs before the first look; then four times as many, and so on
 RAREST = 1e-300  # false alarm: it is divided further
 HEAVIEST = 1e100  # tail: its square is divided by
@@ -90,11 +89,6 @@ def plan(
         heavy,
         whole(budget, "budget", least=2),
     )
-
-
-def method_of(value: object) -> str:
-    """Check the method of an assertion."""
-    return choice(value, "method", METHODS)
 
 
 @dataclass(frozen=True)

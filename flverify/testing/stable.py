@@ -17,6 +17,7 @@ from flverify.testing import reproduce, sampling
 from flverify.testing.dynamics import ROUNDING, Dynamics, differences, dynamics
 from flverify.testing.given import above_zero, as_float
 from flverify.testing.large import LargeDynamics, large_dynamics
+from flverify.testing.methods import answer_by, method_of
 from flverify.testing.moments import FAULTS, Answer, answers, refusal
 from flverify.testing.outcome import Outcome, Status, settle
 from flverify.testing.setting import Setting, setting
@@ -89,17 +90,17 @@ def assert_stable(
     """
     __tracebackhide__ = True
     how = sampling.plan(whole(rounds, "rounds"), seed, false_alarm, tail, budget)
-    chosen = sampling.method_of(method)
+    chosen = method_of(method)
     limit = None if bound is None else above_zero(bound, "bound")
     asked = setting(problem, algorithm, participation, start)
-    if chosen == "sampled":
-        return settle(_by_sampling(asked, limit, how))
-    found = _by_moments(asked)
-    if isinstance(found, Outcome):
-        return settle(found)
-    if chosen == "exact":
-        return settle(replace(_outcome(asked), reason=str(found)))
-    return settle(_by_sampling(asked, limit, how).instead_of(found))
+    return settle(
+        answer_by(
+            chosen,
+            lambda: _by_moments(asked),
+            lambda: _by_sampling(asked, limit, how),
+            lambda: _outcome(asked),
+        )
+    )
 
 
 @dataclass(frozen=True)
