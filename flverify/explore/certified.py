@@ -33,11 +33,6 @@ from flverify.report.rows import RowTable
 
 CERTIFIED = r"\mathbb{E}V(z_{r+1})\le\rho\,\mathbb{E}V(z_r)\ \text{for the class}"
 FLOOR = r"\rho\ge\varrho\big(P\mapsto\mathbb{E}[M_hPM_h^{\top}]\big)"
-SLOW_SCOPE = (
-    "certified boundary: largest step size found, to 1e-4, at which the independent "
-    "checker accepted a rate below 1 for the whole class; stable boundary: over all "
-    "scalar quadratics with curvatures in [mu, L], isolated in rationals"
-)
 
 
 @dataclass(frozen=True)

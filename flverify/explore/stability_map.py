@@ -15,11 +15,6 @@ from flverify.explore.view import View
 from flverify.report.rows import RowTable
 
 ENDS = ("strong_convexity", "smoothness")
-FAST_SCOPE = (
-    "exact boundary: smallest step size at which the mean-square rate of quadratics "
-    "with every client's curvature mu or L reaches 1, in floats; printed cap: largest "
-    "step size that the theorem allows"
-)
 
 
 @dataclass(frozen=True)

@@ -131,11 +131,6 @@ def remarks(notes: Sequence[str]) -> None:
         line(f"note: {note}")
 
 
-def say(text: str) -> None:
-    """Print a message to the standard error."""
-    click.echo(text, err=True)
-
-
 class Begin:
     """What a progress bar is told; without a bar nothing is shown.
 
