@@ -164,10 +164,23 @@ def array(values: object, name: str) -> Array:
     if raw.dtype.kind not in "iuOU":
         raise DomainError(f"{name} must hold numbers; got {raw.dtype}; pass numbers.")
     flat = common_kind(scalar(entry, name) for entry in raw.ravel().tolist())
-    kind = np.float64 if any(isinstance(v, float) for v in flat) else object
-    out = np.empty(len(flat), dtype=kind)
-    out[:] = flat
-    return out.reshape(raw.shape)
+    if any(isinstance(v, float) for v in flat):
+        return np.array(flat, dtype=np.float64).reshape(raw.shape)
+    return objects(flat).reshape(raw.shape)
+
+
+def objects(values: Iterable[Any]) -> Array:
+    """Put numbers of any kind, formulas too, into an array of one dimension.
+
+    Examples
+    --------
+    >>> objects([Fraction(1, 2), 3])
+    array([Fraction(1, 2), 3], dtype=object)
+    """
+    listed = list(values)
+    out = np.empty(len(listed), dtype=object)
+    out[:] = listed
+    return out
 
 
 def zeros(shape: tuple[int, ...], exact: bool) -> Array:

@@ -12,15 +12,13 @@ import flint
 import numpy as np
 
 from flverify._core.errors import DomainError
-from flverify._core.exact import Array, Scalar
+from flverify._core.exact import Array, Scalar, objects
 
 
 def to_flint(values: Array) -> Array:
     """Convert an array of rationals to flint rationals."""
-    flat = [flint.fmpq(v.numerator, v.denominator) for v in map(Fraction, values.flat)]
-    out = np.empty(len(flat), dtype=object)
-    out[:] = flat
-    return out.reshape(values.shape)
+    flat = map(rational, map(Fraction, values.flat))
+    return objects(flat).reshape(values.shape)
 
 
 def rational(value: Scalar) -> flint.fmpq:
@@ -33,11 +31,22 @@ def to_fraction(value: flint.fmpq) -> Fraction:
     return Fraction(int(value.p), int(value.q))
 
 
+def dyadic(value: flint.arb) -> Fraction:
+    """Convert the midpoint of a ball, a whole number times a power of 2.
+
+    Examples
+    --------
+    >>> dyadic(flint.arb(3) / 8)
+    Fraction(3, 8)
+    """
+    mantissa, exponent = value.man_exp()
+    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+
+
 def from_flint(values: Array) -> Array:
     """Convert an array of flint rationals to Fractions."""
-    out = np.empty(values.size, dtype=object)
-    out[:] = [to_fraction(flint.fmpq(v)) for v in values.flat]
-    return out.reshape(values.shape)
+    flat = (to_fraction(flint.fmpq(v)) for v in values.flat)
+    return objects(flat).reshape(values.shape)
 
 
 def nearest_floats(values: Array) -> Array:
@@ -60,9 +69,7 @@ def matrix(values: Array) -> flint.fmpq_mat:
 
 def entries(values: flint.fmpq_mat) -> Array:
     """Return the entries of a flint matrix as an array of flint rationals."""
-    out = np.empty(values.nrows() * values.ncols(), dtype=object)
-    out[:] = values.entries()
-    return out.reshape(values.nrows(), values.ncols())
+    return objects(values.entries()).reshape(values.nrows(), values.ncols())
 
 
 def row_basis(rows: Array) -> Array:

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 from scipy.stats import chi2
 
-from flverify._core.exact import Array, text
+from flverify._core.exact import Array, objects, text
 from flverify.advise.intervals import betting_interval, clopper_pearson
 from flverify.advise.log import AvailabilityLog
 from flverify.advise.significance import SHUFFLES, Tested, all_tests
@@ -178,9 +178,7 @@ def _cohorts(log: AvailabilityLog) -> ExplicitLaw:
 
 
 def _fractions(counts: list[int], rounds: int) -> Array:
-    out = np.empty(len(counts), dtype=object)
-    out[:] = [Fraction(count, rounds) for count in counts]
-    return out
+    return objects(Fraction(count, rounds) for count in counts)
 
 
 def _shares(log: AvailabilityLog) -> Array:

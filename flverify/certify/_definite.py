@@ -12,7 +12,7 @@ from typing import TypeAlias
 import flint
 import numpy as np
 
-from flverify._core.exact import Array, Scalar
+from flverify._core.exact import Array, Scalar, objects
 from flverify._core.rationals import entries, matrix, row_basis
 
 Squares: TypeAlias = list[tuple[Scalar, Array]]
@@ -132,8 +132,7 @@ def _proposals(symmetric: Array, witness: Array) -> Iterator[Array]:
 
 def _rounded(proposal: Array, denominator: int) -> Array:
     scaled = [round(float(v) * denominator) for v in proposal]
-    out = np.empty(len(scaled), dtype=object)
-    out[:] = [flint.fmpq(v, denominator) for v in scaled]
+    out = objects(flint.fmpq(v, denominator) for v in scaled)
     out[-1] = flint.fmpq(1)
     return out
 

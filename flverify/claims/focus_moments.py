@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from flverify._core.errors import DomainError
-from flverify._core.exact import Array
+from flverify._core.exact import Array, objects
 from flverify._core.rationals import from_flint, nearest_floats, rational, to_flint
 from flverify.participation._law import Participation
 
@@ -320,9 +320,4 @@ def symmetric(clients: Clients, step: Fraction, start: Start, rounds: int) -> Cu
 
 
 def _exact_curves(rows: Sequence[Sequence[Fraction]]) -> Curves:
-    columns = []
-    for values in zip(*rows, strict=True):
-        column = np.empty(len(values), dtype=object)
-        column[:] = values
-        columns.append(column)
-    return Curves(*columns)
+    return Curves(*map(objects, zip(*rows, strict=True)))

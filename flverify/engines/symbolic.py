@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 import sympy
 
 from flverify._core.errors import ReadingError, Refusal, RefusedError
-from flverify._core.exact import Array, Scalar
+from flverify._core.exact import Array, Scalar, objects
 from flverify.algorithms._algorithm import Algorithm
 from flverify.engines.kinds import require_setting
 from flverify.engines.lower import ALWAYS, Draw, Layout, Lowering, dense, lower
@@ -164,9 +163,7 @@ def symbolic(
 
 
 def _objects(values: Array) -> Array:
-    out = np.empty(values.size, dtype=object)
-    out[:] = [_convert(v) for v in values.flat]
-    return out.reshape(values.shape)
+    return objects(map(_convert, values.flat)).reshape(values.shape)
 
 
 def _names(layout: Layout) -> tuple[str, ...]:

@@ -7,14 +7,14 @@ eigenvalues with a rounding allowance, symbolic answers from sympy.
 from __future__ import annotations
 
 import importlib
-from fractions import Fraction
 from typing import Any
 
 import flint
 import numpy as np
 
+from flverify._core import rationals
 from flverify._core.errors import DomainError
-from flverify._core.exact import Array, Scalar, is_symbolic
+from flverify._core.exact import Array, Scalar, is_symbolic, objects
 from flverify.problems._arrays import is_symbolic_array
 
 
@@ -122,22 +122,15 @@ def _symbolic_definiteness(matrix: Array) -> int:
 def _symbolic_solve(matrix: Array, right: Array) -> Array:
     sympy = _sympy()
     found = sympy.Matrix(matrix.tolist()).LUsolve(sympy.Matrix(right.tolist()))
-    out = np.empty(len(right), dtype=object)
-    out[:] = [sympy.cancel(value) for value in found]
-    return out
+    return objects(map(sympy.cancel, found))
 
 
-def _flint(matrix: Array) -> Any:
-    flat = [flint.fmpq(v.numerator, v.denominator) for v in matrix.ravel().tolist()]
-    rows, columns = matrix.shape
-    return flint.fmpq_mat(rows, columns, flat)
+def _flint(values: Array) -> flint.fmpq_mat:
+    return rationals.matrix(rationals.to_flint(values))
 
 
-def _fractions(matrix: Any) -> Array:
-    flat = [Fraction(int(v.p), int(v.q)) for v in matrix.entries()]
-    out = np.empty(len(flat), dtype=object)
-    out[:] = flat
-    return out.reshape(matrix.nrows(), matrix.ncols())
+def _fractions(values: flint.fmpq_mat) -> Array:
+    return rationals.from_flint(rationals.entries(values))
 
 
 def _sympy() -> Any:

@@ -17,8 +17,8 @@ from typing import Any, TypeAlias
 import flint
 import numpy as np
 
-from flverify._core.exact import Array
-from flverify._core.rationals import entries, matrix
+from flverify._core.exact import Array, objects
+from flverify._core.rationals import entries, matrix, rational
 from flverify.certify._definite import kernel
 from flverify.certify._vectors import Symbol, Vector
 from flverify.certify.gram._functions import (
@@ -29,7 +29,7 @@ from flverify.certify.gram._functions import (
     points,
     vocabulary,
 )
-from flverify.certify.gram._lines import Line, curvature_choices, rational
+from flverify.certify.gram._lines import Line, curvature_choices
 from flverify.certify.gram._models import Words
 
 Pair: TypeAlias = tuple[Function, Vector, Vector]
@@ -69,7 +69,7 @@ class Conditions:
     def constants(self) -> Array:
         """Constant of every condition, (K,) flint rationals."""
         told = [rational(h.gap.constant) for h in self.assumed]
-        return _array([*told, *[flint.fmpq(0)] * len(self.pairs)])
+        return objects([*told, *[flint.fmpq(0)] * len(self.pairs)])
 
     def values(self) -> Array:
         """Coefficients of the scalars, (K, q) flint rationals."""
@@ -168,9 +168,3 @@ def _table(rows: Sequence[Any], width: int) -> Array:
 
 def _zeros(rows: int, columns: int) -> Array:
     return np.full((rows, columns), flint.fmpq(0), dtype=object)
-
-
-def _array(values: Sequence[Any]) -> Array:
-    out = np.empty(len(values), dtype=object)
-    out[:] = values
-    return out

@@ -15,7 +15,7 @@ from math import lcm
 import numpy as np
 
 from flverify._core.exact import Array
-from flverify._core.rationals import to_fraction
+from flverify._core.rationals import rational, to_fraction
 from flverify.certify._definite import as_float, two_to
 from flverify.certify._vectors import Expression, Inequality, Vector
 from flverify.certify.gram._certificate import assembled
@@ -24,7 +24,6 @@ from flverify.certify.gram._conditions import Conditions, conditions_of
 from flverify.certify.gram._evidence import Evidence
 from flverify.certify.gram._faces import multipliers
 from flverify.certify.gram._functions import Hypothesis, statement
-from flverify.certify.gram._lines import rational
 from flverify.certify.gram._task import hints, task_of
 from flverify.certify.gram._weights import System, combination
 

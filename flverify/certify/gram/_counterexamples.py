@@ -15,10 +15,11 @@ import flint
 import numpy as np
 
 from flverify._core.exact import Array
+from flverify._core.rationals import rational
 from flverify.certify import _definite
 from flverify.certify._vectors import Expression, Inequality, Symbol, Vector
 from flverify.certify.gram._functions import Hypothesis, Slope
-from flverify.certify.gram._lines import Line, curvature_choices, curvatures, rational
+from flverify.certify.gram._lines import Line, curvature_choices, curvatures
 from flverify.certify.gram._models import Model, Shape, Words, words_of
 
 MOST_FORMS = 128  # choices of curvatures for which a form is decided

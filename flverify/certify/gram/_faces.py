@@ -16,8 +16,8 @@ from fractions import Fraction
 import flint
 import numpy as np
 
-from flverify._core.exact import Array
-from flverify._core.rationals import entries, matrix
+from flverify._core.exact import Array, objects
+from flverify._core.rationals import entries, matrix, rational
 from flverify.certify._definite import as_float, congruent, kernel, squares
 from flverify.certify.solve import Block, Programme, Solution, widest_margin
 
@@ -271,6 +271,4 @@ def _identity(size: int) -> Array:
 
 
 def _rationals(values: list[Fraction]) -> Array:
-    out = np.empty(len(values), dtype=object)
-    out[:] = [flint.fmpq(v.numerator, v.denominator) for v in values]
-    return out
+    return objects(map(rational, values))

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import product
-from typing import Any
 
 import flint
 import numpy as np
 
 from flverify._core.exact import Array
-from flverify._core.rationals import from_flint
+from flverify._core.rationals import from_flint, rational
 from flverify.certify import _definite
 from flverify.certify._vectors import Expression, Symbol, Vector
 from flverify.certify.gram._functions import Function, Level, Slope
@@ -115,8 +114,3 @@ class Line:
         }
         vectors: dict[Symbol, Point] = {s: (known[k],) for s, k in self.vectors.items()}
         return Model(vectors, {s: known[k] for s, k in self.numbers.items()}, shapes)
-
-
-def rational(value: Fraction) -> Any:
-    """Convert a Fraction to a flint rational."""
-    return flint.fmpq(value.numerator, value.denominator)

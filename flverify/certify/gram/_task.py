@@ -10,8 +10,8 @@ from typing import Any
 import flint
 import numpy as np
 
-from flverify._core.exact import Array
-from flverify._core.rationals import row_basis
+from flverify._core.exact import Array, objects
+from flverify._core.rationals import rational, row_basis
 from flverify.certify._definite import as_float, congruent, kernel, power_of_two, two_to
 from flverify.certify._vectors import (
     Expression,
@@ -103,19 +103,19 @@ def _form(expression: Expression, vectors: list[Symbol], basis: Array) -> Array:
     place = {symbol: k for k, symbol in enumerate(vectors)}
     full = np.full((len(vectors),) * 2, flint.fmpq(0), dtype=object)
     for (a, b), factor in expression.pairs:
-        half = _rational(factor / 2)
+        half = rational(factor / 2)
         full[place[a], place[b]] += half
         full[place[b], place[a]] += half
     size = basis.shape[1]
     out = np.full((size + 1,) * 2, flint.fmpq(0), dtype=object)
     if size:
         out[:-1, :-1] = congruent(full, basis)
-    out[-1, -1] = _rational(expression.constant)
+    out[-1, -1] = rational(expression.constant)
     return out
 
 
 def _value(expression: Expression, symbol: Symbol) -> Any:
-    return _rational(dict(expression.scalars).get(symbol, Fraction(0)))
+    return rational(dict(expression.scalars).get(symbol, Fraction(0)))
 
 
 def _scaled(
@@ -126,9 +126,9 @@ def _scaled(
     floats = [np.abs(as_float(m / power_of_two(m))) for m in matrices]
     diagonals = [np.diagonal(m) / max(m.max(), 1e-300) for m in floats]
     largest = np.max(diagonals, axis=0)
-    units = _array([_power(np.sqrt(d)) if d > 0 else flint.fmpq(1) for d in largest])
+    units = objects([_power(np.sqrt(d)) if d > 0 else flint.fmpq(1) for d in largest])
     shrunk = [m / np.outer(units, units) for m in matrices]
-    sizes = _array([_size(m) for m in shrunk])
+    sizes = objects([_size(m) for m in shrunk])
     forms = [m / size for m, size in zip(shrunk, sizes, strict=True)]
     shape = (len(forms) - 1, *forms[0].shape)
     columns = np.array(values, dtype=object).reshape(len(matrices), -1) / sizes[:, None]
@@ -155,7 +155,7 @@ def _power(size: float) -> Any:
 
 def row_of(v: Vector, names: list[Symbol]) -> list[Any]:
     known = dict(v.terms)
-    return [_rational(known.get(s, Fraction(0))) for s in names]
+    return [rational(known.get(s, Fraction(0))) for s in names]
 
 
 def _table(rows: list[list[Any]], width: int) -> Array:
@@ -163,13 +163,3 @@ def _table(rows: list[list[Any]], width: int) -> Array:
     for k, row in enumerate(rows):
         out[k] = row
     return out
-
-
-def _array(values: list[Any]) -> Array:
-    out = np.empty(len(values), dtype=object)
-    out[:] = values
-    return out
-
-
-def _rational(value: Fraction) -> Any:
-    return flint.fmpq(value.numerator, value.denominator)

@@ -15,7 +15,7 @@ import numpy as np
 
 from flverify._core.checks import whole
 from flverify._core.errors import InputError, RefusedError, ShapeError
-from flverify._core.exact import Array
+from flverify._core.exact import Array, objects
 from flverify._core.rationals import from_flint, solve, to_flint
 from flverify.algorithms._algorithm import Algorithm, Server
 from flverify.certify._vectors import Expression, Symbol, Vector, rational, vector
@@ -137,9 +137,8 @@ def _rationals(values: object, name: str, shape: tuple[int, ...]) -> Array:
             f"slot {name} must have shape {shape}; got {values!r}; pass d numbers at "
             "the server and N rows of d at the clients."
         )
-    out = np.empty(raw.size, dtype=object)
-    out[:] = [rational(v, f"an entry of slot {name}") for v in raw.flat]
-    return out.reshape(shape)
+    entries = (rational(v, f"an entry of slot {name}") for v in raw.flat)
+    return objects(entries).reshape(shape)
 
 
 def _played(

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from flverify._core.errors import InputError, ReadingError, Refusal, RefusedError
-from flverify._core.exact import Array, is_exact
+from flverify._core.exact import Array, is_exact, objects
 from flverify._core.rationals import ldl, to_flint
 from flverify.algorithms._algorithm import Algorithm, Server
 from flverify.engines.arithmetic import (
@@ -155,7 +155,7 @@ def traced_round(problem: Any, algorithm: Algorithm, participation: Any) -> Roun
         parts.append(sum((c * draws[d] for c, d in pairs), start=0 * mean))
         weights.append(weight)
     still = [RATIONAL.convert(int(k == 0)) for k in range(len(parts))]
-    return Round(layout, _array(weights), _array(still), np.stack(parts))
+    return Round(layout, objects(weights), objects(still), np.stack(parts))
 
 
 def listed_round(problem: Any, algorithm: Algorithm, participation: Any) -> Round:
@@ -177,7 +177,7 @@ def listed_round(problem: Any, algorithm: Algorithm, participation: Any) -> Roun
     ]
     weights = [RATIONAL.convert(chance) for chance in outcomes.values()]
     still = [RATIONAL.convert(1)] * len(parts)
-    return Round(layout, _array(weights), _array(still), np.stack(parts))
+    return Round(layout, objects(weights), objects(still), np.stack(parts))
 
 
 def listed(participation: Any) -> Mapping[frozenset[int], Fraction]:
@@ -195,9 +195,3 @@ def listed(participation: Any) -> Mapping[frozenset[int], Fraction]:
             "fewer clients."
         )
     return {cohort: chance for cohort, chance in outcomes.items() if chance != 0}
-
-
-def _array(values: list[Any]) -> Array:
-    out = np.empty(len(values), dtype=object)
-    out[:] = values
-    return out

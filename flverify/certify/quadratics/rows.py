@@ -17,7 +17,7 @@ import flint
 import numpy as np
 
 from flverify._core.errors import BeyondFloatsError
-from flverify._core.exact import Array
+from flverify._core.exact import Array, objects
 from flverify._core.rationals import to_flint
 from flverify.certify.coordinates import Structure
 from flverify.certify.forms import Branch, Form, Reading
@@ -63,8 +63,7 @@ class Batch:
                     "1e308; got a larger one; choose a smaller step size."
                 ) from None
         read = np.asarray(values, dtype=object)
-        rationals = np.empty(read.size, dtype=object)
-        rationals[:] = [Fraction(v) for v in read.ravel().tolist()]
+        rationals = objects(map(Fraction, read.ravel().tolist()))
         return to_flint(rationals.reshape(read.shape))
 
     def zeros(self, *shape: int) -> Array:

@@ -14,7 +14,7 @@ import flint
 import numpy as np
 
 from flverify._core.exact import Array
-from flverify._core.rationals import matrix
+from flverify._core.rationals import dyadic, matrix
 from flverify.certify.quadratics import Group, Instance, QuadraticRates
 from flverify.certify.quadratics.rows import Batch
 from flverify.engines.moments._radius import PRECISION, Interval, outward
@@ -105,11 +105,6 @@ def positive_zeros(polynomial: flint.fmpq_poly) -> list[Interval]:
 
 def _ends(integers: flint.fmpz_poly, ball: Any) -> Interval:
     """Enclose a real zero by its ball, or by itself where it is a short rational."""
-
-    def dyadic(value: Any) -> Fraction:
-        mantissa, exponent = value.man_exp()
-        return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
-
     low, high = dyadic(ball.lower()), dyadic(ball.upper())
     guess = ((low + high) / 2).limit_denominator(10**12)
     exact = integers(flint.fmpq(guess.numerator, guess.denominator)) == 0

@@ -19,7 +19,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from flverify._core.exact import Array, Scalar
-from flverify._core.rationals import matrix
+from flverify._core.rationals import dyadic, matrix
 from flverify.engines.moments._operator import SecondMoments
 
 DIGITS = 15  # decimal digits kept when an algebraic number is enclosed
@@ -117,12 +117,7 @@ def _squared(
     if not high - low < math.log(4 * top) + 1:
         return None
     share = flint.arb(2) ** squarings
-    return _dyadic((low / share).exp().lower()), _dyadic((high / share).exp().upper())
-
-
-def _dyadic(value: flint.arb) -> Fraction:
-    mantissa, exponent = value.man_exp()
-    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+    return dyadic((low / share).exp().lower()), dyadic((high / share).exp().upper())
 
 
 def outward(low: Fraction, high: Fraction) -> tuple[Fraction, Fraction]:
