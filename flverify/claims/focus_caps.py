@@ -114,29 +114,45 @@ def largest_step(caps: Mapping[str, str], clients: Clients, q: Fraction) -> Frac
     >>> largest_step({"q^(3/2)/(L sqrt N)": "1/8"}, five, five.averaging)
     Fraction(1, 128)
     """
-    return _root_below(min(_squares(caps, clients, q)))
+    return root_below(min(squares(caps, clients, q)))
 
 
 def inside(
-    caps: Mapping[str, str], clients: Clients, q: Fraction, step: Fraction
+    caps: Mapping[str, str],
+    clients: Clients,
+    q: Fraction,
+    step: Fraction,
+    monomials: Mapping[str, Square] = SQUARES,
 ) -> bool:
     """Whether a step is positive and at most every cap, exactly."""
-    return step > 0 and all(step**2 <= cap for cap in _squares(caps, clients, q))
+    found = squares(caps, clients, q, monomials)
+    return step > 0 and all(step**2 <= square for square in found)
 
 
-def _squares(caps: Mapping[str, str], clients: Clients, q: Fraction) -> list[Fraction]:
-    """Squares of the caps that apply."""
-    unknown = set(caps) - set(SQUARES)
+def squares(
+    caps: Mapping[str, str],
+    clients: Clients,
+    q: Fraction,
+    monomials: Mapping[str, Square] = SQUARES,
+) -> list[Fraction]:
+    """Squares of the caps that apply.
+
+    Raises
+    ------
+    UnknownNameError
+        If a monomial is not known.
+    """
+    unknown = set(caps) - set(monomials)
     if unknown:
         raise UnknownNameError(
             f"a cap must be a multiple of a known monomial; got {sorted(unknown)}; "
-            f"choose among {sorted(SQUARES)}."
+            f"choose among {sorted(monomials)}."
         )
-    known = ((factor, SQUARES[name](clients, q)) for name, factor in caps.items())
+    known = ((factor, monomials[name](clients, q)) for name, factor in caps.items())
     return [Fraction(f) ** 2 * square for f, square in known if square is not None]
 
 
-def _root_below(square: Fraction) -> Fraction:
+def root_below(square: Fraction) -> Fraction:
     """Return the root of a rational, rounded down if it is irrational."""
     top, bottom = isqrt(square.numerator), isqrt(square.denominator)
     if (top**2, bottom**2) == (square.numerator, square.denominator):

@@ -17,7 +17,6 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from flverify._core.errors import UnknownNameError
 from flverify._core.exact import Array
 from flverify.claims import focus_caps, judge
 from flverify.claims.focus_caps import Q_READINGS, least_q
@@ -80,17 +79,6 @@ SQUARES: dict[str, focus_caps.Square] = {
 }
 
 
-def _caps(caps: Mapping[str, str], c: Clients, q: Fraction) -> list[Fraction]:
-    unknown = set(caps) - set(SQUARES)
-    if unknown:
-        raise UnknownNameError(
-            f"a cap must be a multiple of a known monomial; got {sorted(unknown)}; "
-            f"choose among {sorted(SQUARES)}."
-        )
-    known = ((factor, SQUARES[name](c, q)) for name, factor in caps.items())
-    return [Fraction(f) ** 2 * square for f, square in known if square is not None]
-
-
 def largest_step(caps: Mapping[str, str], c: Clients, q: Fraction) -> Fraction:
     """Return the least cap, or a rational a little below it; 1/(4 L N) without caps.
 
@@ -100,15 +88,15 @@ def largest_step(caps: Mapping[str, str], c: Clients, q: Fraction) -> Fraction:
     >>> str(largest_step({"1/(L (tau-1))": "1/2"}, one, Fraction(1)))
     '1/2'
     """
-    squares = _caps(caps, c, q)
+    squares = focus_caps.squares(caps, c, q, SQUARES)
     if not squares:
         return 1 / (4 * c.smoothness * c.total)
-    return focus_caps._root_below(min(squares))
+    return focus_caps.root_below(min(squares))
 
 
 def inside(caps: Mapping[str, str], c: Clients, q: Fraction, step: Fraction) -> bool:
     """Whether a step is positive and at most every cap, exactly."""
-    return step > 0 and all(step**2 <= cap for cap in _caps(caps, c, q))
+    return focus_caps.inside(caps, c, q, step, SQUARES)
 
 
 def chosen(
