@@ -23,7 +23,7 @@ from flverify.algorithms._algorithm import Algorithm
 from flverify.certify.classes import MOST_CLASSES, classes
 from flverify.certify.printed import printed
 from flverify.certify.quadratics import QuadraticRates
-from flverify.certify.region import Cell, Row, RowFound, region, require_local_steps
+from flverify.certify.region import Row, RowFound, region, require_local_steps
 from flverify.certify.sandwich import corner_rates
 from flverify.participation._law import Participation
 from flverify.participation.bernoulli import Bernoulli
@@ -140,7 +140,7 @@ def class_wide(
     except FAILED as error:
         why = f"the floats of the search failed: {error}"
         return ClassWide(None, None, None, "", why, *theorem)
-    best = _best(row)
+    best = row.best
     kind = "contraction" if row.contraction else "rate"
     if best is None:
         return ClassWide(None, None, row.certified_boundary, kind, NONE_FOUND, *theorem)
@@ -163,11 +163,6 @@ def _refusal(error: Exception, law: Participation) -> str:
                 f"probabilities; got {distinct}; round them to fewer values."
             )
     return str(error)
-
-
-def _best(row: RowFound) -> Cell | None:
-    proved = [cell for cell in row.cells if cell.rate is not None]
-    return min(proved, key=lambda cell: cell.rate or 1, default=None)
 
 
 def _row(algorithm: Algorithm, law: Participation, found: Constants) -> RowFound:

@@ -189,7 +189,7 @@ def _some(rows: Sequence[RowFound]) -> list[RowFound]:
 
 
 def _line(found: RowFound) -> list[str]:
-    best, mark = _best(found), HOLED if found.holes else ""
+    best, mark = found.best, HOLED if found.holes else ""
     proved = sum(cell.rate is not None for cell in found.cells)
     return [
         short(found.value),
@@ -201,12 +201,6 @@ def _line(found: RowFound) -> list[str]:
         "" if best is None else short(best.step_size),
         f"{proved} of {len(found.cells)}",
     ]
-
-
-def _best(found: RowFound) -> Cell | None:
-    """Return the cell with the smallest certified rate."""
-    proved = [cell for cell in found.cells if cell.rate is not None]
-    return min(proved, key=lambda cell: cell.rate or 1, default=None)
 
 
 def short(value: Fraction) -> str:
@@ -236,7 +230,7 @@ def remarks(region: Region) -> list[str]:
             "this method moves away from the minimiser: rates are those of the "
             "contraction to a neighbourhood."
         )
-    if any(None in (found.certified_boundary, _best(found)) for found in region.found):
+    if any(None in (found.certified_boundary, found.best) for found in region.found):
         out.append(
             'a certified boundary or best rate "none" means none at the step sizes '
             "tried; others may have one."

@@ -100,6 +100,12 @@ class RowFound:
         return tuple(c for c in self.cells if c.rate is None and c.step_size < end)
 
     @property
+    def best(self) -> Cell | None:
+        """Cell with the smallest certified rate; None without a certificate."""
+        proved = [cell for cell in self.cells if cell.rate is not None]
+        return min(proved, key=lambda cell: cell.rate or 1, default=None)
+
+    @property
     def share(self) -> Fraction | None:
         """Share of the stable step sizes that are certified; None if not known."""
         if self.certified_boundary is None or self.stability_boundary is None:
