@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from flverify._core.exact import Scalar
+from flverify._core.sentences import number_of
 from flverify.advise.budget import Budget
 from flverify.advise.class_wide import ClassWide
 from flverify.advise.fit import ALARM, LEVEL, Fitted
@@ -180,7 +181,7 @@ def log_notes(found: Fitted) -> list[str]:
         )
     never = int((found.log.counts == 0).sum())
     if never:
-        many = "1 client" if never == 1 else f"{never} clients"
+        many = number_of(never, "client")
         out.append(f"{many} never took part in the log: estimated p is 0.")
     return out
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from rich.text import Text
 
+from flverify._core.sentences import number_of
 from flverify.claims.audit import Audited
 from flverify.claims.claim import Claim
 from flverify.claims.verdict import Verdict
@@ -46,8 +47,7 @@ def counts(audited: Sequence[Audited]) -> dict[str, int]:
 def count_line(audited: Sequence[Audited]) -> str:
     """Return the count per verdict as one line."""
     parts = [f"{many} {name}" for name, many in counts(audited).items() if many]
-    word = "claim" if len(audited) == 1 else "claims"
-    return f"{len(audited)} {word}: {', '.join(parts)}"
+    return f"{number_of(len(audited), 'claim')}: {', '.join(parts)}"
 
 
 def claim_table(claims: Sequence[Claim], expected: Mapping[str, str]) -> None:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
+from flverify._core.sentences import number_of
 from flverify.claims import premises
 from flverify.claims.ledger import Entry
 from flverify.claims.verdict import Verdict
@@ -32,9 +33,9 @@ def summary(entries: Mapping[str, Entry]) -> str:
     """
     found = Counter(entry["verdict"] for entry in entries.values())
     parts = [f"{found[str(v)]} {v}" for v in Verdict if found[str(v)]]
-    word = "claim" if len(entries) == 1 else "claims"
+    many = number_of(len(entries), "claim")
     lines = [
-        f"{len(entries)} {word}: {', '.join(parts)}.{_steps_alone(entries)}",
+        f"{many}: {', '.join(parts)}.{_steps_alone(entries)}",
         "",
         "| claim | verdict | given, or by reading |",
         "|---|---|---|",

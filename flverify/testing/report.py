@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from flverify._core.sentences import number_of
 from flverify.testing.outcome import Status
 
 FORMATS = (".html", ".md", ".json")
@@ -87,7 +88,7 @@ def count_line(rows: Sequence[Row]) -> str:
     listed = ", ".join(f"{counts[status]} {status}" for status in Status)
     wanted = sum(row.expected for row in rows)
     more = f" ({wanted} as tests that passed expect)" if wanted else ""
-    return f"{len(rows)} assertion{'' if len(rows) == 1 else 's'}: {listed}{more}"
+    return f"{number_of(len(rows), 'assertion')}: {listed}{more}"
 
 
 def text_rows(rows: Sequence[Row], *, every: bool) -> Iterator[str]:
