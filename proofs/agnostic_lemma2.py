@@ -27,7 +27,6 @@ from flverify.claims.agnostic_steps import (
     corners,
     listed_step,
     sigma_squared,
-    square,
     step_error,
     tent,
 )
@@ -41,6 +40,7 @@ from flverify.claims.nonsmooth_losses import (
     SILENT,
     Absolute,
     Client,
+    squared_distance,
     two_points,
 )
 from flverify.claims.verdict import Finding
@@ -178,7 +178,9 @@ def progress_cases(
         for i, start in ((i, x) for i in range(one.n_clients) for x in corners(one)):
             client = one.clients[i]
             gap = client.value(start) - client.value(best)
-            right = square(start, best) - 2 * one.step * gap + one.step**2 * room
+            right = (
+                squared_distance(start, best) - 2 * one.step * gap + one.step**2 * room
+            )
             at = {**one.where, "i": i + 1, "theta": start, "theta*": best}
             at |= {"sigma^2": noise, "G": bound}
             left = step_error(one, i, start, best, listed_step)
@@ -231,7 +233,7 @@ def unequal_noise(terms: Any) -> Iterator[Case]:
         room = terms["sigma^2"] * sigma_squared(one) + terms["G^2"]
         for i, start in ((i, x) for i in (0, 1) for x in corners(one)):
             gap = clients[i].value(start)
-            right = square(start, (Fraction(0),)) - 2 * one.step * gap
+            right = squared_distance(start, (Fraction(0),)) - 2 * one.step * gap
             right += one.step**2 * room
             zero = (Fraction(0),)
             at = {**one.where, "i": i + 1, "theta": start, "theta*": 0, "G": 1}

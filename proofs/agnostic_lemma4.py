@@ -20,9 +20,6 @@ import sympy
 from flverify._core.sources import Source
 from flverify.claims import cohorts, judge
 from flverify.claims.agnostic_rounds import mean_of_cohort
-from flverify.claims.agnostic_steps import (
-    square,
-)
 from flverify.claims.agnostic_windows import (
     WIDE,
 )
@@ -35,6 +32,7 @@ from flverify.claims.nonsmooth_losses import (
     Client,
     Line,
     Point,
+    squared_distance,
 )
 from flverify.claims.verdict import Finding
 
@@ -182,9 +180,11 @@ def aggregate_case(
     """One instance of (5), with weights E[1{i in S}/|S|^power]."""
     factor, power = wrong
     law = one.law
-    left = cohorts.mean(law, lambda a: square(one.aggregate(a, last), best))
+    left = cohorts.mean(law, lambda a: squared_distance(one.aggregate(a, last), best))
     rows = zip(people(one.n_clients), last, strict=True)
-    total = sum(Fraction(weight(law, i, power)) * square(x, best) for i, x in rows)
+    total = sum(
+        Fraction(weight(law, i, power)) * squared_distance(x, best) for i, x in rows
+    )
     at = {**one.where, "models": last, "theta*": best, "noise": index}
     return Case(at, left, factor * total, lambda: plain_sides(one, draws, best, wrong))
 
@@ -197,10 +197,12 @@ def plain_sides(
     left, right = Fraction(0), Fraction(0)
     for members, chance in one.law.items():
         chosen = [cohorts.zero_based(members)]
-        left += chance * square(one.plain_models(chosen, one.start, draws)[-1], best)
+        left += chance * squared_distance(
+            one.plain_models(chosen, one.start, draws)[-1], best
+        )
         for i in members:
             x = one.plain_local(i - 1, one.local_steps, one.start, draws)
-            right += chance * square(x, best) / len(members) ** power
+            right += chance * squared_distance(x, best) / len(members) ** power
     return left, factor * right
 
 

@@ -28,8 +28,7 @@ from flverify.claims.nonsmooth_losses import (
     Absolute,
     Client,
     Point,
-    inner,
-    minus,
+    squared_distance,
 )
 from flverify.claims.verdict import Finding
 
@@ -108,8 +107,8 @@ def eight(one: Nonsmooth, paths: Paths, *, plain: bool) -> tuple[Fraction, Fract
     """Return both sides of (8) for the last of the rounds."""
     del plain  # the paths come from the plain loop then
     best = one.minimiser()
-    left = _mean(paths, lambda models: square(models[-1], best))
-    before = _mean(paths, lambda models: square(models[-2], best))
+    left = _mean(paths, lambda models: squared_distance(models[-1], best))
+    before = _mean(paths, lambda models: squared_distance(models[-2], best))
     gap = _mean(paths, lambda models: one.objective(models[-1])) - one.objective(best)
     return left, before - 2 * one.step * one.period * gap + noise_terms(one)
 
@@ -117,7 +116,7 @@ def eight(one: Nonsmooth, paths: Paths, *, plain: bool) -> tuple[Fraction, Fract
 def seven(one: Nonsmooth, paths: Paths, *, plain: bool) -> tuple[Fraction, Fraction]:
     """Return both sides of (7) for the client with the least room."""
     best = one.minimiser()
-    before = _mean(paths, lambda models: square(models[-2], best))
+    before = _mean(paths, lambda models: squared_distance(models[-2], best))
     sides = []
     for i, client in enumerate(one.clients):
         left = Fraction(0)
@@ -127,7 +126,7 @@ def seven(one: Nonsmooth, paths: Paths, *, plain: bool) -> tuple[Fraction, Fract
                     x = one.plain_local(i, one.local_steps, models[-2], draws)
                 else:
                     x = one.track(i, models[-2], draws[i])[-1]
-                left += chance * likely * square(x, best)
+                left += chance * likely * squared_distance(x, best)
         gap = _mean(paths, lambda models, f=client.value: f(models[-1]))
         gap -= client.value(best)
         room = noise_terms(one) - 2 * one.step * one.period * gap
@@ -146,12 +145,9 @@ def nine(one: Nonsmooth, paths: Paths, *, plain: bool) -> tuple[Fraction, Fracti
 
     left = _mean(paths, value) - one.objective(best)
     unit = 2 * one.step * one.period
-    return left, square(one.start, best) / (unit * rounds) + noise_terms(one) / unit
-
-
-def square(x: Point, y: Point) -> Fraction:
-    """Return |x - y|^2."""
-    return inner(minus(x, y), minus(x, y))
+    return left, squared_distance(one.start, best) / (unit * rounds) + noise_terms(
+        one
+    ) / unit
 
 
 def _mean(paths: Paths, value: Any) -> Fraction:

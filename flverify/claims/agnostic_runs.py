@@ -22,8 +22,7 @@ from flverify.claims.nonsmooth_losses import (
     Client,
     Point,
     Region,
-    inner,
-    minus,
+    squared_distance,
     two_points,
 )
 
@@ -34,11 +33,6 @@ SEARCHED = (
 LONGEST = 100  # paths that are listed for one instance
 WIDE: Region = ("box", Fraction(-50), Fraction(50))
 ALONE: Listed = {frozenset({1}): Fraction(1)}
-
-
-def square(x: Point, y: Point) -> Fraction:
-    """|x - y|^2."""
-    return inner(minus(x, y), minus(x, y))
 
 
 def slow(schedule: str, period: int, step: Fraction) -> Nonsmooth:
@@ -118,10 +112,10 @@ def period(index: int, schedule: str, *, plain: bool) -> dict[str, Any]:
     for chance, draws in one.draws():
         last, server = run(one, draws)
         for i, model in enumerate(last):
-            found["client", i] += chance * square(model, best)
+            found["client", i] += chance * squared_distance(model, best)
         for members, p in one.law.items():
             model = server(members)
-            found["server"] += chance * p * square(model, best)
+            found["server"] += chance * p * squared_distance(model, best)
             found["f"] += chance * p * (one.objective(model) - one.objective(best))
             for i, client in enumerate(one.clients):
                 rise = client.value(model) - client.value(best)
@@ -174,7 +168,7 @@ def round_cases(
                 key, value, i = keys
                 left = found[key] if i is None else found[key, i]
                 gap = found[value] if i is None else found[value, i]
-                begin = square(one.start, one.minimiser())
+                begin = squared_distance(one.start, one.minimiser())
                 return left, begin - 2 * one.step * h * gap + room
 
             named = {} if i is None else {"i": i + 1}
@@ -232,7 +226,7 @@ def rate_cases(
         h = counted(one, count)
         if one.period < least_period or h == 0:
             continue
-        begin = square(one.start, one.minimiser())
+        begin = squared_distance(one.start, one.minimiser())
         right = begin / (2 * one.step * h * rounds) + one.step * room_of(one, terms, h)
         left = mean_value(index, schedule, plain=False)
         at = {**one.where, "T": rounds, "theta*": one.minimiser()}

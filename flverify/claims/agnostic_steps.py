@@ -7,7 +7,13 @@ from fractions import Fraction
 from typing import Any
 
 from flverify.claims.nonsmooth import Nonsmooth
-from flverify.claims.nonsmooth_losses import SILENT, Capped, Client, Point, inner, minus
+from flverify.claims.nonsmooth_losses import (
+    SILENT,
+    Capped,
+    Client,
+    Point,
+    squared_distance,
+)
 
 
 def sigma_squared(one: Nonsmooth) -> Fraction:
@@ -37,12 +43,10 @@ def step_error(
 ) -> Fraction:
     """E|theta_i^t - theta*|^2 after one step, over the listed noise."""
     law = one.clients[i].noise.items()
-    return sum((p * square(step(one, i, start, v), best) for v, p in law), Fraction(0))
-
-
-def square(x: Point, y: Point) -> Fraction:
-    """|x - y|^2."""
-    return inner(minus(x, y), minus(x, y))
+    return sum(
+        (p * squared_distance(step(one, i, start, v), best) for v, p in law),
+        Fraction(0),
+    )
 
 
 def corners(one: Nonsmooth) -> list[Point]:

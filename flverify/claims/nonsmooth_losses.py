@@ -255,6 +255,11 @@ def minus(u: Point, v: Point) -> Point:
     return tuple(a - b for a, b in zip(u, v, strict=True))
 
 
+def squared_distance(u: Point, v: Point) -> Fraction:
+    """|u - v|^2."""
+    return inner(minus(u, v), minus(u, v))
+
+
 def length(v: Point) -> Fraction:
     """|v|, if that is rational.
 
