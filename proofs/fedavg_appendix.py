@@ -27,7 +27,6 @@ from flverify.claims.claim import claim
 from flverify.claims.fedavg_expansion import expanded
 from flverify.claims.fedavg_recursions import Run, single_line
 from flverify.claims.fedavg_rows import by_counting, runs_through, stepped
-from flverify.claims.focus_runs import column, tidy
 from flverify.claims.mixing_cases import SOME
 from flverify.claims.parallel_clients import Setting
 from flverify.claims.parallel_families import (
@@ -39,6 +38,7 @@ from flverify.claims.parallel_families import (
     mismatch_again,
 )
 from flverify.claims.printed_mixing import virtual
+from flverify.claims.scalar_runs import column, tidy
 from flverify.claims.verdict import Finding
 from flverify.mixing import aggregation_matrix, pull_matrix
 

@@ -28,15 +28,13 @@ from flverify._core.sources import Source
 from flverify.claims import judge
 from flverify.claims.claim import claim
 from flverify.claims.fedavg_recursions import (
-    CURVATURES,
-    MINIMISERS,
-    STEP,
     Run,
     formal_runs,
     one_index,
     rational_runs,
     single_line,
 )
+from flverify.claims.scalar_runs import CURVATURES, MINIMISERS, STEP
 from flverify.claims.verdict import Finding
 from flverify.mixing import (
     is_column_stochastic,

@@ -45,7 +45,8 @@ from flverify.claims.focus_box import (
 )
 from flverify.claims.focus_induction import box_is_recursion, recursion_is_box
 from flverify.claims.focus_recursions import Reading
-from flverify.claims.focus_runs import FORMAL, Run, formal_rounds, rational_runs, tidied
+from flverify.claims.focus_runs import FORMAL, Run, formal_rounds, rational_runs
+from flverify.claims.scalar_runs import tidied
 from flverify.claims.verdict import Finding
 
 LATE = "(ii), D_k following S_r for r tau < k <= (r+1) tau"

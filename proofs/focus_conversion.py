@@ -35,16 +35,8 @@ from flverify.claims.focus_recursions import (
     initial,
     iterate,
 )
-from flverify.claims.focus_runs import (
-    ETA,
-    FORMAL,
-    Run,
-    column,
-    formal_rounds,
-    quadratic,
-    tidied,
-    tidy,
-)
+from flverify.claims.focus_runs import ETA, FORMAL, Run, formal_rounds
+from flverify.claims.scalar_runs import column, quadratic, tidied, tidy
 from flverify.claims.verdict import Finding
 
 

@@ -25,15 +25,8 @@ from flverify.claims.claim import Free, claim
 from flverify.claims.focus_box import any_state, closed_form
 from flverify.claims.focus_induction import pending
 from flverify.claims.focus_recursions import PLAIN, Stack, initial, iterate
-from flverify.claims.focus_runs import (
-    FORMAL,
-    Run,
-    column,
-    formal_rounds,
-    quadratic,
-    rational_runs,
-    tidied,
-)
+from flverify.claims.focus_runs import FORMAL, Run, formal_rounds, rational_runs
+from flverify.claims.scalar_runs import column, quadratic, tidied
 from flverify.claims.verdict import Finding
 from flverify.engines.moments import moments
 from flverify.participation import AllOrNothing, Bernoulli, UniformCohort

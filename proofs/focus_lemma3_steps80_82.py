@@ -35,7 +35,8 @@ from flverify.claims.focus_lemma3 import (
     traced,
     young,
 )
-from flverify.claims.focus_runs import ETA, tidied
+from flverify.claims.focus_runs import ETA
+from flverify.claims.scalar_runs import tidied
 from flverify.claims.verdict import Finding
 
 U, GAP, D2 = sympy.symbols("U gap D2", nonnegative=True)  # |u|^2, F(w) - F*, E|D|^2

@@ -38,7 +38,8 @@ from flverify.claims.focus_lemma3 import (
     sum_of_vectors,
     traced,
 )
-from flverify.claims.focus_runs import ETA, tidied
+from flverify.claims.focus_runs import ETA
+from flverify.claims.scalar_runs import tidied
 from flverify.claims.verdict import Finding
 
 NAMES = "every tau, dimension and L-smooth f_i"

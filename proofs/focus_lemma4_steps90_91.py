@@ -45,7 +45,8 @@ from flverify.claims.focus_lemma4 import (
     twice,
     weights,
 )
-from flverify.claims.focus_runs import ETA, tidied
+from flverify.claims.focus_runs import ETA
+from flverify.claims.scalar_runs import tidied
 from flverify.claims.verdict import Finding
 
 FROBENIUS = "(i) ||1 ybar||^2 of the N rows"

@@ -27,17 +27,13 @@ from flverify.claims.claim import claim
 from flverify.claims.focus_lemma3 import traced
 from flverify.claims.focus_placings import Placing, step
 from flverify.claims.focus_recursions import Stack
-from flverify.claims.focus_runs import (
-    FORMAL,
-    column,
-    formal_rounds,
-    tidied,
-)
+from flverify.claims.focus_runs import FORMAL, formal_rounds
 from flverify.claims.focus_server_rows import follow_71, moves
 from flverify.claims.focus_trackers import at_start, box_sum
 from flverify.claims.mixing_cases import NONE, SOME
 from flverify.claims.printed_mixing import pull
 from flverify.claims.pulled_distances import means
+from flverify.claims.scalar_runs import column, tidied
 from flverify.claims.verdict import Finding
 
 SEARCHED = "scalar quadratics, two rounds of any cohorts"

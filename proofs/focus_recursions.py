@@ -34,15 +34,8 @@ from flverify.claims.focus_box_rows import followed
 from flverify.claims.focus_induction import box_is_recursion, recursion_is_box
 from flverify.claims.focus_placings import Placing, models, models_again, step
 from flverify.claims.focus_recursions import PLAIN, SWITCHED, Stack, initial
-from flverify.claims.focus_runs import (
-    ETA,
-    FORMAL,
-    Run,
-    column,
-    formal_rounds,
-    rational_runs,
-    tidied,
-)
+from flverify.claims.focus_runs import ETA, FORMAL, Run, formal_rounds, rational_runs
+from flverify.claims.scalar_runs import column, tidied
 from flverify.claims.verdict import Finding
 
 SEARCHED = "scalar quadratics, two rounds of any cohorts"

@@ -23,7 +23,8 @@ import sympy
 from flverify._core.sources import Source
 from flverify.claims import judge
 from flverify.claims.claim import claim
-from flverify.claims.focus_runs import MINIMISERS, Run, column, formal_rounds, tidy
+from flverify.claims.focus_runs import Run, formal_rounds
+from flverify.claims.scalar_runs import MINIMISERS, column, tidy
 from flverify.claims.verdict import Finding
 from flverify.mixing import pull_matrix
 

@@ -8,58 +8,32 @@ f_i in any dimension.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache, cached_property
 from itertools import combinations, product
 from typing import Any
 
-import numpy as np
 import sympy
 
-from flverify._core.exact import Array
+from flverify.claims.scalar_runs import (
+    START,
+    STEP,
+    Cohort,
+    ScalarRun,
+    column,
+    quadratic,
+    tidied,
+    tidy,
+)
 from flverify.mixing import aggregation_matrix, pull_matrix, virtual_matrix
 from flverify.reference import fedavg
 
-Cohorts = tuple[frozenset[int], ...]
-
-CURVATURES = tuple(map(Fraction, (1, 3, 2)))
-MINIMISERS = tuple(map(Fraction, (2, -1, 5)))
-STEP = Fraction(1, 8)
-START = Fraction(4)
+Cohorts = tuple[Cohort, ...]
 
 
-@dataclass(frozen=True)
-class Run:
-    """Data of one run with scalar models.
-
-    Parameters
-    ----------
-    gradient : callable
-        `gradient(i, model)` of client i, counted from 0.
-    cohorts : tuple of frozenset
-        Nonempty cohorts, one more than there are rounds: (7) may look ahead.
-    n_clients, local_steps : int
-        N and tau.
-    step_size, start : number or symbol
-        eta, and the server model at the start.
-    client_starts : tuple
-        Client models at the start, where a recursion lets them differ.
-    """
-
-    gradient: Callable[[int, Any], Any]
-    cohorts: Cohorts
-    n_clients: int
-    local_steps: int
-    step_size: Any
-    start: Any
-    client_starts: tuple[Any, ...]
-
-    @property
-    def rounds(self) -> int:
-        """Number of rounds that are compared."""
-        return len(self.cohorts) - 1
+class Run(ScalarRun):
+    """A run of FedAvg; its cohorts are not empty."""
 
     @cached_property
     def box(self) -> list[Any]:
@@ -72,16 +46,7 @@ class Run:
             step_size=self.step_size,
             local_steps=self.local_steps,
         )
-        return [_tidied(model[0]) for model in models[1:]]
-
-    def stacked_gradient(self, models: Array) -> Array:
-        """Return [0; grad f_1(x_1); ...; grad f_N(x_N)] for the rows x_0, ..., x_N."""
-        rows = [self.gradient(i, model) for i, model in enumerate(models[1:])]
-        return _column([0, *rows])
-
-    def __str__(self) -> str:
-        sets = [sorted(i + 1 for i in s) for s in self.cohorts[:-1]]
-        return f"N = {self.n_clients}, tau = {self.local_steps}, cohorts {sets}"
+        return [tidied(model[0]) for model in models[1:]]
 
 
 def one_index(run: Run, first: int, weights_at: str, range_from: int) -> list[Any]:
@@ -106,18 +71,18 @@ def one_index(run: Run, first: int, weights_at: str, range_from: int) -> list[An
     """
     n, tau = run.n_clients, run.local_steps
     reading = "figure1" if weights_at == "[0, i]" else "printed"
-    x = _column([run.start, *run.client_starts])
+    x = column([run.start, *run.client_starts])
     models: list[Any] = []
     for k in range(first, run.rounds * tau + 1):
         begun, ended = k >= 1 and (k - 1) % tau == 0, k >= tau and k % tau == 0
         y = pull_matrix(run.cohorts[(k - 1) // tau], n) @ x if begun else x
         now = (k - range_from) // tau
         active = run.cohorts[now] if now >= 0 else frozenset[int]()
-        switch = _column([int(i - 1 in active) for i in range(n + 1)])
-        x = _tidy(y - run.step_size * switch * run.stacked_gradient(y))
+        switch = column([int(i - 1 in active) for i in range(n + 1)])
+        x = tidy(y - run.step_size * switch * run.stacked_gradient(y))
         if ended:
             cohort = run.cohorts[k // tau - 1]
-            x = _tidy(aggregation_matrix(cohort, n, reading=reading) @ x)
+            x = tidy(aggregation_matrix(cohort, n, reading=reading) @ x)
             models.append(x[0])
     return models
 
@@ -141,13 +106,13 @@ def single_line(run: Run, first: int, communication: int) -> list[Any]:
     (True, False)
     """
     n, tau = run.n_clients, run.local_steps
-    x, k = _column([run.start] * (n + 1)), first
+    x, k = column([run.start] * (n + 1)), first
     models: list[Any] = []
     while len(models) < run.rounds:
-        x = _tidy(x - run.step_size * run.stacked_gradient(x))
+        x = tidy(x - run.step_size * run.stacked_gradient(x))
         since = k - communication
         if since >= tau and since % tau == 0:
-            x = _tidy(virtual_matrix(run.cohorts[len(models)], n) @ x)
+            x = tidy(virtual_matrix(run.cohorts[len(models)], n) @ x)
             models.append(x[0])
         k += 1
     return models
@@ -155,14 +120,10 @@ def single_line(run: Run, first: int, communication: int) -> list[Any]:
 
 def rational_runs() -> Iterator[Run]:
     """List runs on f_i = h_i (x - b_i)^2 / 2 with N <= 3, small ones first."""
-
-    def gradient(i: int, model: Fraction) -> Fraction:
-        return CURVATURES[i] * (model - MINIMISERS[i])
-
     for n, tau in product((1, 2, 3), (1, 2, 3, 5)):
         starts = tuple(Fraction(7 + i) for i in range(n))
         for cohorts in _sequences(n):
-            yield Run(gradient, cohorts, n, tau, STEP, START, starts)
+            yield Run(quadratic, cohorts, n, tau, STEP, START, starts)
 
 
 @cache
@@ -186,17 +147,3 @@ def _sequences(n: int) -> Iterator[Cohorts]:
     sets = [frozenset(s) for m in range(1, n + 1) for s in combinations(range(n), m)]
     for first, second in product(sets, repeat=2):
         yield first, second, sets[(sets.index(second) + 1) % len(sets)]
-
-
-def _column(values: Sequence[Any]) -> Array:
-    out = np.empty(len(values), dtype=object)
-    out[:] = list(values)
-    return out
-
-
-def _tidy(values: Array) -> Array:
-    return _column([_tidied(v) for v in values])
-
-
-def _tidied(value: Any) -> Any:
-    return sympy.expand(value) if isinstance(value, sympy.Expr) else value

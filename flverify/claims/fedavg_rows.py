@@ -12,14 +12,8 @@ from functools import partial
 from typing import Any
 
 from flverify.claims import judge
-from flverify.claims.fedavg_recursions import (
-    CURVATURES,
-    MINIMISERS,
-    STEP,
-    Run,
-    formal_runs,
-    rational_runs,
-)
+from flverify.claims.fedavg_recursions import Run, formal_runs, rational_runs
+from flverify.claims.scalar_runs import CURVATURES, MINIMISERS, STEP
 from flverify.claims.verdict import Finding
 
 Recursion = Callable[[Run], list[Any]]

@@ -9,11 +9,11 @@ from typing import Any
 
 import sympy
 
-from flverify.claims.focus_runs import (
+from flverify.claims.focus_runs import Run
+from flverify.claims.scalar_runs import (
     CURVATURES,
     MINIMISERS,
     Cohort,
-    Run,
     quadratic,
     tidied,
 )

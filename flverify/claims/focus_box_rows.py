@@ -15,16 +15,9 @@ from flverify.claims.focus_box import Box, box_round, box_states, closed_form
 from flverify.claims.focus_lemma3 import traced
 from flverify.claims.focus_placings import Placing, step
 from flverify.claims.focus_recursions import Stack
-from flverify.claims.focus_runs import (
-    CURVATURES,
-    FORMAL,
-    MINIMISERS,
-    Run,
-    column,
-    formal_rounds,
-    rational_runs,
-    tidied,
-)
+from flverify.claims.focus_runs import FORMAL, Run, formal_rounds, rational_runs
+from flverify.claims.focus_trackers import starting_gradients, starting_tracker
+from flverify.claims.scalar_runs import CURVATURES, MINIMISERS, column, tidied
 from flverify.claims.verdict import Finding
 
 SEARCHED = "scalar quadratics, two rounds of any cohorts"
@@ -34,7 +27,11 @@ def followed(factor: int, stores: int, tracks: int) -> Finding:
     """Judge that the box, pushing `factor` times its messages, follows (67)-(69)."""
     cases = (
         judge.Case(
-            {**run.where(r), "g_i": _stored(run, stores), "y_0": _sum(run, tracks)},
+            {
+                **run.where(r),
+                "g_i": starting_gradients(run, stores),
+                "y_0": starting_tracker(run, tracks),
+            },
             *_both(run, stores, tracks, factor)[r],
             partial(_both_again, run, stores, tracks, factor, r),
         )
@@ -44,7 +41,11 @@ def followed(factor: int, stores: int, tracks: int) -> Finding:
     search = judge.instances(cases, "==", SEARCHED)
     pairs = (p for one in traced() for p in _round_pairs(one, factor))
     start = (
-        (f"{run}: y_0 is the sum of g_i", _sum(run, tracks), sum(_stored(run, stores)))
+        (
+            f"{run}: y_0 is the sum of g_i",
+            starting_tracker(run, tracks),
+            sum(starting_gradients(run, stores)),
+        )
         for run in formal_rounds()
     )
     proof = {
@@ -54,18 +55,12 @@ def followed(factor: int, stores: int, tracks: int) -> Finding:
     return judge.proof_or_search(judge.all_of(proof), search)
 
 
-def _stored(run: Run, stores: int) -> list[Any]:
-    return [stores * run.gradient(i, run.start) for i in range(run.n_clients)]
-
-
-def _sum(run: Run, tracks: int) -> Any:
-    return tidied(sum(_stored(run, tracks)))
-
-
 def _both(run: Run, stores: int, tracks: int, factor: int) -> list[tuple[Any, Any]]:
     """x_r of the box and xbar_{r tau+1} of (67)-(69), r = 0, 1, 2."""
-    g = _stored(run, stores)
-    box = Box(run.start, _sum(run, tracks), tuple(g), (run.start,) * run.n_clients)
+    g = starting_gradients(run, stores)
+    box = Box(
+        run.start, starting_tracker(run, tracks), tuple(g), (run.start,) * run.n_clients
+    )
     models_of_box = [state.x for state in _doubled(run, box, factor)]
     rows = [MINIMISERS[i] + g[i] / CURVATURES[i] for i in range(run.n_clients)]
     placing = Placing("switched", 0, 0, 0, 0, 1, "all")
@@ -100,9 +95,9 @@ def _both_again(
     run: Run, stores: int, tracks: int, factor: int, r: int
 ) -> tuple[Any, Any]:
     """Take both from the closed form of local steps."""
-    g = _stored(run, stores)
+    g = starting_gradients(run, stores)
     recursion = closed_form(run, g, tracker=sum(g))[0][r]
-    x, y = run.start, Fraction(_sum(run, tracks))
+    x, y = run.start, Fraction(starting_tracker(run, tracks))
     for cohort in run.cohorts[:r]:
         for i in cohort:
             h, rest = CURVATURES[i], MINIMISERS[i] + g[i] / CURVATURES[i]

@@ -34,16 +34,8 @@ from flverify.claims.focus_recursions import (
     iterate,
     server_models,
 )
-from flverify.claims.focus_runs import (
-    ETA,
-    FORMAL,
-    Cohort,
-    Run,
-    column,
-    formal_rounds,
-    rational_runs,
-    tidied,
-)
+from flverify.claims.focus_runs import ETA, FORMAL, Run, formal_rounds, rational_runs
+from flverify.claims.scalar_runs import Cohort, column, tidied
 from flverify.claims.verdict import Finding
 
 SEARCHED = "scalar quadratics, two rounds of any cohorts, any rows at the start"

@@ -20,8 +20,9 @@ import sympy
 from flverify._core.exact import Array
 from flverify.certify.gram import Function, Lemma, square, vector
 from flverify.claims import judge
-from flverify.claims.focus_runs import Cohort, Run, column, formal_rounds, tidy
+from flverify.claims.focus_runs import Run, formal_rounds
 from flverify.claims.laws import Setting
+from flverify.claims.scalar_runs import Cohort, column, tidy
 from flverify.claims.verdict import Finding
 from flverify.claims.written import at_least, at_most
 from flverify.mixing import pull_matrix

@@ -14,7 +14,8 @@ import numpy as np
 
 from flverify._core.exact import Array
 from flverify.claims.focus_recursions import Stack, initial
-from flverify.claims.focus_runs import Cohort, Run, column, tidy
+from flverify.claims.focus_runs import Run
+from flverify.claims.scalar_runs import Cohort, column, tidy
 from flverify.mixing import pull_matrix, push_matrix
 
 NOBODY: Cohort = frozenset()

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from flverify._core.exact import Array
-from flverify.claims.focus_runs import Cohort, Run, column, tidy
+from flverify.claims.focus_runs import Run
+from flverify.claims.scalar_runs import Cohort, column, tidy
 from flverify.mixing import pull_matrix, push_matrix
 
 

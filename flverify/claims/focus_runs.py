@@ -7,25 +7,27 @@ differentiable f_i in any dimension.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations, product
 from typing import Any
 
-import numpy as np
 import sympy
 
-from flverify._core.exact import Array
+from flverify.claims.scalar_runs import (
+    CURVATURES,
+    MINIMISERS,
+    START,
+    STEP,
+    Cohort,
+    ScalarRun,
+    quadratic,
+    tidied,
+)
 from flverify.reference import focus
 
-Cohort = frozenset[int]
-
-CURVATURES = tuple(map(Fraction, (1, 3, 2)))
-MINIMISERS = tuple(map(Fraction, (2, -1, 5)))
-STEP = Fraction(1, 8)
-START = Fraction(4)
 ETA = sympy.Symbol("eta")
 FORMAL = (
     "N, tau = 1..3, every cohort, differentiable f_i, step size, start and number of "
@@ -33,36 +35,8 @@ FORMAL = (
 )
 
 
-@dataclass(frozen=True)
-class Run:
-    """Data of one run with scalar models.
-
-    Parameters
-    ----------
-    gradient : callable
-        `gradient(i, model)` of client i, counted from 0.
-    cohorts : tuple of frozenset
-        One more than there are rounds: a recursion may look ahead.
-    n_clients, local_steps : int
-        N and tau.
-    step_size, start : number or symbol
-        eta, and the server model at the start.
-    client_starts : tuple
-        Client rows of x at the start, "which can be any values".
-    """
-
-    gradient: Callable[[int, Any], Any]
-    cohorts: tuple[Cohort, ...]
-    n_clients: int
-    local_steps: int
-    step_size: Any
-    start: Any
-    client_starts: tuple[Any, ...]
-
-    @property
-    def rounds(self) -> int:
-        """Number of rounds that are compared."""
-        return len(self.cohorts) - 1
+class Run(ScalarRun):
+    """A run of FOCUS; `client_starts` are rows of x, "which can be any values"."""
 
     @cached_property
     def box(self) -> list[Any]:
@@ -81,11 +55,6 @@ class Run:
         """S_r, empty outside the listed rounds."""
         return self.cohorts[r] if 0 <= r < len(self.cohorts) else frozenset()
 
-    def stacked_gradient(self, models: Array) -> Array:
-        """Return [0; grad f_1(x_1); ...; grad f_N(x_N)] for the rows x_0, ..., x_N."""
-        rows = [self.gradient(i, model) for i, model in enumerate(models[1:])]
-        return column([0, *rows])
-
     def later(self) -> Run:
         """Return the run with a round of nobody before it."""
         return replace(self, cohorts=(frozenset(), *self.cohorts))
@@ -103,10 +72,6 @@ class Run:
             "rounds": r,
         }
 
-    def __str__(self) -> str:
-        sets = [sorted(i + 1 for i in s) for s in self.cohorts[:-1]]
-        return f"N = {self.n_clients}, tau = {self.local_steps}, cohorts {sets}"
-
 
 def rational_runs() -> Iterator[Run]:
     """List runs on f_i = h_i (x - b_i)^2 / 2 with N <= 2, small ones first.
@@ -117,11 +82,6 @@ def rational_runs() -> Iterator[Run]:
         starts = tuple(Fraction(7 + i) for i in range(n))
         for cohorts in _sequences(n):
             yield Run(quadratic, cohorts, n, tau, STEP, START, starts)
-
-
-def quadratic(i: int, model: Any) -> Any:
-    """Gradient h_i (x - b_i) of the rational runs."""
-    return CURVATURES[i] * (model - MINIMISERS[i])
 
 
 def formal_rounds() -> Iterator[Run]:
@@ -169,20 +129,3 @@ def _sequences(n: int) -> Iterator[tuple[Cohort, ...]]:
     sets = subsets(n)
     for first, second in product(reversed(sets), repeat=2):
         yield first, second, sets[(sets.index(second) + 1) % len(sets)]
-
-
-def column(values: Sequence[Any]) -> Array:
-    """Stack scalars of any kind."""
-    out = np.empty(len(values), dtype=object)
-    out[:] = list(values)
-    return out
-
-
-def tidy(values: Array) -> Array:
-    """Expand every row, so that equal formulas are equal objects."""
-    return column([tidied(v) for v in values])
-
-
-def tidied(value: Any) -> Any:
-    """Expand a formula; numbers stay as they are."""
-    return sympy.expand(value) if isinstance(value, sympy.Expr) else value

@@ -13,16 +13,8 @@ from flverify.claims import judge
 from flverify.claims.focus_lemma3 import Traced, traced
 from flverify.claims.focus_placings import Placing, step
 from flverify.claims.focus_recursions import Stack
-from flverify.claims.focus_runs import (
-    CURVATURES,
-    ETA,
-    FORMAL,
-    MINIMISERS,
-    STEP,
-    Run,
-    column,
-    tidied,
-)
+from flverify.claims.focus_runs import ETA, FORMAL, Run
+from flverify.claims.scalar_runs import CURVATURES, MINIMISERS, STEP, column, tidied
 from flverify.claims.verdict import Finding
 
 

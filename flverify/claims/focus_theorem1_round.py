@@ -33,8 +33,9 @@ from flverify.claims.focus_lemma3 import (
     rational,
     traced,
 )
-from flverify.claims.focus_runs import ETA, tidied
+from flverify.claims.focus_runs import ETA
 from flverify.claims.focus_theorem1_steps import L, N, Relations, eta, m, q, tau
+from flverify.claims.scalar_runs import tidied
 from flverify.claims.verdict import Finding
 from flverify.claims.written import at_most
 

@@ -14,13 +14,8 @@ from typing import Any
 
 from flverify.claims import judge
 from flverify.claims.focus_box import Box, any_state, box_round, box_states, closed_form
-from flverify.claims.focus_runs import (
-    FORMAL,
-    Run,
-    formal_rounds,
-    rational_runs,
-    tidied,
-)
+from flverify.claims.focus_runs import FORMAL, Run, formal_rounds, rational_runs
+from flverify.claims.scalar_runs import tidied
 from flverify.claims.verdict import Finding
 
 SEARCHED = "scalar quadratics, two rounds of any cohorts"
@@ -30,7 +25,11 @@ def box_sum(factor: int, stores: int, tracks: int) -> Finding:
     """Judge y_r = factor times the sum of the stored gradients."""
     cases = (
         judge.Case(
-            {**run.where(r), "g_i": _stored(run, stores), "y_0": _total(run, tracks)},
+            {
+                **run.where(r),
+                "g_i": starting_gradients(run, stores),
+                "y_0": starting_tracker(run, tracks),
+            },
             *_box_sides(run, stores, tracks, factor)[r],
             partial(_box_sides_again, run, stores, tracks, factor, r),
         )
@@ -42,19 +41,21 @@ def box_sum(factor: int, stores: int, tracks: int) -> Finding:
     return judge.proof_or_search(judge.identity(proof, FORMAL), search)
 
 
-def _stored(run: Run, stores: int) -> list[Any]:
+def starting_gradients(run: Run, stores: int) -> list[Any]:
+    """Return what line 2 stores of every client."""
     return [stores * run.gradient(i, run.start) for i in range(run.n_clients)]
 
 
-def _total(run: Run, tracks: int) -> Any:
-    return tidied(sum(_stored(run, tracks)))
+def starting_tracker(run: Run, tracks: int) -> Any:
+    """Return what the tracker starts at."""
+    return tidied(sum(starting_gradients(run, tracks)))
 
 
 def _box_sides(
     run: Run, stores: int, tracks: int, factor: int
 ) -> list[tuple[Any, Any]]:
-    g, n = tuple(_stored(run, stores)), run.n_clients
-    start = Box(run.start, Fraction(_total(run, tracks)), g, (run.start,) * n)
+    g, n = tuple(starting_gradients(run, stores)), run.n_clients
+    start = Box(run.start, Fraction(starting_tracker(run, tracks)), g, (run.start,) * n)
     states = box_states(run, start)
     return [(s.y, factor * sum(s.stored, Fraction(0))) for s in states]
 
@@ -62,14 +63,16 @@ def _box_sides(
 def _box_sides_again(
     run: Run, stores: int, tracks: int, factor: int, r: int
 ) -> tuple[Any, Any]:
-    start = int(_total(run, tracks))
-    _, trackers, tables = closed_form(run, _stored(run, stores), tracker=start)
+    start = int(starting_tracker(run, tracks))
+    _, trackers, tables = closed_form(
+        run, starting_gradients(run, stores), tracker=start
+    )
     return trackers[r], factor * sum(tables[r], Fraction(0))
 
 
 def _kept(run: Run, stores: int, tracks: int, factor: int) -> Iterator[judge.Pair]:
-    g = _stored(run, stores)
-    yield f"{run}: start", _total(run, tracks), tidied(factor * sum(g))
+    g = starting_gradients(run, stores)
+    yield f"{run}: start", starting_tracker(run, tracks), tidied(factor * sum(g))
     box = any_state(run)
     box = replace(box, y=factor * sum(box.stored))
     after, _ = box_round(run, run.cohorts[0], box)
