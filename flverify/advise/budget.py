@@ -27,8 +27,8 @@ from flverify.algorithms.scaffold import Scaffold
 from flverify.engines.moments import Moments
 
 LEAST = Fraction(1, 10**10)  # accuracy that floats can tell from 0
-MOST_ROUNDS = 50_000
-FEWEST_MOST = 4_000
+MOST_ROUNDS = 50_000  # that are counted, with a small state
+FEWEST_MOST = 4_000  # the same, with a large one
 MOST_WORK = 4e11  # rounds times state^3
 FIRST = 64  # rounds of the first look at the curve
 ROUNDING = 1e-13  # relative error of a float stationary error that stands for 0
@@ -44,9 +44,9 @@ class Budget:
         None if the target is not reached.
     vectors : float or None
         Expected vectors of dimension d that are communicated in these rounds.
-    stationary : scalar
+    stationary : scalar or None
         Accuracy in the stationary law, exact in a rational setting; 0 for a method
-        that goes to x*.
+        that goes to x*, None where the engine cannot tell.
     reason : str
         Why there are no rounds; empty otherwise.
     """

@@ -174,10 +174,10 @@ def asked_rate(value: object) -> Fraction:
 
 
 def _first(
-    trials: Iterable[tuple[Fraction, Search]], setting: Problem, words: Words
+    attempts: Iterable[tuple[Fraction, Search]], setting: Problem, words: Words
 ) -> Certified | None:
     """Return the first of some attempts that the checker accepts."""
-    for rho, found in trials:
+    for rho, found in attempts:
         if rho >= 1:
             continue
         result = _proved(found, setting, rho)

@@ -59,8 +59,8 @@ def identity(pairs: Iterable[Pair], scope: str) -> Finding:
             if isinstance(found, Finding):
                 return found
             divided, partial = divided or found[0], partial or found[1]
-        short = len(checked) < WRITTEN
-        checked.append(_written(label, left, right) if short else label)
+        is_early = len(checked) < WRITTEN
+        checked.append(_written(label, left, right) if is_early else label)
     if not checked:
         return inconclusive("nothing was compared")
     many = len(checked)

@@ -121,18 +121,18 @@ def _point(
     point: Mapping[str, Fraction], hypotheses: Sequence[Any], conclusion: Any
 ) -> Finding:
     """Refute if sympy's own substitution agrees at the rational point."""
-    shown = {name: str(value) for name, value in point.items()}
+    where = {name: str(value) for name, value in point.items()}
     kept = all(_at(h, point) is True for h in hypotheses)
     if not kept or _at(conclusion, point) is not False:
-        doubt = f"a second substitution does not confirm {shown}"
+        doubt = f"a second substitution does not confirm {where}"
         return replace(inconclusive(doubt), evidence={UNCONFIRMED: doubt})
     evidence = {
-        "counterexample": shown,
+        "counterexample": where,
         "relation": str(conclusion),
         "given": [str(hypothesis) for hypothesis in hypotheses],
         **_values(conclusion, point),
     }
-    reason = f"{conclusion} fails at {_listed(shown)}"
+    reason = f"{conclusion} fails at {_listed(where)}"
     return Finding(Verdict.REFUTED, "counterexample", reason, evidence)
 
 
@@ -140,16 +140,18 @@ def _values(relation: Any, point: Mapping[str, Fraction]) -> dict[str, list[str]
     """Return both sides at a point, if it is one comparison."""
     if not isinstance(relation, sympy.core.relational.Relational):
         return {}
-    at = {s: sympy.Rational(point[s.name]) for s in relation.free_symbols}
+    at = _placed(relation, point)
     return {"values": [str(relation.lhs.subs(at)), str(relation.rhs.subs(at))]}
 
 
+def _placed(relation: Any, point: Mapping[str, Fraction]) -> dict[Any, Any]:
+    """Return the values of a relation's symbols in sympy's numbers."""
+    values = {s: point[s.name] for s in relation.free_symbols}
+    return {s: sympy.Rational(v.numerator, v.denominator) for s, v in values.items()}
+
+
 def _at(relation: Any, point: Mapping[str, Fraction]) -> bool | None:
-    values = {
-        symbol: sympy.Rational(v.numerator, v.denominator)
-        for symbol in relation.free_symbols
-        for v in [point[symbol.name]]
-    }
+    values = _placed(relation, point)
     try:
         found = sympy.sympify(relation).subs(values)
     except FAILURES:
@@ -174,7 +176,7 @@ def one_step(steps: Iterable[Step], searched: str) -> Finding:
     InputError
         If a step or a part of it is of another kind.
     """
-    shown = list[str]()
+    proved = list[str]()
     open_ = doubt = ""
     _given.text(searched, "what was searched")
     like = "Step(where, problem, algorithm, law, lemma)"
@@ -193,11 +195,11 @@ def one_step(steps: Iterable[Step], searched: str) -> Finding:
         elif isinstance(answer, Refusal):
             open_ = f"undecided at {where}: {answer.reason}"
         else:
-            shown.append(where)
-    if open_ or not shown:
+            proved.append(where)
+    if open_ or not proved:
         left_open = inconclusive(open_ or "no instance was searched")
         return replace(left_open, evidence={UNCONFIRMED: doubt} if doubt else {})
-    count = len(set(shown))
+    count = len(set(proved))
     evidence = {"instances": count, "searched": searched, "states": "all of them"}
     reason = f"holds for all states of {every(count, 'setting')}"
     return Finding(Verdict.SUPPORTED, searched, reason, evidence)

@@ -148,8 +148,8 @@ def witness(case: Case, relation: str, scope: str) -> Finding:
     _given.instance_of(case, Case, "the witness", LIKE)
     _given.mapping(case.where, "where", "{'N': 2}")
     sides = case.sides()
-    shown = f"{_cases.short(case.left)} {relation} {_cases.short(case.right)}"
-    place = f"{shown} at {_cases.where(case)}"
+    told = f"{_cases.short(case.left)} {relation} {_cases.short(case.right)}"
+    place = f"{told} at {_cases.where(case)}"
     if not _cases.exact(sides) or not _cases.holds(sides, relation):
         return inconclusive(f"the witness fails or is not exact: {place}")
     again = _cases.second_look(case, relation, wanted=True)

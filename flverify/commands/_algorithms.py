@@ -162,8 +162,8 @@ def build(
         for key, value in own.items():
             with naming(key):
                 given[key] = _reader(types[key])(value)
-        notes = _fill(given, types, local_steps, law)
-        return Chosen(name, made(**given), notes)
+        filled = _fill(given, types, local_steps, law)
+        return Chosen(name, made(**given), filled)
     except FlverifyError as error:
         raise type(error)(f"{name}: {_plainer(str(error))}") from error
 
@@ -177,19 +177,19 @@ def _fill(
     given: dict[str, Any], types: dict[str, str], local_steps: int, law: Any
 ) -> tuple[str, ...]:
     """Fill in what the law or the common settings say; return what was done."""
-    notes = []
+    told = []
     if "period" in types and "period" not in given:
         separate = given.get("schedule") == SEPARATE
         given["period"] = local_steps if separate else local_steps + 1
-        notes.append(f"period is {given['period']}, from --local-steps {local_steps}")
+        told.append(f"period is {given['period']}, from --local-steps {local_steps}")
     paper = given.get("variant", "paper") == "paper"
     if "probability" in types and "probability" not in given and paper:
         given["probability"] = _coin(law)
-        notes.append(f"probability is {given['probability']}, from the law")
+        told.append(f"probability is {given['probability']}, from the law")
     if "weights" in types and "weights" not in given:
         given["weights"] = tuple(law.averaging_weights().tolist())
-        notes.append("weights are the averaging weights q of the law")
-    return tuple(notes)
+        told.append("weights are the averaging weights q of the law")
+    return tuple(told)
 
 
 def _plain(value: object) -> object:

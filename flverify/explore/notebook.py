@@ -200,8 +200,8 @@ def _certified(ax: Axes, along: RowTable[CertifiedRow], places: int) -> None:
     proved = _finite(np.array(along.column("certified")))
     known = len(along.rows)
     label = "certified up to" + (f" ({known} of {places})" if known < places else "")
-    look: dict[str, Any] = {"color": CERTIFIED, "markersize": 4, "label": label}
-    ax.plot(along.column("value"), proved, "D", **look)
+    style: dict[str, Any] = {"color": CERTIFIED, "markersize": 4, "label": label}
+    ax.plot(along.column("value"), proved, "D", **style)
 
 
 def _decades(ax: Axes) -> None:

@@ -303,11 +303,11 @@ def noisy(plan: Plan) -> Iterator[Point]:
         found = certify(algorithm, PAIRED, min(one.curvatures), max(one.curvatures))
         yield from plan.known("certified", _certified(found.certificate, rounds))
     h = tuple(float(v) for v in one.curvatures)
-    noisy = NoisyFocus(h, one.law, one.local_steps, float(step), float(one.variance))
-    exact, runs = noisy.moments(rounds), noisy.sampled(rounds, plan.runs, SEED)
+    focus = NoisyFocus(h, one.law, one.local_steps, float(step), float(one.variance))
+    exact, runs = focus.moments(rounds), focus.sampled(rounds, plan.runs, SEED)
     if plan.claim == "sgfocus.thm4":
         weight = float((1 - 4 * step * one.smoothness**2) / (one.mean_curvature / 2))
-        behind = np.concatenate([[0.0], noisy.consensus(rounds)[0][:-1]])
+        behind = np.concatenate([[0.0], focus.consensus(rounds)[0][:-1]])
         yield from plan.known("lyapunov", exact + weight * behind)
     if plan.claim == "sgfocus.thm5":
         exact, runs = running_mean(exact), running_mean(runs)

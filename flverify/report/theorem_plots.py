@@ -122,8 +122,8 @@ def draw_panel(ax: Axes, table: RowTable[Point], look: Look) -> None:
         ax.plot(rows.column("x"), rows.column("value"), **style)
     sampled, exact = table.where(kind="sampled"), table.where(kind="exact")
     xs = sampled.column("x")
-    band: dict[str, Any] = {"color": look.colour, "alpha": 0.2, "linewidth": 0}
-    ax.fill_between(xs, sampled.column("lower"), sampled.column("upper"), **band)
+    shade: dict[str, Any] = {"color": look.colour, "alpha": 0.2, "linewidth": 0}
+    ax.fill_between(xs, sampled.column("lower"), sampled.column("upper"), **shade)
     ax.plot(xs, sampled.column("value"), color=look.colour)
     ax.plot(exact.column("x"), exact.column("value"), **look.points, zorder=3)
 

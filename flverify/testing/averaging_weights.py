@@ -43,6 +43,8 @@ def assert_averaging_weights(
     ------
     Broken
         If a weight is another.
+    Inconclusive
+        If an irrational weight cannot be told from the claimed one.
     InputError
         If a parameter lies outside its domain.
 

@@ -111,8 +111,8 @@ class Setting:
 
     @property
     def _words(self) -> str:
-        shown = written.algorithm(self.algorithm)
-        return f"{shown} on {self.problem!r} under {written.law(self.participation)}"
+        named = written.algorithm(self.algorithm)
+        return f"{named} on {self.problem!r} under {written.law(self.participation)}"
 
 
 def _require_numbers(algorithm: Algorithm) -> None:

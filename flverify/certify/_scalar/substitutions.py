@@ -44,7 +44,7 @@ def raised(signs: Signs, known: Iterable[Known]) -> dict[sympy.Symbol, Sign]:
 
 
 def moves(state: State) -> Iterator[tuple[Known, sympy.Symbol]]:
-    """Yield the facts that may be solved, each with a symbol of the goal."""
+    """Yield facts that may be solved, each with a symbol: bounds with the goal's."""
     wanted = symbols_of(state.goal.numer) | symbols_of(state.goal.denom)
     each = [symbols_of(known.quotient.numer) for known in state.known]
     new = {step.slack for step in state.steps}

@@ -63,8 +63,8 @@ class LargeMoments:
     @property
     def mean_rate_interval(self) -> tuple[float, float]:
         """Spectral radius of the mean map, twice: floats carry no enclosure here."""
-        thin = self._thin
-        rate = visible_radius(thin.mean, thin.start, thin.seen)
+        system = self._thin
+        rate = visible_radius(system.mean, system.start, system.seen)
         return rate, rate
 
     @cached_property

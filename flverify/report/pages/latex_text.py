@@ -31,7 +31,7 @@ _RUN = 12  # characters of a longer one after which a line may be broken
 
 
 def escaped(text: str) -> str:
-    """Text that means nothing but itself; long words may be broken anywhere."""
+    """Text that means nothing but itself; long words may be broken now and then."""
     words = unicodedata.normalize("NFC", text).split()
     return " ".join(_word(word) for word in words)
 

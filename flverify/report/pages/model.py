@@ -164,11 +164,11 @@ def _parts(outline: Sequence[Chapter], claims: Sequence[Audited]) -> Iterator[Pa
         where = _position(chapter, named)
         # a place without a number of its own follows what was written before it
         last[chapter] = last.get(chapter, -1) if where is None else where
-        entry = (last[chapter], "not printed" in item, many, one)
-        placed.setdefault(chapter, []).append(entry)
+        ranked = (last[chapter], "not printed" in item, many, one)
+        placed.setdefault(chapter, []).append(ranked)
     for chapter in (*outline, ELSEWHERE):
         if chapter in placed:
-            ordered = sorted(placed[chapter], key=lambda entry: entry[:3])
+            ordered = sorted(placed[chapter], key=lambda ranked: ranked[:3])
             yield Part(chapter.heading, tuple(one for *_, one in ordered))
 
 
