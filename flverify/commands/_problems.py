@@ -11,6 +11,7 @@ import click
 
 from flverify._core.errors import InputError, ShapeError
 from flverify._core.exact import Scalar
+from flverify._core.sentences import number_of
 from flverify.commands._numbers import Whole, numbers_of, one_number, require_countable
 from flverify.problems.npz import load_problem
 from flverify.problems.quadratics import Quadratics
@@ -120,7 +121,7 @@ def _from_file(options: Mapping[str, Any]) -> Described:
             f"--n-clients must agree with the problem; got {given} and a file of "
             f"{problem.n_clients} clients; leave it out."
         )
-    size = f"{problem.n_clients} clients, dimension {problem.dim}"
+    size = f"{number_of(problem.n_clients, 'client')}, dimension {problem.dim}"
     return Described(problem, f"quadratics of {options['problem']}, {size}")
 
 
@@ -151,9 +152,9 @@ def _scalars(options: Mapping[str, Any], clients: int | None) -> Described:
         centres = _one_per_client(options["centres"], "centres", size)
     hessians: Any = [[[h]] for h in curvatures]
     linear: Any = [[h * c] for h, c in zip(curvatures, centres, strict=True)]
-    text = (
-        f"{size} scalar quadratics (h/2)(x - c)^2, h = {_short(curvatures)}, "
-        f"c = {_short(centres)}" + ("" if given else " (default)")
+    many = number_of(size, "scalar quadratic")
+    text = f"{many} (h/2)(x - c)^2, h = {_short(curvatures)}, c = {_short(centres)}" + (
+        "" if given else " (default)"
     )
     return Described(Quadratics(hessians, linear), text)
 

@@ -21,6 +21,7 @@ from flverify._core.complete import Complete
 from flverify._core.errors import DomainError, RefusedError, ShapeError
 from flverify._core.exact import Array, Scalar, is_symbolic, within_floats
 from flverify._core.room import require_room
+from flverify._core.sentences import number_of
 from flverify._core.shown import shown
 from flverify._core.sources import Source
 
@@ -178,7 +179,8 @@ class Participation(metaclass=Complete):
     def __repr__(self) -> str:
         spec = self.spec
         short = spec if len(spec) <= LONGEST_REPR else f"{spec[: LONGEST_REPR - 3]}..."
-        return f"<{type(self).__name__} {short} on {self.n_clients} clients>"
+        clients = number_of(self.n_clients, "client")
+        return f"<{type(self).__name__} {short} on {clients}>"
 
     def _per_client(self, power: int) -> Array:
         require_room(self.n_clients, "numbers of all clients")

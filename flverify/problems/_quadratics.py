@@ -11,6 +11,7 @@ import numpy as np
 from flverify._core.checks import positive, whole
 from flverify._core.errors import DomainError, ShapeError
 from flverify._core.exact import Array, Scalar, common_kind, is_symbolic
+from flverify._core.sentences import number_of
 from flverify._core.sources import Source
 from flverify.problems import _symmetric
 from flverify.problems._arrays import (
@@ -258,7 +259,8 @@ class Quadratics(Problem):
 
     def __repr__(self) -> str:
         kind = "exact" if self.exact else "float"
-        return f"<Quadratics: {self.n_clients} clients, dimension {self.dim}, {kind}>"
+        clients = number_of(self.n_clients, "client")
+        return f"<Quadratics: {clients}, dimension {self.dim}, {kind}>"
 
     def _at(self, client: int, point: Array) -> tuple[Array, ...]:
         number = whole(client, "client", 0, self.n_clients - 1)

@@ -9,6 +9,7 @@ import numpy as np
 from flverify._core.checks import positive, whole
 from flverify._core.errors import DomainError
 from flverify._core.exact import Array, Scalar, scalar
+from flverify._core.sentences import number_of
 from flverify._core.sources import Source
 from flverify.problems._arrays import as_float, float_point, one_per_client
 from flverify.problems._problem import Problem
@@ -180,9 +181,9 @@ class LogSpiral(Problem):
 
     def __repr__(self) -> str:
         low, high = self._range
+        clients = number_of(self.n_clients, "client")
         return (
-            f"<LogSpiral: {self.n_clients} clients, mu = {low:g}, L = {high:g}, "
-            f"pitch {self.pitch:g}>"
+            f"<LogSpiral: {clients}, mu = {low:g}, L = {high:g}, pitch {self.pitch:g}>"
         )
 
     def _point(self, point: Array) -> Array:

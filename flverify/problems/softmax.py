@@ -11,6 +11,7 @@ import numpy as np
 from flverify._core.checks import whole
 from flverify._core.errors import DomainError, ShapeError
 from flverify._core.exact import Array, Scalar, scalar
+from flverify._core.sentences import number_of
 from flverify._core.sources import Source
 from flverify.problems._arrays import (
     as_float,
@@ -206,8 +207,10 @@ class Softmax(Problem):
         )
 
     def __repr__(self) -> str:
+        clients = number_of(self.n_clients, "client")
+        rows = number_of(self.labels.shape[1], "row")
         return (
-            f"<Softmax: {self.n_clients} clients, {self.labels.shape[1]} rows each, "
+            f"<Softmax: {clients}, {rows} each, "
             f"dimension {self.dim}, {self.classes} classes>"
         )
 

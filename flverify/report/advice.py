@@ -82,7 +82,8 @@ def show_log(found: Fitted, path: str) -> None:
     """Print the estimates, the tests, and the law that a log supports."""
     log = found.log
     empty = int((log.sizes == 0).sum())
-    size = f"{log.rounds} rounds, {log.n_clients} clients, {empty} empty rounds"
+    sizes = {"round": log.rounds, "client": log.n_clients, "empty round": empty}
+    size = ", ".join(number_of(many, thing) for thing, many in sizes.items())
     console.fields(
         [
             ("log", f"{path}: {size}"),

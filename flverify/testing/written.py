@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from flverify._core.exact import Scalar, is_symbolic
+from flverify._core.sentences import number_of
 from flverify.participation._law import Participation
 
 LONGEST = 24  # characters of a rational that is written out
@@ -92,7 +93,7 @@ def law(given: Participation) -> str:
     """Text of a law: its notation and its number of clients."""
     spec = given.spec
     shown = spec if len(spec) <= 60 else f"{spec[:57]}..."
-    return f"{shown} on {given.n_clients} clients"
+    return f"{shown} on {number_of(given.n_clients, 'client')}"
 
 
 def call(made: Any, text: Callable[[Any], str]) -> str:

@@ -6,6 +6,7 @@ import math
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -78,6 +79,8 @@ def test_a_sharp_constant_is_refuted_below_and_not_at_it():
     assert found.margin == found.smallest[0] == 0
     assert found.smallest[1]["b"] == 2 * found.smallest[1]["a"]
     assert f"{found.tried} instances tried; smallest margin 0" in found.summary()
+    one = replace(found, tried=1)
+    assert one.summary().startswith("1 instance tried; ")
 
 
 def contraction(factor):

@@ -204,6 +204,14 @@ def test_the_text_of_a_log_has_estimates_tests_and_what_it_supports(run, log):
     assert all(len(line) <= 100 for line in shown.splitlines())
 
 
+def test_one_client_of_a_log_and_one_empty_round_are_said_to_be_one(run, tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text("round,client\n0,0\n1,0\n3,0\n")
+    problem = ("--curvatures", 1, "--centres", 1, "--no-certify")
+    shown = run("advise", "gradient_descent", *problem, "--availability", path).stdout
+    assert "4 rounds, 1 client, 1 empty round" in " ".join(shown.split())
+
+
 def test_a_log_with_memory_supports_no_law_and_says_so(run, log, tmp_path):
     modes = [Bernoulli([0.9, 0.8]), Bernoulli([0.1, 0.2])]
     path, mask = log(ModeChain([[0.9, 0.1], [0.1, 0.9]], modes))

@@ -303,3 +303,16 @@ def test_an_exact_rate_that_is_too_large_is_refused_and_floats_answer(run):
     rounded = run("rate", "focus", *law, "--float", "--json")
     assert rounded.code == 0
     assert 0 < rounded.json["mean_square_rate"] < 1
+
+
+def test_one_client_is_said_to_be_one(run, tmp_path):
+    asked = ("rate", "gradient_descent", "--step-size", "1/4")
+    shown = run(*asked, "--curvatures", 2, "--centres", 1).stdout
+    assert "1 scalar quadratic (h/2)(x - c)^2, h = 2, c = 1" in shown
+    shown = run(*asked, "--curvatures", "2,2", "--centres", 1).stdout
+    assert "2 scalar quadratics (h/2)" in shown
+    file = tmp_path / "one.npz"
+    np.savez(file, hessians=[[[2.0]]], linear=[[1.0]])
+    assert "1 client, dimension 1" in " ".join(
+        run(*asked, "--problem", file).stdout.split()
+    )

@@ -26,6 +26,7 @@ def test_notation():
     law = Full(3)
     assert law.spec == "full"
     assert repr(law) == "<Full full on 3 clients>"
+    assert repr(Full(1)) == "<Full full on 1 client>"
     assert {law: 1}[Full(3)] == 1
     assert law != Full(4)
 

@@ -136,3 +136,8 @@ def test_bad_points_and_weights_are_refused():
         problem.minimiser([1])
     with pytest.raises(DomainError, match="positive sum"):
         problem.minimiser([1, -1])
+
+
+def test_one_client_is_said_to_be_one() -> None:
+    assert repr(LogSpiral(2, "1/10", 2, 1)).startswith("<LogSpiral: 2 clients, ")
+    assert repr(LogSpiral(1, "1/10", 2, 1)).startswith("<LogSpiral: 1 client, ")

@@ -229,6 +229,9 @@ def test_indefinite_smoothness_is_the_largest_modulus() -> None:
 def test_repr_is_short() -> None:
     assert repr(plane()) == "<Quadratics: 2 clients, dimension 2, exact>"
     assert "float" in repr(plane().as_float())
+    assert (
+        repr(Quadratics([[[1]]], [[0]])) == "<Quadratics: 1 client, dimension 1, exact>"
+    )
 
 
 def test_scaled() -> None:

@@ -208,3 +208,5 @@ def test_bad_questions_are_refused() -> None:
 
 def test_its_repr_says_the_sizes() -> None:
     assert repr(some()) == "<Softmax: 4 clients, 6 rows each, dimension 6, 3 classes>"
+    alone = Softmax(np.ones((1, 1, 1)), np.array([[0]]), 2, 1)
+    assert repr(alone) == "<Softmax: 1 client, 1 row each, dimension 2, 2 classes>"

@@ -22,6 +22,7 @@ from flverify._core.checks import whole
 from flverify._core.errors import InputError, Refusal, RefusedError
 from flverify._core.exact import Array, is_exact, scalar
 from flverify._core.seeds import uniforms
+from flverify._core.sentences import number_of
 from flverify._core.shown import shown
 from flverify.certify.counterexample._boxes import Box, Point
 from flverify.certify.counterexample._descent import Worth, descend
@@ -89,7 +90,7 @@ class Found:
 
     def summary(self) -> str:
         """Say in one line what was found and how far the search went."""
-        parts = [f"{self.tried} instances tried"]
+        parts = [f"{number_of(self.tried, 'instance')} tried"]
         if self.point is not None:
             parts.insert(
                 0, f"violated at {_shown(self.point)}: margin {_text(self.margin)}"
