@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
@@ -13,11 +13,10 @@ from flverify._core.errors import InputError, ShapeError
 from flverify._core.exact import Scalar
 from flverify._core.sentences import number_of
 from flverify.commands._numbers import Whole, numbers_of, one_number, require_countable
+from flverify.commands._options import N_CLIENTS, Run, adding
 from flverify.problems.npz import load_problem
 from flverify.problems.quadratics import Quadratics
 from flverify.problems.ridge import synthetic_ridge
-
-Run = TypeVar("Run", bound=Callable[..., Any])
 
 LARGEST_SEED = (1 << 63) - 1
 CLIENTS = 2  # of the default problem, if nothing says the number
@@ -64,7 +63,7 @@ def problem_options(*, seed_name: str | None = "--seed") -> Callable[[Run], Run]
             is_flag=True,
             help="Ridge regression on generated heterogeneous data, in floats.",
         ),
-        click.option("--n-clients", type=at_least_1, help="Number of clients N."),
+        N_CLIENTS,
         click.option("--dim", type=at_least_1, help="Dimension of the ridge data."),
         click.option("--samples", type=at_least_1, help="Rows per ridge client."),
         click.option("--regularisation", metavar="NUMBER", help="Ridge regulariser."),
@@ -74,13 +73,7 @@ def problem_options(*, seed_name: str | None = "--seed") -> Callable[[Run], Run]
             help="Seed of the ridge data.",
         ),
     ]
-
-    def add(run: Run) -> Run:
-        for option in reversed(options):
-            run = option(run)
-        return run
-
-    return add
+    return adding(options)
 
 
 def read_problem(options: Mapping[str, Any], clients: int | None) -> Described:

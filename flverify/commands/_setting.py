@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 import numpy as np
@@ -15,9 +15,8 @@ from flverify._core.exact import Scalar
 from flverify.commands._algorithms import Chosen, build, law_notes, read_overrides
 from flverify.commands._laws import build_law, file_of, read_law
 from flverify.commands._numbers import Whole, positive_number
+from flverify.commands._options import SETTINGS_BY_NAME, Run, adding
 from flverify.commands._problems import problem_options, read_problem
-
-Run = TypeVar("Run", bound=Callable[..., Any])
 
 DEFAULT_LAW = "full"
 _COMMON = ("step_size", "local_steps")
@@ -68,7 +67,7 @@ class Setting:
 
 def setting_options(*, seed_name: str | None = "--seed") -> Callable[[Run], Run]:
     """Return a decorator that adds algorithms, law, problem and settings."""
-    own = [
+    listed = [
         click.argument("algorithms", nargs=-1, required=True, metavar="ALGORITHM..."),
         click.option(
             "--law",
@@ -89,24 +88,10 @@ def setting_options(*, seed_name: str | None = "--seed") -> Callable[[Run], Run]
             help="Gradient evaluations per client and round, 1 by default; "
             "agnostic_fedavg takes its period from it.",
         ),
-        click.option(
-            "--set",
-            "overrides",
-            multiple=True,
-            metavar="[ALGORITHM.]NAME=VALUE",
-            help="Another setting, for every algorithm that has it or for one; may be "
-            "repeated.",
-        ),
+        SETTINGS_BY_NAME,
+        problem_options(seed_name=seed_name),
     ]
-    problem = problem_options(seed_name=seed_name)
-
-    def add(run: Run) -> Run:
-        run = problem(run)
-        for option in reversed(own):
-            run = option(run)
-        return run
-
-    return add
+    return adding(listed)
 
 
 def read_setting(

@@ -18,6 +18,7 @@ from flverify.commands._advising import (
     read_question,
 )
 from flverify.commands._numbers import Whole
+from flverify.commands._options import AS_JSON, LOCAL_STEPS, SETTINGS_BY_NAME
 from flverify.commands._places import require_unread
 from flverify.commands._problems import problem_options
 from flverify.commands._refusals import Reporting, together, told
@@ -82,23 +83,12 @@ The exit code is 2 for bad input, or if no algorithm has a step size.
     metavar="NUMBER",
     help=f"Target of E|x_r - x*|^2/|x_0 - x*|^2, {DEFAULT_ACCURACY} by default.",
 )
-@click.option(
-    "--local-steps",
-    type=Whole(min=1),
-    help="Gradient evaluations per client and round, 1 by default.",
-)
-@click.option(
-    "--set",
-    "overrides",
-    multiple=True,
-    metavar="[ALGORITHM.]NAME=VALUE",
-    help="Another setting, for every algorithm that has it or for one; may be "
-    "repeated.",
-)
+@LOCAL_STEPS
+@SETTINGS_BY_NAME
 @problem_options()
 @click.option("--no-certify", is_flag=True, help="Leave certificates out.")
 @click.option("--float", "floats", is_flag=True, help="Compute in floats.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object instead.")
+@AS_JSON
 @click.pass_context
 def command(
     ctx: click.Context,

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from flverify.commands._moments import answer
+from flverify.commands._options import AS_JSON
 from flverify.commands._refusals import Reporting
 from flverify.commands._setting import setting_options
 from flverify.report.moments import biases, show_biases
@@ -15,7 +16,7 @@ from flverify.report.moments import biases, show_biases
 @click.command(name="bias", cls=Reporting)
 @setting_options()
 @click.option("--float", "floats", is_flag=True, help="Compute in floats.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object instead.")
+@AS_JSON
 def command(algorithms: tuple[str, ...], **options: Any) -> None:
     """Mean fixed point, its bias against the minimiser, and the stationary error.
 

@@ -18,7 +18,15 @@ from flverify.commands._function_class import (
     require_known,
 )
 from flverify.commands._laws import build_law, file_of, read_law
-from flverify.commands._numbers import Whole, positive_number
+from flverify.commands._numbers import positive_number
+from flverify.commands._options import (
+    AS_JSON,
+    LOCAL_STEPS,
+    N_CLIENTS,
+    SETTINGS,
+    SMOOTHNESS,
+    strong_convexity,
+)
 from flverify.commands._places import require_place, require_unread
 from flverify.commands._refusals import Reporting, told
 from flverify.report import console
@@ -59,7 +67,7 @@ The exit code is 0 if certified, 1 if not or if the solver failed, 2 if refused.
 
 @click.command(name="certify", cls=Reporting, help=_HELP)
 @click.argument("algorithm")
-@click.option("--n-clients", type=Whole(min=1), help="Number of clients N.")
+@N_CLIENTS
 @click.option(
     "--participation",
     "--law",
@@ -67,32 +75,13 @@ The exit code is 0 if certified, 1 if not or if the solver failed, 2 if refused.
     metavar="LAW",
     help=f"Participation law, {DEFAULT_LAW} by default.",
 )
-@click.option(
-    "--mu",
-    "--strong-convexity",
-    "mu",
-    metavar="NUMBER",
-    required=True,
-    help="Strong convexity of every f_i, above 0 and below the smoothness.",
-)
-@click.option(
-    "--smoothness", metavar="NUMBER", required=True, help="Smoothness L of every f_i."
-)
+@strong_convexity(required=True)
+@SMOOTHNESS
 @click.option(
     "--step-size", metavar="NUMBER", required=True, help="Step size of the algorithm."
 )
-@click.option(
-    "--local-steps",
-    type=Whole(min=1),
-    help="Gradient evaluations per client and round, 1 by default.",
-)
-@click.option(
-    "--set",
-    "overrides",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="Another setting of the algorithm; may be repeated.",
-)
+@LOCAL_STEPS
+@SETTINGS
 @click.option("--rate", metavar="NUMBER", help="The rate to certify, below 1.")
 @click.option(
     "--neighbourhood",
@@ -105,7 +94,7 @@ The exit code is 0 if certified, 1 if not or if the solver failed, 2 if refused.
     type=click.Path(path_type=Path),
     help="Write the certificate, for `flverify check`.",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON object instead.")
+@AS_JSON
 @click.pass_context
 def command(
     ctx: click.Context, /, out: Path | None, as_json: bool, **given: Any

@@ -9,6 +9,7 @@ import click
 from click.core import ParameterSource
 
 from flverify._core.errors import InputError
+from flverify.commands._options import AS_JSON
 from flverify.commands._refusals import Reporting
 from flverify.report import console
 from flverify.report.envelope import envelope
@@ -43,7 +44,7 @@ DRAWING = ("file", "out", "kind", "quick", "stored")  # what only a drawing can 
 )
 @click.option("--quick", is_flag=True, help="A small problem of the same kind.")
 @click.option("--stored", is_flag=True, help="Draw the table that is shipped.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object instead.")
+@AS_JSON
 @click.pass_context
 def command(
     context: click.Context,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from flverify.commands._laws import FORMS, build_law, read_law
-from flverify.commands._numbers import Whole
+from flverify.commands._options import AS_JSON, N_CLIENTS
 from flverify.commands._refusals import Reporting
 from flverify.report.envelope import envelope
 from flverify.report.laws import JOINT, show, tables
@@ -33,10 +33,10 @@ Clients are numbered from 0. A chain's tables are those of its stationary mode.
 
 @click.command(name="law", cls=Reporting, help=_HELP)
 @click.argument("law")
-@click.option("--n-clients", type=Whole(min=1), help="Number of clients N.")
+@N_CLIENTS
 @click.option("--joint", is_flag=True, help="Tables of pairs for any N.")
 @click.option("--float", "floats", is_flag=True, help="Floats: fast for many clients.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object instead.")
+@AS_JSON
 def command(
     law: str, n_clients: int | None, joint: bool, floats: bool, as_json: bool
 ) -> None:

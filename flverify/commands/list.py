@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from flverify.commands._claims import groups
+from flverify.commands._options import AS_JSON
 from flverify.commands._refusals import Reporting
 from flverify.report.claims import claim_table
 from flverify.report.envelope import envelope
@@ -12,7 +13,7 @@ from flverify.report.envelope import envelope
 
 @click.command(name="list", cls=Reporting)
 @click.argument("targets", nargs=-1, metavar="[ID-PREFIX | FILE.py]...")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object instead.")
+@AS_JSON
 def command(targets: tuple[str, ...], as_json: bool) -> None:
     """List the claims with the ledger's verdict, their source and proposition."""
     chosen = groups(targets)

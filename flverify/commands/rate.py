@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from flverify.commands._moments import answer
+from flverify.commands._options import AS_JSON
 from flverify.commands._refusals import Reporting
 from flverify.commands._setting import setting_options
 from flverify.report.moments import rates, show_rates
@@ -18,7 +19,7 @@ from flverify.report.moments import rates, show_rates
 @click.option(
     "--no-enclosure", is_flag=True, help="Leave out the enclosure of float rates."
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON object instead.")
+@AS_JSON
 def command(algorithms: tuple[str, ...], no_enclosure: bool, **options: Any) -> None:
     """Exact rates of convergence per round, several algorithms in one table.
 

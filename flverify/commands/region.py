@@ -15,6 +15,14 @@ from flverify.certify.region import OVER, SPACINGS, Region, region
 from flverify.commands._function_class import CERTIFIABLE
 from flverify.commands._laws import file_of
 from flverify.commands._numbers import Whole
+from flverify.commands._options import (
+    AS_JSON,
+    LOCAL_STEPS,
+    N_CLIENTS,
+    SETTINGS,
+    SMOOTHNESS,
+    strong_convexity,
+)
 from flverify.commands._places import require_apart, require_place, require_unread
 from flverify.commands._refusals import Reporting
 from flverify.commands._region_rows import DEFAULT_LAW, Asked, read_region
@@ -80,7 +88,7 @@ table are rounded to floats, and exact with --json.
     show_default=True,
     help="Spacing of a range of step sizes.",
 )
-@click.option("--n-clients", type=Whole(min=1), help="Number of clients N.")
+@N_CLIENTS
 @click.option(
     "--participation",
     "--law",
@@ -88,28 +96,10 @@ table are rounded to floats, and exact with --json.
     metavar="LAW",
     help=f"Participation law, {DEFAULT_LAW} by default; see `flverify certify --help`.",
 )
-@click.option(
-    "--mu",
-    "--strong-convexity",
-    "mu",
-    metavar="NUMBER",
-    help="Strong convexity of every f_i, above 0 and below the smoothness.",
-)
-@click.option(
-    "--smoothness", metavar="NUMBER", required=True, help="Smoothness L of every f_i."
-)
-@click.option(
-    "--local-steps",
-    type=Whole(min=1),
-    help="Gradient evaluations per client and round, 1 by default.",
-)
-@click.option(
-    "--set",
-    "overrides",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="Another setting of the algorithm; may be repeated.",
-)
+@strong_convexity(required=False)
+@SMOOTHNESS
+@LOCAL_STEPS
+@SETTINGS
 @click.option(
     "--out",
     metavar="FILE.csv",
@@ -130,7 +120,7 @@ table are rounded to floats, and exact with --json.
     help="Processes that find rows at the same time.",
 )
 @click.option("--resume", is_flag=True, help="Take up the rows in OUT.rows.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object instead.")
+@AS_JSON
 def command(
     *,
     out: Path | None,

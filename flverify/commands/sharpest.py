@@ -12,6 +12,7 @@ from flverify.claims.free import Free
 from flverify.claims.sharpest import Sharpest, sharpest
 from flverify.commands._claims import one_claim
 from flverify.commands._numbers import one_number
+from flverify.commands._options import AS_JSON
 from flverify.commands._refusals import Reporting
 from flverify.report import console
 from flverify.report.envelope import envelope
@@ -33,7 +34,7 @@ from flverify.report.sharpest import CLAIMED, record, show
     metavar="NUMBER",
     help="Width of the bracket around the sharp value.",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON object instead.")
+@AS_JSON
 @click.pass_context
 def command(
     ctx: click.Context,

@@ -10,6 +10,7 @@ from flverify.claims import ledger, premises
 from flverify.claims.audit import Audited, record
 from flverify.claims.store import as_data
 from flverify.commands._claims import judge, one_claim
+from flverify.commands._options import AS_JSON
 from flverify.commands._refusals import Reporting
 from flverify.report import console
 from flverify.report.claims import reproduce
@@ -20,7 +21,7 @@ from flverify.report.in_full import show
 @click.command(name="show", cls=Reporting)
 @click.argument("claim_id", metavar="ID")
 @click.option("--file", "path", metavar="FILE.py", help="A file of your own claims.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object instead.")
+@AS_JSON
 @click.option("--all", "whole", is_flag=True, help="Every step of a proof, and lists.")
 @click.pass_context
 def command(

@@ -10,6 +10,7 @@ import click
 
 from flverify._core.errors import DomainError
 from flverify.commands._numbers import Whole, numbers_of, whole_number
+from flverify.commands._options import AS_JSON
 from flverify.commands._places import require_place, require_unread
 from flverify.commands._problems import LARGEST_SEED
 from flverify.commands._refusals import Reporting
@@ -57,7 +58,7 @@ from flverify.report.simulations import as_csv, curves, show_curves, shown_round
     type=click.Path(path_type=Path),
     help="Write every round to a file of comma-separated values.",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON object instead.")
+@AS_JSON
 def command(
     algorithms: tuple[str, ...],
     rounds: int,
