@@ -8,6 +8,7 @@ Inside And and Or they are even dropped, which `both` and `either` refuse.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from numbers import Number
 from typing import Any
 
 import sympy
@@ -31,17 +32,27 @@ __all__ = [
 def at_most(small: Any, large: Any) -> Any:
     """Write small <= large.
 
+    Raises
+    ------
+    InputError
+        If a side is neither a number nor an expression.
+
     Examples
     --------
     >>> x = sympy.Symbol("x", positive=True)
     >>> x <= x, at_most(x, x)
     (True, x <= x)
     """
-    return sympy.Le(small, large, evaluate=False)
+    return _comparison(sympy.Le, small, large)
 
 
 def at_least(large: Any, small: Any) -> Any:
     """Write large >= small.
+
+    Raises
+    ------
+    InputError
+        If a side is neither a number nor an expression.
 
     Examples
     --------
@@ -49,11 +60,16 @@ def at_least(large: Any, small: Any) -> Any:
     >>> x >= 0, at_least(x, 0)
     (True, x >= 0)
     """
-    return sympy.Ge(large, small, evaluate=False)
+    return _comparison(sympy.Ge, large, small)
 
 
 def above(large: Any, small: Any) -> Any:
     """Write large > small.
+
+    Raises
+    ------
+    InputError
+        If a side is neither a number nor an expression.
 
     Examples
     --------
@@ -61,11 +77,16 @@ def above(large: Any, small: Any) -> Any:
     >>> x > 0, above(x, 0)
     (True, x > 0)
     """
-    return sympy.Gt(large, small, evaluate=False)
+    return _comparison(sympy.Gt, large, small)
 
 
 def equal(left: Any, right: Any) -> Any:
     """Write left = right.
+
+    Raises
+    ------
+    InputError
+        If a side is neither a number nor an expression.
 
     Examples
     --------
@@ -73,11 +94,16 @@ def equal(left: Any, right: Any) -> Any:
     >>> sympy.Eq(x, 0), equal(x, 0)
     (False, Eq(x, 0))
     """
-    return sympy.Eq(left, right, evaluate=False)
+    return _comparison(sympy.Eq, left, right)
 
 
 def unequal(left: Any, right: Any) -> Any:
     """Write that left differs from right.
+
+    Raises
+    ------
+    InputError
+        If a side is neither a number nor an expression.
 
     Examples
     --------
@@ -85,7 +111,19 @@ def unequal(left: Any, right: Any) -> Any:
     >>> sympy.Ne(e / 3, 0), unequal(e / 3, 0)  # where e may be 0
     (True, Ne(e/3, 0))
     """
-    return sympy.Ne(left, right, evaluate=False)
+    return _comparison(sympy.Ne, left, right)
+
+
+def _comparison(kind: Any, *sides: Any) -> Any:
+    """Return a comparison of two numbers or expressions, whatever sympy makes of it."""
+    for side in sides:
+        plain = isinstance(side, Number | sympy.Expr) and not isinstance(side, bool)
+        if not plain or getattr(side, "is_Matrix", False):
+            raise InputError(
+                "a side of a comparison must be a number or an expression of sympy; "
+                f"got {shown(side)}; write one such as 2*x."
+            )
+    return kind(*sides, evaluate=False)
 
 
 def both(*relations: Any) -> Any:

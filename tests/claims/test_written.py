@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import sympy
@@ -9,7 +11,15 @@ import sympy
 from flverify._core.errors import InputError
 from flverify.claims import judge
 from flverify.claims.verdict import Verdict
-from flverify.claims.written import at_least, both, either, unequal
+from flverify.claims.written import (
+    above,
+    at_least,
+    at_most,
+    both,
+    either,
+    equal,
+    unequal,
+)
 
 x = sympy.Symbol("x", real=True)
 even = sympy.Symbol("e", even=True)
@@ -68,3 +78,21 @@ def test_what_is_no_relation_is_refused_by_the_judge(wrong):
     for given in (([wrong], x > 0), ([], wrong)):
         with pytest.raises(InputError, match="write them like x <= 1"):
             implied(*given)
+
+
+COMPARISONS = [above, at_least, at_most, equal, unequal]
+
+
+@pytest.mark.parametrize("compare", COMPARISONS)
+@pytest.mark.parametrize("side", ["x", "1/2", None, [1], True, x > 0, sympy.eye(1)])
+def test_sides_are_numbers_or_expressions(compare, side):
+    for sides in ((side, x), (x, side)):
+        with pytest.raises(InputError, match="must be a number or an expression"):
+            compare(*sides)
+
+
+@pytest.mark.parametrize("compare", COMPARISONS)
+@pytest.mark.parametrize("side", [2, Fraction(1, 2), np.int64(2), 0.5, 2 * x])
+def test_numbers_and_expressions_are_sides(compare, side):
+    assert compare(side, x).lhs == side
+    assert compare(x, side).rhs == side
