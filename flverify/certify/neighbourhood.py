@@ -76,6 +76,8 @@ def distance(
 
     Raises
     ------
+    InputError
+        If a part of the setting is of another kind.
     DomainError
         If a number lies outside its domain.
     RefusedError
@@ -110,6 +112,8 @@ def contraction(
 
     Raises
     ------
+    InputError
+        If a part of the setting is of another kind.
     DomainError
         If a number lies outside its domain.
     RefusedError

@@ -103,6 +103,8 @@ def certify(
 
     Raises
     ------
+    InputError
+        If a part of the setting is of another kind.
     DomainError
         If a number lies outside its domain.
     RefusedError

@@ -73,6 +73,8 @@ def worst_quadratic(
 
     Raises
     ------
+    InputError
+        If a part of the setting is of another kind.
     DomainError
         If not 0 < mu <= L.
     RefusedError

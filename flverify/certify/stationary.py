@@ -58,6 +58,8 @@ def worst_stationary(
 
     Raises
     ------
+    InputError
+        If a part of the setting is of another kind.
     DomainError
         If not 0 < mu <= L, or there are fewer than 2 clients or more than 20.
     RefusedError

@@ -66,7 +66,7 @@ class NoisyMoments(Moments):
         ShapeError
             If x0 is not a vector of the problem's dimension.
         DomainError
-            If rounds is negative.
+            If rounds is negative, or more than the memory holds.
         """
         rounds = whole(rounds, "rounds", least=0)
         return super().mean_square_error(x0, rounds + 1)[1:]

@@ -162,6 +162,11 @@ def moments(
     Moments or Refusal
         A Refusal, which is false, says why the setting is not accepted.
 
+    Raises
+    ------
+    InputError
+        If a part of the setting is of another kind.
+
     Examples
     --------
     >>> from flverify.algorithms import FedAvg

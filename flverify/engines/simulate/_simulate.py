@@ -88,7 +88,8 @@ def simulate(
     Raises
     ------
     InputError
-        If step_sizes and schedule are both given, or the problem has no minimiser.
+        If a part of the setting is of another kind, step_sizes and schedule are both
+        given, or the problem has no minimiser.
     ShapeError
         If numbers of clients, rounds or dimensions do not agree.
     DomainError
