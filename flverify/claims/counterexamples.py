@@ -211,12 +211,6 @@ def _start(point: Mapping[str, str], texts: Iterable[str]) -> list[str]:
     return [*(["from math import isqrt", ROOT] if rooted else []), *known]
 
 
-def without_script(entries: Mapping[str, Entry], scripts: Path) -> list[str]:
-    """Name what is refuted in a ledger and has no script in a folder."""
-    wanted = sorted(refuted_keys(entries))
-    return [key for key in wanted if not (scripts / f"{key}.py").is_file()]
-
-
 def refuted_keys(entries: Mapping[str, Entry]) -> Iterator[str]:
     """Name the refuted claims of a ledger, and the refuted readings of open ones.
 
