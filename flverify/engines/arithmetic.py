@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any
@@ -53,20 +53,19 @@ FLOAT = Arithmetic(False, _float, _float_array, _float_array, float)
 
 def settings_are_exact(algorithm: Any) -> bool:
     """Whether no setting of an algorithm is a float."""
-    values = [getattr(algorithm, f.name) for f in fields(algorithm)]
-    flat = [v for value in values for v in (value if _listed(value) else (value,))]
-    return not any(isinstance(v, float) for v in flat)
+    return not any(isinstance(value, float) for value in _settings(algorithm))
 
 
 def settings_are_symbolic(algorithm: Any) -> bool:
     """Whether some setting of an algorithm is a sympy expression."""
-    values = [getattr(algorithm, f.name) for f in fields(algorithm)]
-    flat = [v for value in values for v in (value if _listed(value) else (value,))]
-    return any(is_symbolic(v) for v in flat)
+    return any(is_symbolic(value) for value in _settings(algorithm))
 
 
-def _listed(value: object) -> bool:
-    return isinstance(value, tuple)
+def _settings(algorithm: Any) -> Iterator[Any]:
+    """Yield the values of all settings, those of tuples one by one."""
+    for field in fields(algorithm):
+        value = getattr(algorithm, field.name)
+        yield from value if isinstance(value, tuple) else (value,)
 
 
 def arithmetic_for(problem: Any, algorithm: Any, participation: Any) -> Arithmetic:

@@ -280,7 +280,7 @@ def _left_out(system: System) -> float:
     weighted = zip(system.start, system.initial, strict=True)
     seeds = [s.T if weight != 0 else s.T[:0] for s, weight in weighted]
     steps = [(m.source, m.target, [a.T for _, a in m.terms]) for m in system.moves]
-    rows = [basis.rows for basis in _reduce._closure(seeds, steps, system.arithmetic)]
+    rows = [basis.rows for basis in _reduce.closure(seeds, steps, system.arithmetic)]
     lost = 0.0
     for source, target, maps in steps:
         for values in maps:

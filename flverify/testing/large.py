@@ -16,7 +16,7 @@ from scipy.linalg import matrix_balance
 
 from flverify._core.errors import Refusal, RefusedError
 from flverify._core.exact import Array, Scalar
-from flverify.engines.moments._large import VERIFIED, LargeMoments, _smith
+from flverify.engines.moments._large import VERIFIED, LargeMoments, smith
 from flverify.engines.moments._messages import MessageSystem
 from flverify.engines.moments._perron import MessageMap, perron
 from flverify.engines.moments._spectrum import Spectrum
@@ -170,7 +170,7 @@ def large_dynamics(asked: Setting, answer: Answer) -> LargeDynamics | Refusal:
 def _verify(system: Thin, rate: float, message: Array) -> None:
     """Rebuild X from its messages and check T(X) = rate X, as the engine does."""
     spoken = system.rows @ (system.weight * message) @ system.rows.T
-    near = _smith(system.mean, spoken, rate)
+    near = smith(system.mean, spoken, rate)
     size = float(np.abs(near).max())
     gap = float(np.abs(system.apply(near) - rate * near).max())
     if not gap <= VERIFIED * rate * size:

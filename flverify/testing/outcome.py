@@ -81,26 +81,23 @@ def _row(name: str, text: str) -> str:
     return "\n".join([f"  {name}:", *(f"    {line}" for line in lines)])
 
 
-class Broken(AssertionError):  # noqa: N818
+class _Failing(AssertionError):  # noqa: N818
+    """An assertion that did not hold, with its outcome; it survives pickling."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        super().__init__(outcome.message())
+        self.outcome = outcome
+
+    def __reduce__(self) -> tuple[type, tuple[Outcome]]:
+        return type(self), (self.outcome,)
+
+
+class Broken(_Failing):
     """The setting breaks what was asserted; `outcome` has the parts of the message."""
 
-    def __init__(self, outcome: Outcome) -> None:
-        super().__init__(outcome.message())
-        self.outcome = outcome
 
-    def __reduce__(self) -> tuple[type, tuple[Outcome]]:
-        return type(self), (self.outcome,)
-
-
-class Inconclusive(AssertionError):  # noqa: N818
+class Inconclusive(_Failing):
     """The assertion could not be answered; that is no pass, and no failure either."""
-
-    def __init__(self, outcome: Outcome) -> None:
-        super().__init__(outcome.message())
-        self.outcome = outcome
-
-    def __reduce__(self) -> tuple[type, tuple[Outcome]]:
-        return type(self), (self.outcome,)
 
 
 class Recorder:

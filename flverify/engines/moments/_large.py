@@ -78,7 +78,7 @@ class LargeMoments:
     def _verify(self, rate: float, message: Array) -> None:
         """Rebuild X from its messages and check T(X) = rate X."""
         spoken = self._thin.rows @ (self._thin.weight * message) @ self._thin.rows.T
-        near = _smith(self._thin.mean, spoken, rate)
+        near = smith(self._thin.mean, spoken, rate)
         size = float(np.abs(near).max())
         gap = float(np.abs(self._thin.apply(near) - rate * near).max())
         if not gap <= VERIFIED * rate * size:
@@ -113,11 +113,11 @@ class LargeMoments:
                 return None
             middle = self._thin.weight * message
             forcing = forcing + self._thin.rows @ middle @ self._thin.rows.T
-        return _smith(self._thin.mean, forcing, rate)
+        return smith(self._thin.mean, forcing, rate)
 
     def _heard(self, forcing: Array, rate: float) -> Array:
         """C X C' for the X that the mean map alone makes of a forcing."""
-        alone = _smith(self._thin.mean, forcing, rate)
+        alone = smith(self._thin.mean, forcing, rate)
         return np.asarray(self._thin.columns @ alone @ self._thin.columns.T)
 
     @cached_property
@@ -161,7 +161,7 @@ class LargeMoments:
                 "the mean-square rate is too close to 1."
             )
         middle = whole.weight * (solved + np.outer(noise, noise))
-        second = _smith(whole.mean, whole.rows @ middle @ whole.rows.T, 1.0)
+        second = smith(whole.mean, whole.rows @ middle @ whole.rows.T, 1.0)
         return float(np.trace(whole.seen @ second @ whole.seen.T) + bias @ bias)
 
     def _noisy(self, noise: Array) -> tuple[Thin, Spectrum]:
@@ -213,7 +213,7 @@ def _resolved(
     return None if failed else mapped.unpack(solution)
 
 
-def _smith(mean: Array, forcing: Array, rate: float) -> Array:
+def smith(mean: Array, forcing: Array, rate: float) -> Array:
     """Solve rate X = mean X mean' + forcing by doubling."""
     step, total = mean / np.sqrt(rate), forcing / rate
     for _ in range(60):

@@ -92,7 +92,7 @@ def _restricted(system: System, even: bool) -> System:
     weighted = zip(system.start, system.initial, strict=True)
     seeds = [s.T if weight != 0 else s.T[:0] for s, weight in weighted]
     steps = [(m.source, m.target, [a.T for _, a in m.terms]) for m in system.moves]
-    bases = _closure(seeds, steps, system.arithmetic, even)
+    bases = closure(seeds, steps, system.arithmetic, even)
 
     def change(move: Move, matrix: Array) -> Array:
         return bases[move.target].coordinates(matrix @ bases[move.source].rows.T)
@@ -108,7 +108,7 @@ def _restricted(system: System, even: bool) -> System:
 
 def _divided(system: System, even: bool) -> System:
     steps = [(m.target, m.source, [a for _, a in m.terms]) for m in system.moves]
-    bases = _closure(list(system.readout), steps, system.arithmetic, even)
+    bases = closure(list(system.readout), steps, system.arithmetic, even)
 
     def change(move: Move, matrix: Array) -> Array:
         rows = bases[move.target].rows @ matrix
@@ -161,7 +161,7 @@ def _upper(rows: Array) -> Array:
     return np.asarray(RATIONAL.array(triangle) * sizes)
 
 
-def _closure(
+def closure(
     seeds: list[Array],
     steps: list[tuple[int, int, list[Array]]],
     arithmetic: Arithmetic,
