@@ -173,24 +173,9 @@ def _values(proof: Proof, smoothness: Fraction) -> dict[str, Any]:
         _matrix(values, ("S", r), own, smoothness) if space.sizes[r] > 1 else []
         for r in space.classes
     ]
-    ghosts = range(len(space.structure.ghosts)) if proof.level.ghost_values else ()
-    none = "0"
-    every = range(len(space.structure.ghosts))
     return {
-        "values": [
-            {
-                "point": {
-                    name: str(value / smoothness ** units(space, name))
-                    for name, value in point.items()
-                },
-                "delta": str(values["delta", w] / smoothness),
-            }
-            for w, point in enumerate(proof.level.values)
-        ],
-        "ghost_values": [
-            [str(values["ghost", r, j] / smoothness) if ghosts else none for j in every]
-            for r in space.classes
-        ],
+        "values": _value_terms(proof, smoothness),
+        "ghost_values": _ghost_values(proof, smoothness),
         "V": {"mean": mean, "classes": spreads},
         "decrease": {
             "multipliers": _listed(values, ("decrease",), smoothness),
@@ -208,6 +193,30 @@ def _values(proof: Proof, smoothness: Fraction) -> dict[str, Any]:
             "upper": _listed(start, ("start upper",), smoothness),
         },
     }
+
+
+def _value_terms(proof: Proof, smoothness: Fraction) -> list[dict[str, Any]]:
+    return [
+        {
+            "point": {
+                name: str(value / smoothness ** units(proof.space, name))
+                for name, value in point.items()
+            },
+            "delta": str(proof.values["delta", w] / smoothness),
+        }
+        for w, point in enumerate(proof.level.values)
+    ]
+
+
+def _ghost_values(proof: Proof, smoothness: Fraction) -> list[list[str]]:
+    """Weights of values at ghost points; all are 0 where the level has none."""
+    every = range(len(proof.space.structure.ghosts))
+    if not proof.level.ghost_values:
+        return [["0" for _ in every] for _ in proof.space.classes]
+    return [
+        [str(proof.values["ghost", r, j] / smoothness) for j in every]
+        for r in proof.space.classes
+    ]
 
 
 def _matrix(

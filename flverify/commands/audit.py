@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -98,19 +98,23 @@ def command(
     everyone = [one for part in parts for one in part]
     if json_path:
         write_whole(json_path, _json(everyone, faults, differing, failed))
-    verdict_table(everyone)
-    console.line()
-    console.line(count_line(everyone))
-    _slowest(everyone)
-    if before is not None:
-        for text in changes(before, everyone):
-            console.line(f"changed: {text}")
+    _show(everyone, None if before is None else changes(before, everyone))
     _remarks(chosen, faults, differing, update_ledger, failed)
     if silent:
         console.line(f"refuted without a script of its own: {', '.join(silent)}")
     for one in failed:
         click.echo(f"error: {' '.join(one.why.split())}", err=True)
     ctx.exit(2 if failed else 1 if faults or differing else 0)
+
+
+def _show(everyone: Sequence[Audited], changed: Iterable[str] | None) -> None:
+    """Print the verdicts, how many there are of each, and what changed."""
+    verdict_table(everyone)
+    console.line()
+    console.line(count_line(everyone))
+    _slowest(everyone)
+    for text in changed or ():
+        console.line(f"changed: {text}")
 
 
 def _require_no_claims(path: Path) -> None:

@@ -271,8 +271,6 @@ def _by_sampling(claim: _Claim, how: sampling.Plan) -> Outcome:
     target = np.asarray(optimum, dtype=np.float64) + np.array(centre)
     if not np.isfinite(target).all():
         return replace(claim.outcome(), reason=_BEYOND)
-    begin = np.asarray(asked.begin, dtype=np.float64)
-    rounding = SLACK * asked.size
     looks = [runs for runs in how.looks() if runs > sampling.FIRST] or [how.budget]
     status, seen, off, runs = Status.INCONCLUSIVE, _UNSEEN, math.nan, 0
     for place, runs in enumerate(looks):
@@ -281,14 +279,10 @@ def _by_sampling(claim: _Claim, how: sampling.Plan) -> Outcome:
             return replace(claim.outcome(), reason=str(models))
         # the probabilities of all looks add up to less than false_alarm
         miss = how.false_alarm / 2 ** (place + 1) / 3
-        with np.errstate(over="ignore", invalid="ignore"):
-            copies = models[0], models[1], models[1] - models[0]
-            half, full, move = (mean_ball(some, miss, how.tail) for some in copies)
-            seen = _extrapolated(begin, half, full, move, rounding)
-            off = float(np.linalg.norm(seen.centre - target))
+        seen, off = _seen(asked, models, miss, how.tail, target)
         if off + seen.radius <= reach and math.isfinite(off + seen.radius):
             status = Status.HOLDS
-        elif off - seen.radius > reach + rounding:
+        elif off - seen.radius > reach + SLACK * asked.size:
             status = Status.BROKEN
         if status != Status.INCONCLUSIVE:
             break
@@ -317,6 +311,18 @@ class _Seen:
 
 
 _UNSEEN = _Seen(np.zeros(0), math.inf)
+
+
+def _seen(
+    asked: Setting, models: list[Array], miss: float, tail: float, target: Array
+) -> tuple[_Seen, float]:
+    """Return where the mean model of one look ends, and how far from the target."""
+    begin = np.asarray(asked.begin, dtype=np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        copies = models[0], models[1], models[1] - models[0]
+        half, full, move = (mean_ball(some, miss, tail) for some in copies)
+        seen = _extrapolated(begin, half, full, move, SLACK * asked.size)
+        return seen, float(np.linalg.norm(seen.centre - target))
 
 
 def _extrapolated(

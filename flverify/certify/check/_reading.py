@@ -76,19 +76,12 @@ def read(certificate: object) -> Certificate:
     mu, smoothness = _function_class(c["function_class"])
     law = read_law(c["law"])
     case = _case(c, law, kind)
-    layout = case.layout
     values = [_value(v, case) for v in items(c["values"], "values")]
     positivity = entries(c["positivity"], ["multipliers", "lower"], "positivity")
     keys = ["multipliers", "upper", "lower"]
     decrease = entries(c["decrease"], keys, "decrease")
     start = entries(c["start"], ["C1", "C2", "multipliers", "upper"], "start")
-    ghosts = [f"ghost:{j}" for j in range(len(case.ghosts))]
-    known = ["star", *ghosts]
-    calls = [f"call:{k}" for k in range(case.calls)]
-    phis = [
-        f"start_ghost:{m}" for m, s in enumerate(case.memories) if s.slot in layout.zero
-    ]
-    fresh = [f"start_call:{k}" for k in range(layout.calls)]
+    known, during, at_start = _points(case)
     sizes = (len(law.sizes), len(values))
     weight, constant = _neighbourhood(c["neighbourhood"], kind)
     return Certificate(
@@ -100,21 +93,36 @@ def read(certificate: object) -> Certificate:
         constant=constant,
         case=case,
         values=values,
-        ghost_values=[
-            [
-                number(v, "a ghost value")
-                for v in items(row, "ghost_values of a class", len(ghosts))
-            ]
-            for row in items(c["ghost_values"], "ghost_values", len(law.sizes))
-        ],
+        ghost_values=_ghost_values(c["ghost_values"], case),
         V=_lyapunov(c["V"], case),
-        decrease=_part("decrease", decrease, [*known, *calls], sizes),
+        decrease=_part("decrease", decrease, during, sizes),
         positivity=_part("positivity", positivity, known, sizes),
-        start=_part("start", start, ["star", *phis, *fresh], sizes),
+        start=_part("start", start, at_start, sizes),
         C1=number(start["C1"], "C1"),
         C2=number(start["C2"], "C2"),
         words=_words(c, kind, case, len(values)),
     )
+
+
+def _points(case: Case) -> tuple[list[str], list[str], list[str]]:
+    """Return the points of a state, of a round from it, and of the start."""
+    known = ["star", *(f"ghost:{j}" for j in range(len(case.ghosts)))]
+    calls = [f"call:{k}" for k in range(case.calls)]
+    zero = case.layout.zero
+    phis = [f"start_ghost:{m}" for m, s in enumerate(case.memories) if s.slot in zero]
+    fresh = [f"start_call:{k}" for k in range(case.layout.calls)]
+    return known, [*known, *calls], ["star", *phis, *fresh]
+
+
+def _ghost_values(value: object, case: Case) -> list[list[Number]]:
+    rows = items(value, "ghost_values", len(case.law.sizes))
+    return [
+        [
+            number(v, "a ghost value")
+            for v in items(row, "ghost_values of a class", len(case.ghosts))
+        ]
+        for row in rows
+    ]
 
 
 def _words(
