@@ -6,7 +6,7 @@ that lies below every cap exactly. 1/(tau-1) at tau = 1 is read as no cap.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from math import isqrt
 
@@ -142,14 +142,25 @@ def squares(
     UnknownNameError
         If a monomial is not known.
     """
-    unknown = set(caps) - set(monomials)
+    require_monomials(caps, monomials)
+    known = ((factor, monomials[name](clients, q)) for name, factor in caps.items())
+    return [Fraction(f) ** 2 * square for f, square in known if square is not None]
+
+
+def require_monomials(caps: Iterable[str], known: Iterable[str]) -> None:
+    """Check what caps are multiples of.
+
+    Raises
+    ------
+    UnknownNameError
+        If a monomial is not known.
+    """
+    unknown = set(caps) - set(known)
     if unknown:
         raise UnknownNameError(
             f"a cap must be a multiple of a known monomial; got {sorted(unknown)}; "
-            f"choose among {sorted(monomials)}."
+            f"choose among {sorted(known)}."
         )
-    known = ((factor, monomials[name](clients, q)) for name, factor in caps.items())
-    return [Fraction(f) ** 2 * square for f, square in known if square is not None]
 
 
 def root_below(square: Fraction) -> Fraction:

@@ -17,10 +17,10 @@ from typing import Any
 
 import sympy
 
-from flverify._core.errors import InputError, UnknownNameError
+from flverify._core.errors import InputError
 from flverify.certify import gram
 from flverify.claims import judge
-from flverify.claims.focus_caps import Q_READINGS
+from flverify.claims.focus_caps import Q_READINGS, require_monomials
 from flverify.claims.verdict import Finding
 from flverify.claims.written import put_in
 
@@ -81,12 +81,7 @@ def conditions(caps: Mapping[str, str]) -> Relations:
     >>> conditions({"1/(L N)": "1/4"})
     [L*N*eta <= 1/4]
     """
-    unknown = set(caps) - set(CONDITIONS)
-    if unknown:
-        raise UnknownNameError(
-            f"a cap must be a multiple of a known monomial; got {sorted(unknown)}; "
-            f"choose among {sorted(CONDITIONS)}."
-        )
+    require_monomials(caps, CONDITIONS)
     sides = (CONDITIONS[name](number(f)) for name, f in caps.items())
     return [sympy.Le(left, right) for left, right in sides]
 

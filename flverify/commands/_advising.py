@@ -112,24 +112,31 @@ def read_question(names: Sequence[str], options: Mapping[str, Any]) -> Asked:
         )
         for name in listed
     )
-    exactly = problem.exact
     # gradient descent hears all clients, whatever the law
     heeded = any(not isinstance(c.algorithm, GradientDescent) for c, _ in chosen)
-    lone = _rarest(problem, laws.exact if exactly else laws.floats) if heeded else None
+    law = laws.exact if problem.exact else laws.floats
+    lone = _rarest(problem, law) if heeded else None
     raised = None if lone is None else _in_floats(lone.raised)
     known, why = _constants(described.problem)
     place = Place(problem, floats, laws.exact, laws.floats, raised, known, why)
-    words = {
-        "problem": described.text,
-        "law": laws.text,
-        "n_clients": problem.n_clients,
-        "local_steps": steps,
-        "accuracy": target,
-        "arithmetic": "exact rationals" if exactly else "floats",
-    }
+    words = _words(described.text, laws.text, problem, steps, target)
     told = notes(laws.floats) if heeded and problem.n_clients <= NOTED else []
     filled = [f"{c.name}: {note}" for c, _ in chosen for note in c.notes]
     return Asked(place, chosen, laws.fitted, lone, target, words, (*told, *filled))
+
+
+def _words(
+    described: str, law: str, problem: Any, steps: int, target: Fraction
+) -> dict[str, Any]:
+    """Return what was asked, by name."""
+    return {
+        "problem": described,
+        "law": law,
+        "n_clients": problem.n_clients,
+        "local_steps": steps,
+        "accuracy": target,
+        "arithmetic": "exact rationals" if problem.exact else "floats",
+    }
 
 
 def _rarest(problem: Any, law: Participation) -> Rarest | None:
@@ -172,8 +179,7 @@ def _problem_and_laws(options: Mapping[str, Any]) -> tuple[Described, _Laws]:
                 )
         text = DEFAULT_LAW if options["law"] is None else options["law"]
         written = read_law(text)
-        alone = written.alone if (written.alone or 0) > 1 else None
-        described = read_problem(options, written.clients or alone)
+        described = read_problem(options, written.size)
         size = described.problem.n_clients
         exact = build_law(written, text, size)
         return described, _Laws(

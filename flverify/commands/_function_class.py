@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from flverify._core.catalogue import member_names
-from flverify._core.errors import DomainError, RefusedError
+from flverify._core.errors import DomainError, InputError, RefusedError
 from flverify.certify.certificate import NAMES
 from flverify.commands._algorithms import CATALOGUE
 from flverify.commands._numbers import positive_number
@@ -31,6 +31,22 @@ def read_class(mu: str, smoothness: str) -> tuple[Fraction, Fraction]:
             "raise the other."
         )
     return low, high
+
+
+def require_clients(n_clients: int | None, law: str) -> int:
+    """Return the number of clients, which something must say.
+
+    Raises
+    ------
+    InputError
+        If neither an option nor the law's text does.
+    """
+    if n_clients is None:
+        raise InputError(
+            f"the number of clients must be known; {law!r} does not say it; add "
+            "--n-clients."
+        )
+    return n_clients
 
 
 def require_known(name: str) -> None:

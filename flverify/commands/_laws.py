@@ -62,6 +62,12 @@ class Written:
     clients: int | None = None
     alone: int | None = None
 
+    @property
+    def size(self) -> int | None:
+        """Number of clients that the text says, or has numbers for."""
+        # one number for all clients does not say how many there are
+        return self.clients or (self.alone if (self.alone or 0) > 1 else None)
+
 
 @dataclass(frozen=True)
 class _Place:

@@ -16,6 +16,7 @@ from flverify.commands._function_class import (
     read_class,
     require_certifiable,
     require_certified_name,
+    require_clients,
 )
 from flverify.commands._laws import build_law, read_law
 from flverify.commands._numbers import (
@@ -182,13 +183,7 @@ def _row(
     size = int(value) if over == "n" else fixed["n_clients"]
     law = text.replace(":p", f":{value}") if over == "p" else text
     written = read_law(law)
-    alone = written.alone if (written.alone or 0) > 1 else None
-    clients = size or written.clients or alone
-    if clients is None:
-        raise InputError(
-            f"the number of clients must be known; {text!r} does not say it; add "
-            "--n-clients."
-        )
+    clients = require_clients(size or written.size, text)
     built = build_law(written, law, clients)
     mu = _convexity(over, value, smooth, fixed["mu"])
     chosen = build(name, Fraction(1), steps, overrides, built)

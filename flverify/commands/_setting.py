@@ -110,8 +110,7 @@ def read_setting(
     overrides = read_overrides(options["overrides"], listed, given)
     text = DEFAULT_LAW if options["law"] is None else options["law"]
     written = read_law(text, floats)
-    alone = written.alone if (written.alone or 0) > 1 else None
-    described = read_problem(options, written.clients or alone)
+    described = read_problem(options, written.size)
     problem = described.problem.as_float() if floats else described.problem
     law = build_law(written, text, problem.n_clients)
     steps = options["local_steps"] or 1

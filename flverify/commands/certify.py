@@ -15,6 +15,7 @@ from flverify.commands._certifying import Answer, Beside, Question, answer
 from flverify.commands._function_class import (
     CERTIFIABLE,
     read_class,
+    require_clients,
     require_known,
 )
 from flverify.commands._laws import build_law, file_of, read_law
@@ -139,14 +140,7 @@ def _question(
     read = read_overrides(overrides, [algorithm], _taken(local_steps))
     text = DEFAULT_LAW if law is None else law
     written = read_law(text)
-    # one number for all clients does not say how many there are
-    alone = written.alone if (written.alone or 0) > 1 else None
-    size = n_clients or written.clients or alone
-    if size is None:
-        raise InputError(
-            f"the number of clients must be known; {text!r} does not say it; add "
-            "--n-clients."
-        )
+    size = require_clients(n_clients or written.size, text)
     built = build_law(written, text, size)
     step = positive_number("--step-size", step_size)
     convexity, smooth = read_class(mu, smoothness)

@@ -16,9 +16,9 @@ import numpy as np
 from flverify._core.errors import ReadingError
 from flverify._core.exact import Array, Scalar
 from flverify._core.scaling import PerClient
-from flverify.algorithms._algorithm import Algorithm, Numbers, Server
+from flverify.algorithms._algorithm import Algorithm, Server
 from flverify.engines.lower import Layout
-from flverify.engines.own_rounds import require_state, running
+from flverify.engines.own_rounds import require_state, require_vectors, running
 
 Convert = Callable[[Scalar], Scalar]
 
@@ -189,22 +189,6 @@ def start_of(
     _place(out, begun, layout)
     out[-1, d] = convert(1)
     return out
-
-
-def require_vectors(algorithm: Algorithm) -> None:
-    """Refuse algorithms that keep numbers per client.
-
-    Raises
-    ------
-    ReadingError
-        If a slot holds numbers.
-    """
-    counted = [n for n, kind in algorithm.slots().items() if kind is Numbers]
-    if counted:
-        raise ReadingError(
-            f"a linear round must keep no numbers per client; got slots {counted}; "
-            "the algorithm can only be simulated."
-        )
 
 
 def listed_layout(algorithm: Algorithm, n_clients: int, dim: int) -> Layout:

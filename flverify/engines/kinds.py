@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import is_dataclass
 from typing import cast
 
-from flverify._core.errors import InputError
+from flverify._core.errors import InputError, ShapeError
 from flverify._core.shown import shown
 from flverify.algorithms._algorithm import Algorithm
 from flverify.engines import own_laws, own_problems
@@ -34,6 +34,21 @@ def require_setting(problem: object, algorithm: object, participation: object) -
     require_problem(problem)
     require_algorithm(algorithm)
     require_law(participation)
+
+
+def require_same_clients(problem: Problem, participation: Participation) -> None:
+    """Check that a problem and a law are about as many clients.
+
+    Raises
+    ------
+    ShapeError
+        If they are not.
+    """
+    if problem.n_clients != participation.n_clients:
+        raise ShapeError(
+            "problem and participation must have the same clients; got "
+            f"{problem.n_clients} and {participation.n_clients}; change one of them."
+        )
 
 
 def require_problem(given: object) -> None:

@@ -12,11 +12,16 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from flverify._core.errors import FlverifyError, InputError, TerminatedError
+from flverify._core.errors import (
+    FlverifyError,
+    InputError,
+    ReadingError,
+    TerminatedError,
+)
 from flverify._core.places import own_line
 from flverify._core.shown import shown
 from flverify._core.whole_files import FULL
-from flverify.algorithms._algorithm import Algorithm, Cohort
+from flverify.algorithms._algorithm import Algorithm, Cohort, Numbers
 
 READINGS = 12  # own coins of probability 1/2 look alike in 11 repetitions in 1/2048
 TOO_LARGE = (MemoryError, OverflowError)  # said by whoever asked for the numbers
@@ -127,6 +132,22 @@ def require_state(
         raise InputError(
             f"{method} of {type(algorithm).__name__} must return its State with "
             f"{', '.join(slots)}; got {shown(state)}; return all of it."
+        )
+
+
+def require_vectors(algorithm: Algorithm) -> None:
+    """Refuse algorithms that keep numbers per client.
+
+    Raises
+    ------
+    ReadingError
+        If a slot holds numbers.
+    """
+    counted = [n for n, kind in algorithm.slots().items() if kind is Numbers]
+    if counted:
+        raise ReadingError(
+            f"a linear round must keep no numbers per client; got slots {counted}; "
+            "the algorithm can only be simulated."
         )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from flverify._core.errors import ReadingError
 from flverify._core.exact import Scalar
-from flverify.algorithms._algorithm import Algorithm, Clients, Numbers, Server
+from flverify.algorithms._algorithm import Algorithm, Clients, Server
 from flverify.engines.forms import (
     ONE,
     SHARE,
@@ -27,6 +27,7 @@ from flverify.engines.forms import (
 from flverify.engines.own_rounds import (
     require_number,
     require_state,
+    require_vectors,
     running,
     same_readings,
 )
@@ -179,13 +180,8 @@ def trace(
     [1]
     """
     require_number(algorithm)
+    require_vectors(algorithm)
     slots = algorithm.slots()
-    if Numbers in slots.values():
-        raise ReadingError(
-            "a linear round must keep no numbers per client; got slots "
-            f"{[n for n, k in slots.items() if k is Numbers]}; the algorithm can only "
-            "be simulated."
-        )
     door = cohort or TraceCohort(n_clients)
     found: Trace = same_readings(
         algorithm, lambda: _read(algorithm, slots, TraceCohort(n_clients), door)

@@ -6,13 +6,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from flverify._core.checks import positive, whole
+from flverify._core.checks import whole
 from flverify._core.errors import DomainError
 from flverify._core.exact import Array, Scalar, scalar
 from flverify._core.sentences import number_of
 from flverify._core.sources import Source
 from flverify.problems._arrays import as_float, float_point, one_per_client
 from flverify.problems._problem import Problem
+from flverify.problems._spectrum import spectrum
 
 __all__ = ["LogSpiral"]
 
@@ -72,13 +73,7 @@ class LogSpiral(Problem):
         smoothness: Scalar,
         pitch: Scalar = 1,
     ) -> None:
-        low = float(positive(strong_convexity, "strong_convexity"))
-        high = float(positive(smoothness, "smoothness"))
-        if low > high:
-            raise DomainError(
-                f"strong_convexity must not exceed smoothness; got {low} and {high}; "
-                "exchange them."
-            )
+        low, high = spectrum(strong_convexity, smoothness)
         self.pitch = float(scalar(pitch, "pitch"))
         if not abs(self.pitch) <= MOST:
             raise DomainError(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from flverify._core.checks import positive, whole
+from flverify._core.checks import whole
 from flverify._core.errors import DomainError
 from flverify._core.exact import Array, Scalar, scalar
 from flverify._core.room import require_room
 from flverify.problems._quadratics import Quadratics
+from flverify.problems._spectrum import spectrum
 
 __all__ = ["random_quadratics"]
 
@@ -63,7 +64,7 @@ def random_quadratics(
     np.float64(4.0)
     """
     size = whole(n_clients, "n_clients"), whole(dim, "dim")
-    low, high = _spectrum(strong_convexity, smoothness)
+    low, high = spectrum(strong_convexity, smoothness)
     root = float(scalar(heterogeneity, "heterogeneity"))
     if root < 0 or (size[0] == 1 and root > 0):
         raise DomainError(
@@ -77,17 +78,6 @@ def random_quadratics(
     optimum = draw.standard_normal(size[1])
     gradients = _gradients(draw, size, root)
     return Quadratics(hessians, hessians @ optimum - gradients)
-
-
-def _spectrum(strong_convexity: Scalar, smoothness: Scalar) -> tuple[float, float]:
-    low = float(positive(strong_convexity, "strong_convexity"))
-    high = float(positive(smoothness, "smoothness"))
-    if low > high:
-        raise DomainError(
-            f"strong_convexity must not exceed smoothness; got {low} and {high}; "
-            f"exchange them."
-        )
-    return low, high
 
 
 def _hessian(draw: np.random.Generator, dim: int, low: float, high: float) -> Array:

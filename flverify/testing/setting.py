@@ -18,6 +18,7 @@ from flverify.engines.kinds import (
     require_law,
     require_listed,
     require_problem,
+    require_same_clients,
 )
 from flverify.engines.own_rounds import require_number
 from flverify.participation._law import Participation
@@ -165,11 +166,7 @@ def setting(
         )
     if isinstance(algorithm, Algorithm):
         _require_numbers(algorithm)
-    if problem.n_clients != law.n_clients:
-        raise ShapeError(
-            "problem and participation must have the same clients; got "
-            f"{problem.n_clients} and {law.n_clients}; change one of them."
-        )
+    require_same_clients(problem, law)
     begin = None if start is None else given.vector(start, "start")
     if begin is not None and begin.shape != (problem.dim,):
         raise ShapeError(

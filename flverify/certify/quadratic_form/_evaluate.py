@@ -38,8 +38,8 @@ from flverify.engines.enumerate import (
     LinearOracle,
     ListedCohort,
     Rows,
-    require_vectors,
 )
+from flverify.engines.own_rounds import require_vectors
 
 State = Mapping[str, Any]  # slot -> (d,) at the server, (N, d) at the clients
 

@@ -15,7 +15,11 @@ from flverify._core.errors import DomainError, InputError, ShapeError
 from flverify._core.exact import Array, Scalar, within_floats
 from flverify._core.room import require_room
 from flverify.algorithms._algorithm import Algorithm
-from flverify.engines.kinds import require_algorithm, require_setting
+from flverify.engines.kinds import (
+    require_algorithm,
+    require_same_clients,
+    require_setting,
+)
 from flverify.engines.simulate._basis import Basis
 from flverify.participation._law import Participation
 from flverify.problems._problem import Problem
@@ -73,11 +77,7 @@ def check(
     require_algorithm(algorithm, "step_size")
     rounds, runs = whole(sizes[0], "rounds"), whole(sizes[1], "runs")
     seed = whole(sizes[2], "seed", least=0, most=(1 << 63) - 1)
-    if problem.n_clients != participation.n_clients:
-        raise ShapeError(
-            "problem and participation must have the same clients; got "
-            f"{problem.n_clients} and {participation.n_clients}; change one of them."
-        )
+    require_same_clients(problem, participation)
     if step_sizes is not None and schedule is not None:
         raise InputError(
             "step sizes must come from step_sizes or from schedule; got both; simulate "
