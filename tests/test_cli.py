@@ -296,6 +296,26 @@ def test_a_full_device_is_one_sentence():
     assert "must be readable or writable" in done.stderr
 
 
+@pytest.mark.skipif(os.name == "nt", reason="a folder in use cannot be removed there")
+@pytest.mark.parametrize("asks", [["new-paper", "mine"], ["report"]])
+def test_a_folder_that_is_gone_is_one_sentence(tmp_path, monkeypatch, asks):
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    folder.rmdir()
+    result = CliRunner().invoke(cli.main, asks)
+    monkeypatch.chdir(tmp_path)
+    assert result.exit_code == 2
+    assert "error: the folder that a command is run in must exist" in result.output
+
+
+def test_a_missing_file_is_not_a_missing_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(cli.main, ["report", "no.py"])
+    assert "the folder that a command" not in result.output
+
+
 def test_a_pipe_gets_plain_text_of_one_width(sleepy):
     plain = process("audit", sleepy)
     assert plain.returncode == 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from flverify._core.errors import FlverifyError
@@ -23,6 +25,11 @@ def _worded(error: Exception) -> str:
     if isinstance(error, click.ClickException):
         return error.format_message()
     if isinstance(error, OSError) and not isinstance(error, FlverifyError):
+        if isinstance(error, FileNotFoundError) and not error.filename and _homeless():
+            return (
+                "the folder that a command is run in must exist; this one was removed; "
+                "change to another one."
+            )
         return (
             f"a file must be readable or writable; {error.filename or 'the output'} "
             f"is not: {error.strerror or error}; name another one."
@@ -33,6 +40,15 @@ def _worded(error: Exception) -> str:
             f"not ({error or type(error).__name__}); choose smaller ones."
         )
     return str(error)
+
+
+def _homeless() -> bool:
+    """Whether the current folder is gone: then no relative path has a meaning."""
+    try:
+        Path.cwd()
+    except OSError:
+        return True
+    return False
 
 
 def number_of(count: int, thing: str, things: str = "") -> str:

@@ -106,12 +106,14 @@ def command(
         require_place("--out", out)
         require_unread("--out", out, [("--participation", file_of(given["law"]))])
     found = answer(question)
-    if out and found.certificate:
-        write_whole(out, found.file)
+    lost = _write(out, found.file) if out and found.certificate else ""
     if as_json:
-        click.echo(_json(question, found))
+        click.echo(_json(question, found, lost))
     elif found.status != "refused":
-        _show(question, found, out)
+        _show(question, found, out, lost)
+    if lost:
+        told(ctx)
+        raise InputError(lost)
     if found.status == "refused":
         told(ctx)
         raise RefusedError(found.reason)
@@ -155,6 +157,19 @@ def _question(
     )
 
 
+def _write(out: Path, text: str) -> str:
+    """Write the certificate; what took long to find is not lost to a full disk."""
+    try:
+        write_whole(out, text)
+    except (OSError, InputError) as error:
+        why = str(getattr(error, "strerror", None) or error).rstrip(".")
+        return (
+            f"{out} must be writable when the certificate is found; it is not: {why}; "
+            "save the certificate from the output, where it stands instead."
+        )
+    return ""
+
+
 def _taken(local_steps: int | None) -> dict[str, str]:
     """Say which settings have options of their own here."""
     steps = {"step_size": "--step-size"}
@@ -168,7 +183,7 @@ def _rate(text: str) -> Fraction:
     return rate
 
 
-def _json(question: Question, found: Answer) -> str:
+def _json(question: Question, found: Answer, lost: str) -> str:
     proved, certificate = found.proved, found.certificate
     return envelope(
         "certify",
@@ -193,7 +208,7 @@ def _json(question: Question, found: Answer) -> str:
             "smoothness": question.smoothness,
             "rate": question.rate,
         },
-        notes=_notes(question),
+        notes=[*_notes(question), *([lost] if lost else [])],
         certificate=certificate,
     )
 
@@ -204,7 +219,7 @@ def _notes(question: Question) -> list[str]:
     return [*(law_notes(question.law, [name]) if short else ()), *question.chosen.notes]
 
 
-def _show(question: Question, found: Answer, out: Path | None) -> None:
+def _show(question: Question, found: Answer, out: Path | None, lost: str) -> None:
     """Print the setting, the answer, and what stands beside it."""
     settings = question.chosen.settings().items()
     own = ", ".join(f"{key} = {value}" for key, value in settings)
@@ -219,8 +234,11 @@ def _show(question: Question, found: Answer, out: Path | None) -> None:
     if found.proved:
         lines.append(("statement", statement(found.proved)))
         lines += proved_lines(found.proved)
-    console.fields([*lines, *_compared(found), *_evidence(found, out)])
+    console.fields([*lines, *_compared(found), *_evidence(found, out, lost)])
     console.remarks(_notes(question))
+    if lost:
+        console.line()
+        click.echo(found.file)
 
 
 def _compared(found: Answer) -> list[tuple[str, str]]:
@@ -254,10 +272,11 @@ def _cap(beside: Beside) -> str:
     return f"its step sizes end at {cap}{allows}"
 
 
-def _evidence(found: Answer, out: Path | None) -> list[tuple[str, str]]:
+def _evidence(found: Answer, out: Path | None, lost: str) -> list[tuple[str, str]]:
     """Lines on the certificate, or on the file that was not written."""
     if found.certificate is None:
         return [("certificate", f"none; {out} was not written")] if out else []
     place = f"written to {out}" if out else "--out writes it"
+    place = "printed below" if lost else place
     size = f"{len(found.file)} bytes, {place}"
     return [("ansatz", found.certificate["level"]), ("certificate", size)]

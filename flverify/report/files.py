@@ -6,21 +6,44 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from flverify._core.errors import InputError
 from flverify._core.whole_files import naming, replacing
 
+TRIED = 1 << 16  # bytes: more than a disk keeps back inside its own records
+
 
 def require_writable(path: Path) -> None:
-    """Check, before a long computation, that a file can be written.
+    """Check, before a long computation, that a file can be written, by trying it.
 
     Raises
     ------
     InputError
         If the path is -, or a folder, or its folder does not exist or is closed to us.
+    OSError
+        If the disk is full, or the name is one that it does not take.
     """
+    _require_named(path)
+    target = path.resolve()
+    if target.exists() and not target.is_file():
+        return  # what is written to a device is gone
+    scratch = target.with_name(f"{target.name}.{os.getpid()}.part")
+    try:
+        with scratch.open("wb") as stream:
+            stream.write(bytes(TRIED))
+            stream.flush()
+            os.fsync(stream.fileno())  # some disks tell no earlier
+    except OSError as error:
+        error.filename = str(path)
+        raise
+    finally:
+        with suppress(OSError):
+            scratch.unlink()
+
+
+def _require_named(path: Path) -> None:
     folder = path.resolve().parent
     if str(path) == "-":
         raise InputError(
@@ -107,7 +130,7 @@ def write_whole(path: Path, text: str) -> None:
     InputError
         If the path is a folder, or its folder does not exist or is closed to us.
     """
-    require_writable(path)
+    _require_named(path)
     target = path.resolve()
     if target.exists() and not target.is_file():  # a device or a pipe stays what it is
         target.write_text(text, encoding="utf-8")

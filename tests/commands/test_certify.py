@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from fractions import Fraction
 
@@ -381,6 +382,50 @@ def test_a_file_stays_as_it_was_if_nothing_is_certified(run, write):
     assert path.read_text() == "before"
 
 
+@pytest.fixture
+def full_later(monkeypatch):
+    """A disk that has room when the place is tried, and none in the end."""
+
+    def stop(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("pathlib.Path.write_text", stop)
+
+
+def test_a_certificate_without_room_is_printed(run, tmp_path, full_later, monkeypatch):
+    path = tmp_path / "cert.json"
+    ran = run(*FOCUS, "--out", path)
+    assert ran.code == 2
+    assert ran.stderr.count("\n") == 1
+    assert "No space left" in ran.stderr
+    assert "save the certificate from the output" in ran.stderr
+    assert "printed below" in ran.stdout
+    monkeypatch.undo()
+    path.write_text(ran.stdout[ran.stdout.index("{") :])
+    assert run("check", path).code == 0
+
+
+def test_a_certificate_without_room_is_in_the_object(run, tmp_path, full_later):
+    ran = run(*FOCUS, "--out", tmp_path / "cert.json", "--json")
+    assert ran.code == 2
+    assert ran.json["status"] == "certified"
+    assert check(ran.json["certificate"]).rho == Fraction(ran.json["rate"])
+    assert "No space left" in ran.json["notes"][-1]
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_full_disk_is_met_before_the_search(run, tmp_path, monkeypatch):
+    def stop(_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", stop)
+    monkeypatch.setattr("flverify.commands.certify.answer", None)
+    ran = run(*FOCUS, "--out", tmp_path / "cert.json")
+    assert (ran.code, ran.stdout) == (2, "")
+    assert f"{tmp_path / 'cert.json'} is not: No space left" in ran.stderr
+    assert not list(tmp_path.iterdir())
+
+
 # -- refusals and bad input -----------------------------------------------------
 
 CHAIN = {
@@ -489,6 +534,7 @@ def test_too_many_classes_are_refused(fails):
         (["focus", *HERE, "--rate", "1/2", "--neighbourhood"], "leave one out"),
         (["focus", *HERE, "--out", "missing/cert.json"], "folder"),
         (["focus", *HERE, "--out", "."], "must name a file"),
+        (["focus", *HERE, "--out", "c" * 300], "File name too long"),
         (["focus", *HERE, "--out", "/dev/null"], "--out must name a regular file"),
     ],
 )

@@ -147,3 +147,13 @@ def test_nothing_is_named_like_the_standard_output(tmp_path, monkeypatch):
     with pytest.raises(InputError, match="got -; name a file"):
         write_whole(Path("-"), "text")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_place_is_tried_and_left_as_it_was(tmp_path):
+    path = tmp_path / "cert.json"
+    require_writable(path)
+    assert list(tmp_path.iterdir()) == []
+    path.write_text("old")
+    require_writable(path)
+    assert [one.name for one in tmp_path.iterdir()] == ["cert.json"]
+    assert path.read_text() == "old"
