@@ -85,6 +85,11 @@ class Bracket:
         return tuple(t for t in after if t.side is Side.OPEN)
 
     @property
+    def undecided(self) -> tuple[Tried, ...]:
+        """All values about which nothing is known, wherever they are."""
+        return tuple(t for t in self.tried if t.side is Side.OPEN)
+
+    @property
     def strays(self) -> tuple[Tried, ...]:
         """Values that hold although `beyond`, a weaker one, fails."""
         rest = self._after()[len(self._before()) :]

@@ -17,6 +17,7 @@ from flverify.commands._laws import build_law, file_of, read_law
 from flverify.commands._numbers import Whole, positive_number
 from flverify.commands._options import SETTINGS_BY_NAME, Run, adding
 from flverify.commands._problems import problem_options, read_problem
+from flverify.report.numbers import law_text
 
 DEFAULT_LAW = "full"
 _COMMON = ("step_size", "local_steps")
@@ -51,14 +52,14 @@ class Setting:
     def lines(self) -> list[tuple[str, str]]:
         """Return what was asked as labels and texts; defaults are marked."""
         return [
-            (
-                name.removeprefix("n_").replace("_", " "),
-                f"{value} ({self.defaults[name]})"
-                if name in self.defaults
-                else str(value),
-            )
-            for name, value in self.words.items()
+            (name.removeprefix("n_").replace("_", " "), self._text(name))
+            for name in self.words
         ]
+
+    def _text(self, name: str) -> str:
+        value = self.words[name]
+        text = law_text(value) if name == "law" else str(value)
+        return f"{text} ({self.defaults[name]})" if name in self.defaults else text
 
     def record(self) -> dict[str, Any]:
         """Return what was asked for a JSON report."""

@@ -27,6 +27,7 @@ from flverify.report import advice as views
 from flverify.report import console
 from flverify.report.envelope import envelope
 from flverify.report.files import require_writable, write_whole
+from flverify.report.numbers import law_text
 
 _HELP = """Which step size, how many rounds, how much communication: in one table.
 
@@ -163,7 +164,7 @@ def _show(asked: Asked, found: list[Advice], options: dict[str, Any]) -> None:
     named, target = _pairs(asked, found), float(asked.target)
     if asked.fitted is not None:
         views.show_log(asked.fitted, options["availability"])
-    words = [(k.replace("_", " "), str(v)) for k, v in asked.words.items()]
+    words = [(k.replace("_", " "), law_text(str(v))) for k, v in asked.words.items()]
     console.fields(words)
     console.line()
     views.show_table(named, target)

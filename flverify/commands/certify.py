@@ -34,6 +34,7 @@ from flverify.report import console
 from flverify.report.certificates import number, proved_lines, statement
 from flverify.report.envelope import envelope
 from flverify.report.files import write_whole
+from flverify.report.numbers import law_text
 
 DEFAULT_LAW = "full"
 _BEYOND = "not promised here"
@@ -223,9 +224,10 @@ def _show(question: Question, found: Answer, out: Path | None, lost: str) -> Non
     """Print the setting, the answer, and what stands beside it."""
     settings = question.chosen.settings().items()
     own = ", ".join(f"{key} = {value}" for key, value in settings)
+    clients = number_of(question.law.n_clients, "client")
     lines = [
         ("algorithm", f"{question.chosen.name} with {own}"),
-        ("law", f"{question.law_text}, {number_of(question.law.n_clients, 'client')}"),
+        ("law", f"{law_text(question.law_text)}, {clients}"),
         ("functions", f"mu = {question.mu}, L = {question.smoothness}"),
         ("status", found.status.replace("_", " ")),
     ]

@@ -29,6 +29,7 @@ from flverify.commands._region_rows import DEFAULT_LAW, Asked, read_region
 from flverify.report import console
 from flverify.report.envelope import envelope
 from flverify.report.files import write_whole
+from flverify.report.numbers import law_text
 from flverify.report.region_figure import render
 from flverify.report.regions import as_csv, record, remarks, show
 from flverify.report.style import FORMATS
@@ -212,7 +213,8 @@ def _store(out: Path | None, resume: bool) -> Path | None:
 
 def _show(asked: Asked, found: Region, files: list[Path]) -> None:
     steps = found.step_sizes
-    words = [(name.replace("_", " "), str(v)) for name, v in asked.setting().items()]
+    setting = asked.setting().items()
+    words = [(name.replace("_", " "), law_text(str(v))) for name, v in setting]
     span = ("step sizes", f"{len(steps)} from {steps[0]} to {steps[-1]}")
     console.fields([("algorithm", asked.name), *words, span])
     console.line()

@@ -17,7 +17,7 @@ from flverify.advise.rarest import Rarest
 from flverify.advise.step_sizes import StepSizes
 from flverify.advise.table import Advice
 from flverify.report import console
-from flverify.report.numbers import bound
+from flverify.report.numbers import bound, law_text
 
 MOST = 30  # clients of a log that a table shows
 SHORT = 4  # significant digits of a table
@@ -88,7 +88,7 @@ def show_log(found: Fitted, path: str) -> None:
         [
             ("log", f"{path}: {size}"),
             ("supports", f"{found.supports}: {found.reason}"),
-            ("fitted law", _law_text(found)),
+            ("fitted law", law_text(found.law.spec)),
         ]
     )
     console.line()
@@ -104,11 +104,6 @@ def show_log(found: Fitted, path: str) -> None:
     ]
     console.table(("test", "of", "p-value", "of all", "compared"), tests, keep=4)
     console.line()
-
-
-def _law_text(found: Fitted) -> str:
-    spec = found.law.spec
-    return spec if len(spec) <= 200 else f"{spec[:197]}..."
 
 
 def _client_rows(found: Fitted) -> list[tuple[str, ...]]:

@@ -8,10 +8,11 @@ from typing import Any
 
 from flverify._core.exact import Scalar
 from flverify.report import console
-from flverify.report.numbers import shown
+from flverify.report.numbers import law_text, shown
 
 JOINT = 8  # clients up to which the tables of pairs are shown unasked
-HEAD, TAIL = 100, 20  # rows of a long table that are shown
+HEAD, TAIL = 20, 5  # rows of a long table that are shown
+SQUARE = 12  # clients of a table of pairs that are shown
 
 PAIRS = ("joint_inclusion", "cross", "joint_averaging")
 _MEANING = {
@@ -60,7 +61,7 @@ def show(found: dict[str, Any]) -> None:
         arithmetic += f", relative error of p at most {shown(error)}"
     console.fields(
         [
-            ("law", f"{found['law']}, {found['n_clients']} clients"),
+            ("law", f"{law_text(found['law'])}, {found['n_clients']} clients"),
             ("arithmetic", arithmetic),
             ("P(empty round)", shown(found["empty_probability"])),
             ("sum of q", shown(found["averaging_weights_sum"])),
@@ -150,12 +151,16 @@ def _cut(rows: list[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
 
 
 def _matrix(title: str, values: list[list[Scalar]]) -> None:
-    size = range(len(values))
+    size = range(min(len(values), SQUARE))
     console.line()
     console.line(title)
     headings = ("", *(str(j) for j in size))
-    rows = [(str(i), *(shown(v) for v in values[i])) for i in size]
+    rows = [(str(i), *(shown(values[i][j]) for j in size)) for i in size]
     console.table(headings, rows, keep=len(headings))
+    if len(values) > SQUARE:
+        console.line(
+            f"{len(values) - SQUARE} clients are not shown; --json has all pairs."
+        )
 
 
 def _modes(modes: dict[str, Any]) -> None:
@@ -168,7 +173,7 @@ def _modes(modes: dict[str, Any]) -> None:
             shown(modes["stationary"][k]),
             shown(modes["initial"][k]),
             *(shown(v) for v in modes["transition"][k]),
-            modes["laws"][k],
+            law_text(modes["laws"][k]),
         )
         for k in size
     ]

@@ -6,11 +6,13 @@ import math
 import sys
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+from itertools import groupby
 
 import numpy as np
 
 from flverify._core.exact import Scalar, text
 
+MOST = 12  # numbers, or runs of equal ones, of a law that are shown
 LONGEST = 17  # characters of a rational that is shown as it is
 DIGITS = 10
 
@@ -91,3 +93,27 @@ def listed(values: object, most: int | None = None) -> str:
     if most is None or len(entries) <= most:
         return ", ".join(entries)
     return f"{', '.join(entries[:most])} and {len(entries) - most} more"
+
+
+def law_text(spec: str) -> str:
+    """Text of a law for readers: of many numbers some, equal ones in a row together.
+
+    Examples
+    --------
+    >>> law_text("bernoulli:" + ",".join(["1/2"] * 90 + ["1/3"] * 10))
+    'bernoulli: 90 times 1/2, 10 times 1/3'
+    >>> law_text("bernoulli:" + ",".join(f"{k}/99" for k in range(99)))
+    'bernoulli: 0/99, 1/99, 2/99, 3/99, 4/99, 5/99, ..., 98/99 (99 numbers)'
+    """
+    name, _, rest = spec.rpartition(":")
+    numbers = [one.strip() for one in rest.split(",")]
+    if len(numbers) <= MOST or not all(
+        one[:1] in set(".0123456789") for one in numbers
+    ):
+        return spec
+    runs = [(one, len(list(same))) for one, same in groupby(numbers)]
+    if len(runs) <= MOST:
+        parts = [f"{count} times {one}" if count > 1 else one for one, count in runs]
+        return f"{name}: {', '.join(parts)}"
+    first = ", ".join(numbers[: MOST // 2])
+    return f"{name}: {first}, ..., {numbers[-1]} ({len(numbers)} numbers)"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import Any
 
 from flverify._core.sentences import number_of
-from flverify.certify.brackets import Tried
+from flverify.certify.brackets import Bracket, Side, Tried
 from flverify.claims.sharpest import Sharpest
 from flverify.claims.verdict import Finding
 from flverify.report import console
@@ -51,6 +52,10 @@ def record(found: Sharpest) -> dict[str, Any]:
             {"value": one.value, "verdict": str(one.shown.verdict)}
             for one in bracket.tried
         ],
+        "inconclusive": [
+            {"value": one.value, "reason": one.shown.reason}
+            for one in bracket.undecided
+        ],
     }
 
 
@@ -87,6 +92,8 @@ def _fields(found: Sharpest) -> Iterator[tuple[str, str]]:
     if bracket.beyond is not None:
         yield "refuted from", _with_decimal(bracket.beyond, up=not larger)
         yield from _finding("just beyond", bracket.beyond)
+    if bracket.undecided:
+        yield "inconclusive", _where(bracket)
     if found.statement():
         yield "statement", found.statement()
     yield from (("remark", note) for note in found.remarks())
@@ -100,6 +107,23 @@ def _undecided(between: Sequence[Tried]) -> str:
     values = [one.value for one in between]
     tried = f"{number_of(len(values), 'value')} tried from {min(values)} to"
     return f"; undecided beyond it: {tried} {max(values)}"
+
+
+def _where(found: Bracket) -> str:
+    """Say how many values are undecided, where, and why the first of them is."""
+    runs = groupby(found.tried, lambda tried: tried.side is Side.OPEN)
+    places = [[str(one.value) for one in run] for is_open, run in runs if is_open]
+    named = [_from_to(run) for run in places]
+    first: Finding = found.undecided[0].shown
+    total = number_of(len(found.tried), "value")
+    return (
+        f"{len(found.undecided)} of {total} tried: {', '.join(named)}; at "
+        f"{places[0][0]}: {first.reason}"
+    )
+
+
+def _from_to(run: Sequence[str]) -> str:
+    return run[0] if len(run) == 1 else f"{len(run)} from {run[0]} to {run[-1]}"
 
 
 def _with_decimal(one: Tried, *, up: bool) -> str:

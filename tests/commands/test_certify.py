@@ -359,6 +359,26 @@ def test_constants_beyond_the_squares_of_floats_are_inconclusive(run):
     assert "must lie within the range of floats" in ran.json["reason"]
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ("rate", "fedavg", "--float", "--step-size", "1/10"),
+        ("advise", "fedavg", "--no-certify", "--float"),
+    ],
+)
+def test_long_laws_are_shortened_by_every_command(run, asked):
+    law = "bernoulli:" + ",".join(["1/2"] * 12 + ["1/3"])
+    text = " ".join(run(*asked, "--law", law).stdout.split())
+    assert "bernoulli: 12 times 1/2, 1/3" in text
+
+
+def test_a_long_law_is_shortened_and_whole_in_the_object(run):
+    law = "bernoulli:" + ",".join(["1/2"] * 13)
+    asked = ("certify", "focus", *CLASS, "--law", law, "--step-size", "1/50")
+    assert "bernoulli: 13 times 1/2, 13 clients" in words(run(*asked))
+    assert run(*asked, "--json").json["setting"]["law"] == law
+
+
 # -- files ----------------------------------------------------------------------
 
 

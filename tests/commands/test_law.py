@@ -150,11 +150,33 @@ def test_absent_clients_and_unequal_weights_are_spelled_out(run):
 def test_long_tables_say_what_they_leave_out(run):
     chances = ",".join(f"1/{k}" for k in range(2, 160))
     text = run("law", f"bernoulli:{chances}", "--float").stdout
-    assert "38 rows are not shown; --json has all." in text
+    assert "133 rows are not shown; --json has all." in text
+    assert "1/2, 1/3, 1/4, 1/5, 1/6, 1/7, ..., 1/159 (158 numbers), 158 clients" in text
+    assert len(text.splitlines()) < 50
     listed = run("law", f"bernoulli:{chances}", "--float", "--json").json
     assert len(listed["inclusion"]) == 158
+    assert listed["law"].count(",") == 157
     assert listed["joint_inclusion"] is None
     assert "8 clients" in listed["joint_inclusion_reason"]
+
+
+def test_long_laws_of_modes_are_shortened(run, write):
+    halves = "bernoulli:" + ",".join(["1/2"] * 20 + ["1/3"] * 20)
+    content = {"transition": [["1/2", "1/2"]] * 2, "laws": [halves, "uniform:2"]}
+    asked = ("law", f"chain:{write('chain.json', content)}", "--n-clients", 40)
+    text = " ".join(run(*asked).stdout.split())
+    assert "bernoulli: 20 times 1/2, 20 times 1/3" in text
+    assert run(*asked, "--json").json["modes"]["laws"][0] == halves
+
+
+def test_large_tables_of_pairs_are_cut(run):
+    asked = ("law", "uniform:2", "--n-clients", 14, "--joint")
+    text = run(*asked).stdout
+    assert text.count("2 clients are not shown; --json has all pairs.") == 3
+    assert len(run(*asked, "--json").json["cross"]) == 14
+    assert (
+        "not shown" not in run("law", "uniform:2", "--n-clients", 12, "--joint").stdout
+    )
 
 
 def test_equal_neighbours_share_a_row(run):

@@ -134,6 +134,38 @@ def test_a_gap_of_undecided_values_is_said_at_once(run, write):
     assert re.search(r"sharpest 1; undecided beyond it: \d+ values tried", words(found))
 
 
+def test_undecided_values_are_counted_wherever_they_are(run, write):
+    # refuted above 2, open down to 1 and, weaker than what passes, up to 1/2
+    apart = """if k.c > 2:
+        return judge.identity([("c", k.c, 0)], "a number")
+    if k.c > 1:
+        return judge.inconclusive("no time for large ones")
+    return judge.identity([("c", 0, 0)], "it") if k.c > 0.5 else judge.inconclusive("?")
+"""
+    never = 'return judge.inconclusive("nobody knows")'
+    path = write("apart.py", CLAIMS.replace(never, apart))
+    said = words(run("sharpest", "demo.never", "--file", path))
+    found = run("sharpest", "demo.never", "--file", path, "--json").json["results"][0]
+    tried = [one["value"] for one in found["tried"] if one["verdict"] == "INCONCLUSIVE"]
+    assert [one["value"] for one in found["inconclusive"]] == tried
+    assert {one["reason"] for one in found["inconclusive"]} == {
+        "?",
+        "no time for large ones",
+    }
+    low = [one for one in tried if Fraction(one) <= 1]
+    high = [one for one in tried if Fraction(one) > 1]
+    assert (
+        f"inconclusive {len(tried)} of {len(found['tried'])} values tried: {len(low)} "
+        f"from {low[0]} to {low[-1]}, {len(high)} from {high[0]} to {high[-1]}; at 0: ?"
+    ) in said
+
+
+def test_nothing_is_said_of_undecided_values_without_any(run, mine):
+    asked = ("sharpest", "demo.sharp", "--file", mine)
+    assert "inconclusive" not in run(*asked).stdout
+    assert run(*asked, "--json").json["results"][0]["inconclusive"] == []
+
+
 def test_code_1_if_only_one_of_two_constants_has_a_value_that_passes(run, mine):
     ran = run("sharpest", "demo.half", "--file", mine, "--json")
     assert ran.code == 1
