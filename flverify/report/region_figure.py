@@ -8,11 +8,8 @@ drawn from these boundaries and not from whole cells, which coarse grids make wi
 from __future__ import annotations
 
 import textwrap
-from bisect import bisect
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from fractions import Fraction
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -24,67 +21,41 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
 
-from flverify._core.exact import Array
 from flverify.certify.certificate import NAMES
-from flverify.certify.region import OVER, Cell, Region, RowFound
+from flverify.certify.region import OVER, Region
 from flverify.report import style
 from flverify.report.label_room import apart, keep_inside, minor
 from flverify.report.numbers import bound
+from flverify.report.region_bands import (
+    BETWEEN,
+    GEOMETRIC,
+    LINES,
+    NO_CERTIFICATE,
+    UNSTABLE,
+    WHOLE,
+    Line,
+    bands_of,
+    columns,
+    edges,
+    row_ends,
+)
 
 HEIGHT = 3.3  # inches, at the width of one column
 SYMBOLS = {"tau": r"$\tau$", "p": "$p$", "n": "$N$", "kappa": r"$\kappa = L/\mu$"}
-WHOLE = ("tau", "n")
-GEOMETRIC = ("n", "kappa")  # parameters on a logarithmic axis
 SHORT_AXIS = 30  # ends of a step-size axis on which labels between decades fit
 FEW = 12  # rows up to which every value is a tick
 REACH = 30.0  # how far beyond the grid the axis follows a line
 COLOURS = "viridis"  # even in lightness, and without grey: for every colour vision
-NO_CERTIFICATE, UNSTABLE = "0.86", "0.58"
-BETWEEN = "1.0"  # white is outside the grid, or certified at no step size of it
+BESIDE = "1.0"  # white, as is all that is drawn nowhere
+HATCH = {BETWEEN: "//////"}  # so that no white is taken for the other
 WORDS = {
     NO_CERTIFICATE: "no certificate found",
     UNSTABLE: "a quadratic is unstable",
-    BETWEEN: "not on the grid",
+    BETWEEN: "rate not computed",
+    BESIDE: "beyond the grid",
 }
 NARROW = 0.01  # part of the grid below which a stretch is not seen
-SLICES = 256  # of all rows, at least one of each, where lines are slanted
 TICKS = (0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999, 0.9999, 0.99999)
-
-
-@dataclass(frozen=True)
-class Line:
-    """A line of the picture: its label, which number of a row it is, and its look."""
-
-    label: str
-    name: str
-    look: dict[str, Any]
-
-    def of(self, found: RowFound) -> Fraction | None:
-        """Return the step size of a row."""
-        value: Fraction | None = getattr(found, self.name)
-        return value
-
-
-# the widest first, so that a line that another one covers is still seen
-LINES = (
-    Line(
-        "stability on quadratics",
-        "stability_boundary",
-        {"color": "#000000", "linewidth": 2.4},
-    ),
-    Line(
-        "certified boundary",
-        "certified_boundary",
-        {"color": "#E69F00", "linewidth": 1.2, "linestyle": (0, (3.0, 1.2))},
-    ),
-    Line(
-        "printed cap",
-        "printed_cap",
-        {"color": "#D55E00", "linewidth": 1.4, "linestyle": (0, (1.0, 1.0))},
-    ),
-)
-
-LIMITS = LINES[1], LINES[0]  # where certificates end, and where stability does
 
 
 def render(region: Region, law: str, path: Path, kind: str) -> None:
@@ -150,25 +121,6 @@ def _short(value: Fraction) -> str:
     return f"{float(value):.4g}"
 
 
-def _edges(values: Sequence[float], geometric: bool) -> Array:
-    """Return the ends of the cells around values: midpoints, and as far outside."""
-    places = np.log(values) if geometric else np.asarray(values, dtype=float)
-    if len(places) == 1:
-        half = np.log(1.5) if geometric else 0.5 * abs(places[0])
-        ends = np.array([places[0] - half, places[0] + half])
-    else:
-        middle = (places[:-1] + places[1:]) / 2
-        first, last = 2 * places[0] - middle[0], 2 * places[-1] - middle[-1]
-        ends = np.concatenate([[first], middle, [last]])
-    return np.exp(ends) if geometric else ends
-
-
-def _rows(region: Region) -> tuple[list[float], Array]:
-    """Return the values of the other parameter, and the ends of their rows."""
-    values = [float(found.value) for found in region.found]
-    return values, _edges(values, region.over in GEOMETRIC)
-
-
 def slowness(rate: float) -> float:
     """Return -log10(1 - rate), in which rates near 1 are told apart.
 
@@ -181,7 +133,7 @@ def slowness(rate: float) -> float:
 
 
 def _colours(ax: Axes, region: Region) -> Any:
-    across, (_, up) = _columns(region), _rows(region)
+    across, (_, up) = columns(region), row_ends(region)
     height = np.full((len(region.found), len(region.step_sizes)), np.nan)
     for k, found in enumerate(region.found):
         for j, cell in enumerate(found.cells):
@@ -190,118 +142,24 @@ def _colours(ax: Axes, region: Region) -> Any:
     ax.grid(visible=False)
     plain: dict[str, Any] = {"rasterized": True, "linewidth": 0, "cmap": COLOURS}
     mesh = ax.pcolormesh(across, up, np.ma.masked_invalid(height), **plain)
-    bands = _bands(region)
+    bands = bands_of(region)
     for colour in dict.fromkeys(band.colour for band in bands):
         corners = [band.corners for band in bands if band.colour == colour]
-        look: dict[str, Any] = {"facecolor": colour, "linewidth": 0, "rasterized": True}
+        look = {**_fill(colour), "linewidth": 0, "rasterized": True}
         ax.add_collection(PolyCollection(corners, antialiased=False, **look), False)
     return mesh
 
 
-def _columns(region: Region) -> Array:
-    """Return the ends of the cells of the step sizes."""
-    return _edges([float(step) for step in region.step_sizes], geometric=True)
-
-
-@dataclass(frozen=True)
-class Band:
-    """A stretch of step sizes in one colour, and the heights between which it is."""
-
-    ends: tuple[float, float]
-    heights: tuple[float, float]
-    colour: str
-
-    @property
-    def corners(self) -> list[tuple[float, float]]:
-        """Its four corners."""
-        (left, right), (low, high) = self.ends, self.heights
-        return [(left, low), (right, low), (right, high), (left, high)]
-
-
-def _bands(region: Region) -> list[Band]:
-    """Return what is drawn where no rate is, from below to above."""
-    across = _columns(region).tolist()
-    out = []
-    for k, found in enumerate(region.found):
-        for heights, part in _parts(region, k):
-            limits = [_limit(region, line, k, part) for line in LIMITS]
-            for ends, colour in _stretches(found, across, limits):
-                out.append(Band(ends, heights, colour))
-    return out
-
-
-def _parts(region: Region, place: int) -> Iterator[tuple[tuple[float, float], float]]:
-    """Cut a row where lines are slanted: heights, and how far to the row beside it.
-
-    A part is 0 in the middle of its row, and 1/2 at the edge to the row above.
-    """
-    values, up = _rows(region)
-    if region.over in WHOLE or len(values) == 1:
-        yield (up[place], up[place + 1]), 0.0
-        return
-    geometric = region.over in GEOMETRIC
-    ends = [up[place], values[place], up[place + 1]]
-    known = np.log(ends) if geometric else np.array(ends)
-    slices = max(1, SLICES // len(values))
-    parts = np.linspace(-0.5, 0.5, slices + 1)
-    edges = np.interp(parts, [-0.5, 0, 0.5], known)
-    edges = np.exp(edges) if geometric else edges
-    for k in range(slices):
-        yield (edges[k], edges[k + 1]), float(parts[k] + parts[k + 1]) / 2
-
-
-def _limit(region: Region, line: Line, place: int, part: float) -> float | None:
-    """Return where a line is in a part of a row: straight lines join the rows."""
-    own = line.of(region.found[place])
-    beside = place + (1 if part > 0 else -1)
-    if own is None or not 0 <= beside < len(region.found):
-        return None if own is None else float(own)
-    other = line.of(region.found[beside])
-    if other is None:
-        return float(own)
-    return float(float(own) ** (1 - abs(part)) * float(other) ** abs(part))
-
-
-def _stretches(
-    found: RowFound, across: Sequence[float], limits: Sequence[float | None]
-) -> list[tuple[tuple[float, float], str]]:
-    """Cut a row at its cells and its boundaries into stretches of one colour."""
-    cuts = {v for v in limits if v is not None and across[0] < v < across[-1]}
-    out: list[tuple[tuple[float, float], str]] = []
-    for low, high in pairwise(sorted({*across, *cuts})):
-        middle = (low * high) ** 0.5
-        cell = found.cells[bisect(across, middle) - 1]
-        colour = _look(found, cell, middle, *limits)
-        if out and out[-1] == ((out[-1][0][0], low), colour):
-            out[-1] = (out[-1][0][0], high), colour
-        else:
-            out.append(((low, high), colour))
-    return [(ends, colour) for ends, colour in out if colour]
-
-
-def _look(
-    found: RowFound,
-    cell: Cell,
-    step: float,
-    certified: float | None,
-    unstable: float | None,
-) -> str:
-    """Return the colour of a step size of a cell; none where the cell's rate is."""
-    own, plain = found.stability_boundary, "" if cell.rate else NO_CERTIFICATE
-    if cell.status == "unstable" and unstable is None:
-        return UNSTABLE
-    if cell.status != "unstable" and own is not None and cell.step_size >= own:
-        return plain  # an island where every quadratic contracts again
-    if unstable is not None and step >= unstable:
-        return UNSTABLE
-    if certified is None or step > certified:
-        return NO_CERTIFICATE
-    return BETWEEN if cell.status == "unstable" else plain
+def _fill(colour: str) -> dict[str, Any]:
+    """Return the look of a colour: a hatch is drawn in the colour of edges."""
+    hatch = HATCH.get(colour)
+    hatched = {"hatch": hatch, "edgecolor": "0.7"} if hatch else {}
+    return {"facecolor": colour, **hatched}
 
 
 def _drawn(ax: Axes, region: Region, line: Line) -> bool:
     """Draw one line; return whether there is any of it."""
-    values, up = _rows(region)
+    values, up = row_ends(region)
     found = [line.of(row) for row in region.found]
     if all(value is None for value in found):
         return False
@@ -314,8 +172,8 @@ def _drawn(ax: Axes, region: Region, line: Line) -> bool:
 
 
 def _axes(ax: Axes, region: Region, lines: Sequence[Line]) -> None:
-    across = _edges([float(step) for step in region.step_sizes], geometric=True)
-    values, up = _rows(region)
+    across = edges([float(step) for step in region.step_sizes], geometric=True)
+    values, up = row_ends(region)
     ends = [line.of(row) for line in lines for row in region.found]
     shown = [float(v) for v in ends if v is not None]
     near = [v for v in shown if across[0] / REACH < v < across[-1] * REACH]
@@ -366,7 +224,7 @@ def _handles(ax: Axes, region: Region, lines: Sequence[Line]) -> list[Line2D | P
     edge: dict[str, Any] = {"edgecolor": "0.4", "linewidth": 0.5}
     seen = _seen(ax, region)
     out += [
-        Patch(facecolor=colour, label=label, **edge)
+        Patch(label=label, **{**edge, **_fill(colour)})
         for colour, label in WORDS.items()
         if colour in seen
     ]
@@ -375,14 +233,14 @@ def _handles(ax: Axes, region: Region, lines: Sequence[Line]) -> list[Line2D | P
 
 def _seen(ax: Axes, region: Region) -> set[str]:
     """Return the colours without a rate: of cells, and of stretches wide enough."""
-    across, shown = _columns(region), ax.get_xlim()
+    across, shown = columns(region), ax.get_xlim()
     least = NARROW * np.log(across[-1] / across[0])
     statuses = {cell.status for found in region.found for cell in found.cells}
-    out = {b.colour for b in _bands(region) if np.log(b.ends[1] / b.ends[0]) > least}
+    out = {b.colour for b in bands_of(region) if np.log(b.ends[1] / b.ends[0]) > least}
     if statuses & {"not certified", "inconclusive"}:
         out.add(NO_CERTIFICATE)
     if np.log(max(across[0] / shown[0], shown[1] / across[-1])) > least:
-        out.add(BETWEEN)
+        out.add(BESIDE)
     return out | ({UNSTABLE} if "unstable" in statuses else set())
 
 

@@ -308,7 +308,7 @@ def test_the_figure_is_labelled_with_words_and_symbols():
         "printed cap",
         "no certificate found",
         "a quadratic is unstable",
-        "not on the grid",
+        "rate not computed",
     ]
     axes = figure.axes[0]
     assert axes.get_xlabel() == r"step size $\eta$"
@@ -327,9 +327,22 @@ def test_white_beside_the_grid_is_in_the_legend():
     # the first cell begins at 1/8, and the axis at the printed cap
     cells = cell("1/4", "certified", "9/10"), cell(1, "unstable")
     inside = hand_made("1/2", "1/2", *cells, cap="1/5")
-    assert "not on the grid" not in in_the_legend(inside)
+    assert "beyond the grid" not in in_the_legend(inside)
     beside = hand_made("1/2", "1/2", *cells, cap="1/50")
-    assert "not on the grid" in in_the_legend(beside)
+    assert "beyond the grid" in in_the_legend(beside)
+    assert "rate not computed" not in in_the_legend(beside)
+
+
+def test_white_between_step_sizes_is_hatched_and_has_a_word_of_its_own():
+    # the cell of 1 begins at 1/2, is unstable at 1, and certified up to 3/5
+    cells = cell("1/4", "certified", "9/10"), cell(1, "unstable")
+    figure = hand_made("3/5", "3/4", *cells)
+    assert "rate not computed" in in_the_legend(figure)
+    assert "beyond the grid" not in in_the_legend(figure)
+    hatched = [one for one in figure.axes[0].collections if one.get_hatch()]
+    assert [to_hex(one.get_facecolor()[0]) for one in hatched] == ["#ffffff"]
+    patch = figure.legends[0].get_patches()[-1]
+    assert patch.get_hatch() == hatched[0].get_hatch()
 
 
 def test_a_row_of_whole_numbers_is_a_band():

@@ -16,7 +16,8 @@ from flverify.explore.view import View
 from flverify.participation import Full
 from flverify.report import advice, regions
 from flverify.report.numbers import bound
-from flverify.report.region_figure import LINES, _label
+from flverify.report.region_bands import LINES
+from flverify.report.region_figure import _label
 
 RATE, CAP, END = Fraction("0.918114"), Fraction("0.0055559"), Fraction("0.12345")
 
