@@ -46,7 +46,8 @@ Ctrl-C ends it. Whoever may connect can only choose a setting: no text is evalua
     "origins",
     metavar="HOST:PORT",
     multiple=True,
-    help="Another name by which browsers reach the page; may be repeated.",
+    help="Another name by which browsers reach the page, which answers for no name "
+    "but its own; may be repeated.",
 )
 @click.option(
     "--show/--no-browser", default=True, help="Open a browser at the page, or do not."

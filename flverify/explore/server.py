@@ -22,6 +22,7 @@ from tornado.websocket import WebSocketClosedError
 from flverify._core.errors import InputError
 from flverify.explore import app, layers
 from flverify.explore.downloads import Download
+from flverify.explore.hosts import LOCAL, answer_only
 
 _LOCAL_NAMES = ("127.0.0.1", "localhost")
 # milliseconds: a page that was left ends, and its slow layers with it
@@ -65,7 +66,7 @@ def make_server(address: str, port: int, origins: Sequence[str] = ()) -> Server:
     layers.prepare(*_PRELOAD)
     serve: Callable[..., Server] = pn.serve
     try:
-        return serve(
+        server = serve(
             {"/": app.page},
             port=port,
             address=address,
@@ -85,13 +86,14 @@ def make_server(address: str, port: int, origins: Sequence[str] = ()) -> Server:
         )
     except OSError as error:
         raise _taken(address, port, error) from error
+    answer_only(server._tornado, _names(address, origins))
+    return server
 
 
 def url(server: Server, query: str = "") -> str:
     """Return the address of the page of a server."""
     host = server.address or "localhost"
-    host = f"[{host}]" if ":" in host else host
-    return f"http://{host}:{server.port}/{'?' + query if query else ''}"
+    return f"http://{_host(host)}:{server.port}/{'?' + query if query else ''}"
 
 
 def run(server: Server, show: str | None = None) -> None:
@@ -121,9 +123,18 @@ def _open(address: str) -> None:
 
 def _own_origins(address: str, port: int) -> list[str]:
     """Hosts by which a browser reaches an address."""
-    host = f"[{address}]" if ":" in address else address
     names = _LOCAL_NAMES if _is_local(address) else ()
-    return [f"{name}:{port}" for name in dict.fromkeys((*names, host))]
+    return [f"{name}:{port}" for name in dict.fromkeys((*names, _host(address)))]
+
+
+def _names(address: str, origins: Sequence[str]) -> list[str]:
+    """Hosts under which a server answers, without their ports."""
+    return [*LOCAL, _host(address), *(one.rpartition(":")[0] for one in origins)]
+
+
+def _host(address: str) -> str:
+    """Write an address as a browser does."""
+    return f"[{address}]" if ":" in address else address
 
 
 def _is_local(address: str) -> bool:

@@ -9,6 +9,7 @@ import time
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -17,12 +18,15 @@ if find_spec("panel") is None or find_spec("bokeh") is None:
 
 from bokeh.document import Document
 from bokeh.models import InlineStyleSheet
+from tornado.httputil import HTTPHeaders, HTTPServerRequest, RequestStartLine
+from tornado.web import Application
 from tornado.websocket import WebSocketClosedError
 
 from flverify._core.errors import InputError
 from flverify.explore import _css, downloads, found, server
 from flverify.explore.app import Session, _query
 from flverify.explore.controls import NUMBERS, Controls
+from flverify.explore.hosts import Stranger, answer_only
 from flverify.explore.layers import Arrival, SlowLayer
 from flverify.explore.point_table import table
 from flverify.explore.scales import geometric, hundredths
@@ -465,3 +469,26 @@ def test_files_of_a_view(tmp_path: Path):
     assert b"View(" in downloads.made(view, "py")
     with pytest.raises(InputError, match="cohort"):
         downloads.made(View(law="uniform", n_clients=2, cohort=3), "csv")
+
+
+@pytest.mark.parametrize(
+    ("host", "answered"),
+    [
+        ("lab.example.org", True),
+        ("[2001:db8::1]:5006", True),
+        ("[2001:db8::7]", True),
+        ("[::1]:80", True),
+        ("lab.example", False),
+        ("lab-example.org", False),
+        ("127.0.0.1.example.org", False),
+    ],
+)
+def test_a_server_answers_under_the_names_it_was_told(host, answered):
+    application = Application([(r"/", downloads.Download)])
+    names = server._names("2001:db8::7", ["lab.example.org:80", "[2001:db8::1]:80"])
+    answer_only(application, names)
+    start = RequestStartLine("GET", "/", "HTTP/1.1")
+    headers = HTTPHeaders({"Host": host})
+    request = HTTPServerRequest(connection=Mock(), headers=headers, start_line=start)
+    handler = application.find_handler(request).handler_class
+    assert (handler is not Stranger) == answered

@@ -362,6 +362,37 @@ def test_a_page_of_another_origin_cannot_connect(served):
         assert handshake(served, foreign) == 403
 
 
+def asked_as(served: str, host: str, path: str) -> tuple[int, bytes]:
+    """Ask for a path under some name of the server."""
+    place = urlsplit(served)
+    link = http.client.HTTPConnection(place.hostname, place.port, timeout=30)
+    with closing(link):
+        link.request("GET", path, headers={"Host": host})
+        answer = link.getresponse()
+        with closing(answer):
+            return answer.status, answer.read()
+
+
+@pytest.mark.parametrize("path", ["/", "/view.csv", "/ws", "/static/js/bokeh.min.js"])
+def test_no_strange_name_is_answered(served, path):
+    port = urlsplit(served).port
+    for host in (f"evil.example:{port}", "evil.example", "localhost.evil.example"):
+        status, content = asked_as(served, host, path)
+        assert (status, content[:21]) == (403, b"The explorer answers ")
+        assert content.count(b"\n") == 1
+
+
+def test_names_of_this_machine_are_answered(served):
+    port = urlsplit(served).port
+    for host in (
+        "localhost",
+        f"LOCALHOST:{port}",
+        f"127.0.0.1:{port}",
+        f"[::1]:{port}",
+    ):
+        assert asked_as(served, host, "/")[0] == 200
+
+
 def test_other_addresses_of_this_machine_are_not_served(served):
     port = urlsplit(served).port
     with socket.create_connection(("127.0.0.1", port), timeout=5):
