@@ -190,8 +190,8 @@ def _losses(ax: Axes, panel: RowTable[Point], rule: str) -> None:
         curve = panel.where(rule=one.name, weights=one.weights)
         xs, style = curve.column("x"), look(name)
         ax.plot(xs, curve.column("value"), **style.line)
-        band: dict[str, Any] = {"color": style.colour, "alpha": 0.18, "linewidth": 0}
-        ax.fill_between(xs, curve.column("lower"), curve.column("upper"), **band)
+        lower, upper = curve.column("lower"), curve.column("upper")
+        ax.fill_between(xs, lower, upper, **style.band)
     marks = panel.where(rule=rule, weights="sampled").rows[::MARKED]
     points = look("weighted_fedavg").points
     ax.plot([p.x for p in marks], [p.value for p in marks], **points)

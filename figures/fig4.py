@@ -253,8 +253,7 @@ def _panel(ax: Axes, curves: tuple[Curve, ...]) -> None:
             ax.plot(curve.rounds, curve.error, **style.points, zorder=3)
             continue
         ax.plot(curve.rounds, curve.error, **style.line)
-        band = {"color": style.colour, "alpha": 0.18, "linewidth": 0}
-        ax.fill_between(curve.rounds, curve.lower, curve.upper, **band)
+        ax.fill_between(curve.rounds, curve.lower, curve.upper, **style.band)
     ax.set_yscale("log")
     ax.set_ylim(LOWEST, HIGHEST)
     ax.margins(x=0.02)

@@ -40,6 +40,8 @@ HEIGHT = 7.4  # inches
 # no algorithm is drawn in these
 CERTIFIED, PRINTED, POINT = "#4B2E83", "0.35", "#D6006C"
 INCLUSION, AVERAGING = "#E69F00", "#0072B2"
+SIDE_BY_SIDE = 30  # clients up to which p and q have bars of their own
+CAP = 0.05  # part of the largest p that is drawn of it otherwise, above the bar of q
 REACH = 100.0  # least ratio of the ends of a logarithmic axis
 _LISTED = (
     "exact_rate",
@@ -162,7 +164,8 @@ def _places(figure: Figure) -> tuple[GridSpec, GridSpec]:
     """Places of the two plots above, and of matrices and bars below."""
     ends: dict[str, Any] = {"figure": figure, "right": 0.985}
     above = GridSpec(1, 2, left=0.1, top=0.96, bottom=0.68, wspace=0.24, **ends)
-    below = GridSpec(1, 4, left=0.075, top=0.235, bottom=0.065, wspace=0.42, **ends)
+    ends["right"] = 0.91  # the bars have an axis on either side
+    below = GridSpec(1, 4, left=0.075, top=0.235, bottom=0.065, wspace=0.5, **ends)
     return above, below
 
 
@@ -301,9 +304,21 @@ def _matrix(ax: Axes, found: Mixing, name: str) -> None:
 
 def _weights(ax: Axes, found: Mixing) -> None:
     clients = np.array([w.client for w in found.weights])
-    ax.bar(clients - 0.2, [w.inclusion for w in found.weights], 0.4, color=INCLUSION)
-    ax.bar(clients + 0.2, [w.averaging for w in found.weights], 0.4, color=AVERAGING)
+    right = ax.twinx()  # weights of many clients are small beside probabilities
+    p = np.array([w.inclusion for w in found.weights])
+    q = [w.averaging for w in found.weights]
+    few = len(clients) <= SIDE_BY_SIDE
+    shift, width = (0.2, 0.4) if few else (0.0, 1.0)
+    low = 0 * p if few else np.maximum(p - CAP * max(p), 0)
+    ax.bar(clients - shift, p - low, width, low, color=INCLUSION)
+    right.bar(clients + shift, q, width, color=AVERAGING)
+    for one, values in ((ax, p), (right, q)):
+        one.set_ylim(0, 1.05 * max(values) or 1)
+        one.grid(visible=False)
+    ax.set_zorder(right.get_zorder() + 1)
+    ax.patch.set_visible(False)
     ax.set_title(r"$p_i$ orange, $q_i$ blue")
     ax.xaxis.set_major_locator(MaxNLocator(5, integer=True))
     ax.set_xlabel(r"client $i$")
-    ax.set_ylabel("probability, weight")
+    ax.set_ylabel(r"$p_i$", labelpad=2)
+    right.set_ylabel(r"$q_i$", labelpad=2)

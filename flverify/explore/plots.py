@@ -19,6 +19,7 @@ from bokeh.models import (
     FixedTicker,
     HoverTool,
     InlineStyleSheet,
+    LinearAxis,
     LinearColorMapper,
     Range1d,
     TapTool,
@@ -28,6 +29,8 @@ from bokeh.plotting import figure
 INK, SOFT, GRID = "#1b1f24", "#57606a", "#e4e7eb"
 CERTIFIED, PRINTED, POINT = "#4b2e83", "#595959", "#d6006c"
 INCLUSION, WEIGHT = "#e69f00", "#0072b2"
+SIDE_BY_SIDE = 30  # clients up to which p and q have bars of their own
+CAP = 0.05  # part of the largest p that is drawn of it otherwise, above the bar of q
 ROOM = (0.8, 1.25)  # left free below and above
 FLOOR = 1e-30  # errors below are rounding
 APART = 1.14  # from one matrix to the next
@@ -81,16 +84,20 @@ def new_figure(**settings: Any) -> Any:
     )
     made.outline_line_color = GRID
     for axis in (*made.xaxis, *made.yaxis):
-        axis.axis_label_text_font_style = "normal"
-        axis.axis_label_text_font_size = "12px"
-        axis.major_label_text_font_size = "11px"
-        axis.axis_label_text_color = INK
-        axis.axis_line_color = SOFT
-        axis.minor_tick_line_color = None
-        axis.axis_label_standoff = 3
+        _soften(axis)
     for grid in (*made.xgrid, *made.ygrid):
         grid.grid_line_color = GRID
     return made
+
+
+def _soften(axis: Any) -> None:
+    axis.axis_label_text_font_style = "normal"
+    axis.axis_label_text_font_size = "12px"
+    axis.major_label_text_font_size = "11px"
+    axis.axis_label_text_color = INK
+    axis.axis_line_color = SOFT
+    axis.minor_tick_line_color = None
+    axis.axis_label_standoff = 3
 
 
 def _wholes() -> BasicTicker:
@@ -301,22 +308,31 @@ class MatrixPlot:
 
 
 class WeightPlot:
-    """Inclusion probabilities and averaging weights of every client, as bars."""
+    """Inclusion probabilities and averaging weights of every client, as bars.
+
+    Each have an axis of their own: weights sum to 1 at most, so that many are small.
+    """
 
     def __init__(self) -> None:
         self.figure = new_figure(
             x_range=Range1d(start=0.5, end=1.5),
             y_range=Range1d(start=0, end=1),
             x_axis_label="client i",
-            y_axis_label="pᵢ and qᵢ",
+            y_axis_label="pᵢ",
         )
         self.figure.xaxis.ticker = _wholes()
-        self.shown = source("weights", "client", "left", "right", "p", "q")
-        bars = {"p": ("left", INCLUSION), "q": ("right", WEIGHT)}
-        for column, (place, colour) in bars.items():
+        self.figure.extra_y_ranges = {"q": Range1d(start=0, end=1)}
+        right = LinearAxis(y_range_name="q", axis_label="qᵢ")
+        _soften(right)
+        self.figure.add_layout(right, "right")
+        columns = ("client", "left", "right", "width", "low", "zero", "p", "q")
+        self.shown = source("weights", *columns)
+        bars = {"q": ("right", "zero", WEIGHT, "q"), "p": ("left", "low", INCLUSION)}
+        for column, (place, bottom, colour, *scale) in bars.items():
             drawn = self.figure.vbar(
-                place, 0.38, column, source=self.shown, color=colour, line_color=None
-            )
+                place, "width", column, bottom, source=self.shown, color=colour,
+                line_color=None, y_range_name=(*scale, "default")[0],
+            )  # fmt: skip
             tips = [("client", "@client"), (f"{column}ᵢ", f"@{column}{{0.00000}}")]
             self.figure.add_tools(HoverTool(renderers=[drawn], tooltips=tips))
         self.figure.xgrid.visible = False
@@ -325,11 +341,18 @@ class WeightPlot:
         """Show one pair of bars for each client."""
         clients = list(range(1, len(inclusion) + 1))
         self.figure.x_range.update(start=0.4, end=len(clients) + 0.6)
-        self.figure.y_range.update(start=0, end=max([*inclusion, *weights]) * 1.08)
+        few = len(clients) <= SIDE_BY_SIDE
+        shift, width = (0.2, 0.38) if few else (0.0, 0.9)
+        right = self.figure.extra_y_ranges["q"]
+        for scale, values in ((self.figure.y_range, inclusion), (right, weights)):
+            scale.update(end=max(values) * 1.08 or 1)
         self.shown.data = {
             "client": clients,
-            "left": [c - 0.2 for c in clients],
-            "right": [c + 0.2 for c in clients],
+            "left": [c - shift for c in clients],
+            "right": [c + shift for c in clients],
+            "width": [width] * len(clients),
+            "low": [0 if few else max(p - CAP * max(inclusion), 0) for p in inclusion],
+            "zero": [0] * len(clients),
             "p": list(inclusion),
             "q": list(weights),
         }

@@ -225,8 +225,8 @@ class Shown:
             [bar.averaging for bar in found.weights],
         )
         self.page.texts["law_key"].text = _keys(
-            ("inclusion p_i", INCLUSION, "solid"),
-            ("averaging weight q_i", WEIGHT, "solid"),
+            ("inclusion p_i, left axis", INCLUSION, "solid"),
+            ("averaging weight q_i, right axis", WEIGHT, "solid"),
         ) + _small("white 0, dark 1; first row: the server")
 
     # slow layers

@@ -1,7 +1,8 @@
 """One figure style: widths, colours, line styles, and files that repeat byte by byte.
 
-Colours are those of Okabe and Ito, told apart by every common kind of colour vision;
-an algorithm has the same colour, line style and marker in every figure.
+Colours are told apart by every common kind of colour vision, and from white; those of
+Figure 4 in grey too. An algorithm has the same colour, line style and marker in every
+figure.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 
 from matplotlib import style
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
@@ -95,17 +97,28 @@ class Look:
             "markeredgewidth": 0.8,
         }
 
+    @property
+    def band(self) -> dict[str, Any]:
+        """Keywords of a band; its edges are seen where another one covers it."""
+        dashes = self.line["linestyle"]
+        return {
+            "facecolor": to_rgba(self.colour, 0.18),
+            "edgecolor": to_rgba(self.colour, 0.7),
+            "linewidth": 0.5,
+            "linestyle": dashes,
+        }
+
 
 # Pairs that coincide somewhere (FedAvg and FedAU, SCAFFOLD and ProxSkip) have a
 # solid and a broken line, so that both are seen.
 _LOOKS = {
-    "focus": Look("FOCUS", "#0072B2", (), "o"),
-    "fedavg": Look("FedAvg", "#E69F00", (), "s"),
-    "fedau": Look("FedAU", "#7A3B69", (3.0, 2.0), "^"),
-    "scaffold": Look("SCAFFOLD", "#009E73", (), "D"),
-    "proxskip": Look("ProxSkip", "#D55E00", (1.0, 1.5), "v"),
-    "agnostic_fedavg": Look("agnostic FedAvg", "#56B4E9", (5.0, 2.0), "p"),
-    "weighted_fedavg": Look("weighted FedAvg", "#CC79A7", (5.0, 1.5, 1.0, 1.5), "h"),
+    "focus": Look("FOCUS", "#0B54B2", (), "o"),
+    "fedavg": Look("FedAvg", "#C06A00", (), "s"),
+    "fedau": Look("FedAU", "#5A1F5A", (3.0, 2.0), "^"),
+    "scaffold": Look("SCAFFOLD", "#32A767", (), "D"),
+    "proxskip": Look("ProxSkip", "#C4302E", (1.0, 1.5), "v"),
+    "agnostic_fedavg": Look("agnostic FedAvg", "#0F7FC2", (5.0, 2.0), "p"),
+    "weighted_fedavg": Look("weighted FedAvg", "#CD6FA2", (5.0, 1.5, 1.0, 1.5), "h"),
     "gradient_descent": Look("gradient descent", "#000000", (2.0, 1.0), "x"),
 }
 _SPARE = ("#999999", "#8C564B", "#17BECF", "#AA4499", "#332288")

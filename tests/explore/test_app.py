@@ -269,6 +269,23 @@ def test_clients_and_rounds_are_counted_in_whole_numbers(plot):
     session._destroyed(None)
 
 
+@pytest.mark.parametrize("clients", [2, 100])
+def test_small_weights_have_an_axis_on_which_they_are_seen(clients):
+    session = opened(f"n_clients={clients}&law=full")
+    figure = session.page.weights.figure
+    (weights,) = [r for r in figure.renderers if r.glyph.top == "q"]
+    (right,) = figure.right
+    assert right.y_range_name == weights.y_range_name == "q"
+    assert right.axis_label == "qᵢ"
+    assert 1 < figure.extra_y_ranges["q"].end * clients < 1.2
+    (chances,) = [r for r in figure.renderers if r.glyph.top == "p"]
+    assert chances.y_range_name == "default"
+    assert 1 < figure.y_range.end < 1.2
+    low = session.page.weights.shown.data["low"][0]
+    assert low == (0 if clients == 2 else pytest.approx(0.95))  # above the bar of q
+    session._destroyed(None)
+
+
 def test_a_map_has_at_least_two_decades():
     # where fewer are shown, the names of 10, 9, 8, ... stand upon one another
     proxskip = "algorithm=proxskip&law=all_or_nothing&local_steps=1&step_size=1"

@@ -69,11 +69,22 @@ def test_matrices_and_bars_are_the_tables():
         values = ax.images[0].get_array()
         assert np.array_equal(values, np.array(found.matrix(which)))
         assert len(ax.texts) == 25
-    heights = [patch.get_height() for patch in figure.axes[6].patches]
-    expected = [w.inclusion for w in found.weights] + [
-        w.averaging for w in found.weights
-    ]
-    assert heights == expected
+    left, right = figure.axes[6:8]
+    heights = [[patch.get_height() for patch in ax.patches] for ax in (left, right)]
+    assert heights[0] == [w.inclusion for w in found.weights]
+    assert heights[1] == [w.averaging for w in found.weights]
+
+
+def test_bars_of_many_clients_are_seen():
+    view = View("fedavg", 100, "bernoulli_spread")
+    left, right = show(view).axes[6:8]
+    found = slices.mixing(view)
+    for ax, name in ((left, "inclusion"), (right, "averaging")):
+        values = [getattr(w, name) for w in found.weights]
+        tops = [patch.get_y() + patch.get_height() for patch in ax.patches]
+        assert tops == pytest.approx(values)
+        assert ax.get_ylim() == (0, pytest.approx(max(values), rel=0.1))
+    assert left.get_zorder() > right.get_zorder()  # caps of p over bars of q
 
 
 def test_every_quantity_is_written_with_its_verdict():
@@ -136,7 +147,9 @@ def test_nothing_is_cut_and_nothing_overlaps(view):
 
 @pytest.mark.parametrize("view", VIEWS, ids=name)
 def test_axes_say_what_they_show(view):
-    for ax in show(view).axes:
+    *axes, right = show(view).axes
+    assert right.get_ylabel() == "$q_i$"  # the second axis of the bars
+    for ax in axes:
         if ax.axison:
             assert ax.get_xlabel()
             assert ax.get_title()
