@@ -29,6 +29,8 @@ from flverify.claims.verdict import Verdict
 from flverify.claims.workers import default_workers, judge_all
 from flverify.report import console
 
+NEAR = 3  # ids that are proposed in place of a wrong one
+
 
 @dataclass(frozen=True)
 class Group:
@@ -107,9 +109,12 @@ def one_claim(claim_id: str, path: str | None) -> tuple[Group, Claim]:
     group = groups([])[0] if path is None else _own(Path(path))
     if claim_id in group.claims:
         return group, group.claims[claim_id]
-    near = [key for key in group.claims if key.startswith(claim_id)][:3]
-    near = near or get_close_matches(claim_id, group.claims, n=3, cutoff=0.5)
+    near = [key for key in group.claims if key.startswith(claim_id)]
+    near = near or get_close_matches(claim_id, group.claims, n=NEAR, cutoff=0.5)
     hint = f"did you mean {', '.join(near)}" if near else "see `flverify list`"
+    if len(near) > NEAR:
+        whose = claim_id if path is None else path
+        hint = f"{len(near)} begin like that; see `flverify list {whose}`"
     own = "" if path else ", or name the file of your own claims by --file"
     raise UnknownNameError(
         f"an id must be that of a claim; got {claim_id!r}; {hint}{own}."

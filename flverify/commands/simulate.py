@@ -103,7 +103,8 @@ def _places(at: str | None, rounds: int) -> list[int]:
     places = sorted({whole_number(number, "--at", 0) for number in numbers})
     if places[-1] > rounds:
         raise DomainError(
-            f"--at must name rounds from 0 to {rounds}; got {places[-1]}; add --rounds."
+            f"--at must name rounds from 0 to {rounds}; got {places[-1]}; name others, "
+            "or raise --rounds."
         )
     return places
 

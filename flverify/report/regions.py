@@ -240,10 +240,31 @@ def remarks(region: Region) -> list[str]:
             f'"{HOLED}" marks rows in which not every step size below the certified '
             "boundary has a certificate."
         )
+    out += _at_the_ends(region)
     for found in region.found:
         name = f"{region.over} = {short(found.value)}"
         out += [f"{name}: {text}" for text in _said(found)]
     return out
+
+
+def _at_the_ends(region: Region) -> list[str]:
+    """Say where a best rate is the best only because the grid ends there."""
+    first, last = region.step_sizes[0], region.step_sizes[-1]
+    ends: dict[str, list[str]] = {"smallest": [], "largest": []}
+    for found in region.found:
+        best, end = _best(found), found.certified_boundary
+        if best is None or first == last:
+            continue
+        if best.step_size == first:
+            ends["smallest"].append(short(found.value))
+        elif best.step_size == last and end is not None and end > last:
+            ends["largest"].append(short(found.value))
+    return [
+        f"for {region.over} = {', '.join(values)} the best rate is that of the {which} "
+        "step size asked about; beyond it there may be a better one."
+        for which, values in ends.items()
+        if values
+    ]
 
 
 def _said(found: RowFound) -> list[str]:

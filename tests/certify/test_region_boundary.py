@@ -8,6 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+import pytest
 
 from flverify.algorithms import Focus, GradientDescent
 from flverify.certify import search
@@ -252,7 +253,8 @@ def test_a_row_that_floats_see_well_has_nothing_open():
     assert [c.status for c in found.cells] == ["certified", "not certified", "unstable"]
     assert (found.unsure, found.holes) == (0, ())
     assert not any(cell.reason for cell in found.cells)
-    assert len(remarks(region(asked, found))) == 1
+    said = remarks(region(asked, found))
+    assert len([text for text in said if "asked about" not in text]) == 1
     (line,) = record(region(asked, found))
     assert "remark" not in line
 
@@ -342,3 +344,35 @@ def test_what_is_open_is_kept_in_a_store(tmp_path):
     setting = tmp_path / "rows", "n", one.step_sizes, one.rows
     Store.open(*setting, False).add(0, found)
     assert Store.open(*setting, True).known == {0: found}
+
+
+def rated(step, rate):
+    return Cell(Fraction(step), "certified", Fraction(rate), "", Fraction(1, 2), "")
+
+
+@pytest.mark.parametrize(
+    ("rates", "end", "said"),
+    [
+        (("4/5", "9/10", "9/10"), "1/2", "smallest"),
+        (("9/10", "9/10", "4/5"), "1/2", "largest"),
+        (("9/10", "9/10", "4/5"), "2/5", None),  # there is nothing beyond
+        (("9/10", "4/5", "9/10"), "1/2", None),
+    ],
+)
+def test_a_best_rate_at_the_end_of_the_grid_is_told(rates, end, said):
+    steps = ("1/10", "1/5", "2/5")
+    cells = [rated(step, rate) for step, rate in zip(steps, rates, strict=True)]
+    found = [text for text in remarks(made(*cells, end=end)) if "asked about" in text]
+    if said is None:
+        assert not found
+    else:
+        assert found == [
+            f"for n = 2 the best rate is that of the {said} step size asked about; "
+            "beyond it there may be a better one."
+        ]
+
+
+def test_one_step_size_has_no_end_of_a_grid():
+    assert not any(
+        "asked about" in text for text in remarks(made(rated("1/10", "1/2")))
+    )

@@ -111,3 +111,11 @@ def test_bad_input(fails, shipped, tmp_path):
     assert "Missing argument" in fails("show")
     assert "must match a claim" in fails("list", "nope")
     assert "No such option" in fails("list", "--all")
+
+
+def test_the_beginning_of_many_ids_is_told_as_that(fails):
+    said = fails("show", "focus.thm1")
+    assert "did you mean focus.thm1." in said or "begin like that" in said
+    said = fails("show", "focus")
+    assert "begin like that; see `flverify list focus`" in said
+    assert "did you mean" not in said

@@ -93,6 +93,7 @@ def test_the_table_shows_means_with_errors(run):
         (["fedavg", "--runs", 0], "not in the range"),
         (["fedavg", "--seed=-1"], "not in the range"),
         (["fedavg", "--at", "101"], "--at must name rounds"),
+        (["fedavg", "--at", "101"], "name others, or raise --rounds"),
         (["fedavg", "--at", "x"], "--at: a number must be"),
         (["fedavg", "--at", ""], "--at: a number must be"),
         (["fedavg", "--at", "1/2"], "--at must be an integer"),
