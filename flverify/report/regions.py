@@ -252,7 +252,7 @@ def _at_the_ends(region: Region) -> list[str]:
     first, last = region.step_sizes[0], region.step_sizes[-1]
     ends: dict[str, list[str]] = {"smallest": [], "largest": []}
     for found in region.found:
-        best, end = _best(found), found.certified_boundary
+        best, end = found.best, found.certified_boundary
         if best is None or first == last:
             continue
         if best.step_size == first:
