@@ -48,8 +48,8 @@ or kappa (L/mu, with L fixed).
 
 At every point the table has the best certified rate, to 1e-5, and the largest one
 found over scalar quadratics, which no certified rate is below. For every value it has
-the largest step size that the algorithm's theorem prints, the largest with a
-certificate, to 1e-4, and the smallest at which some quadratic does not contract. A
+the largest step size that the algorithm's theorem prints, the smallest at which some
+quadratic does not contract, and the largest below that with a certificate, to 1e-4. A
 rate is one whose exact certificate the independent checker accepted; where none was
 found, nothing is said about the method.
 

@@ -43,6 +43,7 @@ FLOAT = 17  # digits of a number beyond floats
 SHORT = 6  # digits of a table
 MOST = 16  # rows that a table shows
 HOLED = "*"  # after what is certified of a row, if not all below is
+AGAIN = "+"  # after a stability boundary beyond which something is certified again
 
 
 def exact(value: Fraction | None) -> str:
@@ -147,6 +148,7 @@ def record(region: Region) -> list[dict[str, Any]]:
             "stability_boundary": found.stability_boundary,
             "certified_share": found.share,
             "holes": [cell.step_size for cell in found.holes],
+            "certified_again": [cell.step_size for cell in found.again],
             **({"remark": "; ".join(said)} if (said := _said(found)) else {}),
             "cells": [
                 {
@@ -195,7 +197,7 @@ def _line(found: RowFound) -> list[str]:
         short(found.value),
         _end(found.printed_cap, up=False),
         _end(found.certified_boundary, up=False) + mark,
-        _end(found.stability_boundary, up=True),
+        _end(found.stability_boundary, up=True) + (AGAIN if found.again else ""),
         "" if found.share is None else f"{float(found.share):.1%}{mark}",
         "none" if best is None else exact(best.rate),
         "" if best is None else short(best.step_size),
@@ -241,6 +243,11 @@ def remarks(region: Region) -> list[str]:
             "boundary has a certificate."
         )
     out += _at_the_ends(region)
+    if any(found.again for found in region.found):
+        out.append(
+            f'"{AGAIN}" marks rows in which some step sizes have a certificate beyond '
+            "others at which some quadratic does not contract."
+        )
     for found in region.found:
         name = f"{region.over} = {short(found.value)}"
         out += [f"{name}: {text}" for text in _said(found)]
@@ -273,6 +280,14 @@ def _said(found: RowFound) -> list[str]:
     if found.holes:
         steps = number_of(len(found.holes), "step size")
         out.append(f"no certificate was found at {steps} below the certified boundary")
+    if found.again:
+        steps = number_of(len(found.again), "step size")
+        first, last = (short(found.again[k].step_size) for k in (0, -1))
+        span = first if first == last else f"{first} to {last}"
+        out.append(
+            f"a certificate was found again at {steps} beyond the stability boundary, "
+            f"{span}"
+        )
     reasons = Counter(cell.reason for cell in found.cells if cell.reason)
     for reason, count in reasons.items():
         cells = "1 cell is" if count == 1 else f"{count} cells are"

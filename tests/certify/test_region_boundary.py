@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from flverify.algorithms import Focus, GradientDescent
+from flverify.algorithms import FedAvg, Focus, GradientDescent
 from flverify.certify import search
 from flverify.certify.rates import TOO_SLOW
 from flverify.certify.region import Cell, Region, Row, RowFound
@@ -303,6 +303,45 @@ def test_rows_with_holes_are_marked_in_the_table_and_counted_in_the_file(capsys)
         holes = [c.step_size for c in both.found[0].holes]
         assert record(both)[0]["holes"] == holes
         assert len(holes) == int(count)
+
+
+def test_what_is_certified_beyond_unstable_steps_is_told(capsys):
+    cells = cell("1/10"), cell("1/2", "unstable"), cell(1), cell(2), cell(3, "unstable")
+    (plain,) = made(*cells, end="1/5").found
+    again = replace(plain, stability_boundary=Fraction(1, 4))
+    one = replace(made(*cells), found=(again,))
+    assert [c.step_size for c in again.again] == [1, 2]
+    text = "certificate was found again at 2 step sizes beyond the stability boundary, "
+    assert f"n = 2: a {text}1 to 2" in remarks(one)
+    assert record(one)[0]["certified_again"] == [1, 2]
+    show(one)
+    assert capsys.readouterr().out.splitlines()[-1].split()[2:4] == ["0.2", "0.25+"]
+    assert any(said.startswith('"+" marks') for said in remarks(one))
+    few = replace(one, found=(replace(again, cells=cells[:3]),))
+    assert any(said.endswith("boundary, 1") for said in remarks(few))
+
+
+def test_without_an_island_nothing_is_certified_again(capsys):
+    cells = cell("1/10"), cell("2/5"), cell(1, "unstable")
+    for end in (None, Fraction(1, 2), Fraction(2, 5) * (1 - Fraction(1, 10**7))):
+        (found,) = made(*cells, end="2/5").found
+        one = replace(made(*cells), found=(replace(found, stability_boundary=end),))
+        assert one.found[0].again == ()
+        assert record(one)[0]["certified_again"] == []
+        assert len(remarks(one)) == 1
+        show(one)
+        assert "+" not in capsys.readouterr().out
+
+
+def test_large_server_steps_contract_again_beyond_unstable_steps():
+    # 4 (1 - u)^2 - 3 at u = eta h, which is within (-1, 1) below 0.29 and above 1.71
+    method = FedAvg(1, local_steps=2, server_step_size=4)
+    asked = replace(row(method, Full(2)), strong_convexity=Fraction(19, 20))
+    steps = [Fraction(s) for s in ("1/10", "1", "9/5", "19/10", "21/10")]
+    found = find_row(asked, steps)
+    assert [c.step_size for c in found.again] == steps[2:4]
+    assert float(found.stability_boundary) == pytest.approx(1 - 0.5**0.5)
+    assert found.certified_boundary < found.stability_boundary
 
 
 def test_none_is_none_at_the_step_sizes_tried():

@@ -25,6 +25,7 @@ _STATUS: Mapping[str, Status] = {
     "not_certified": "not certified",
     "inconclusive": "inconclusive",
 }
+BEYOND = 1 + Fraction(1, 10**6)  # a stability boundary may be as much too small
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,8 @@ class RowFound:
         Largest step size that the algorithm's theorem allows, rounded down if it is
         irrational; None without a theorem.
     certified_boundary : Fraction or None
-        Largest step size with a certificate that bisection found, to 1e-4 of it.
+        Largest step size with a certificate that bisection found, to 1e-4 of it, below
+        the stability boundary where there is one.
     stability_boundary : Fraction or None
         Smallest step size at which a quadratic's rate reaches 1, to 1e-6 of it at
         worst; None if there is none.
@@ -106,8 +108,16 @@ class RowFound:
         return min(proved, key=lambda cell: cell.rate or 1, default=None)
 
     @property
+    def again(self) -> tuple[Cell, ...]:
+        """Cells with a certificate beyond a step size that is unstable."""
+        if self.stability_boundary is None:
+            return ()
+        end = self.stability_boundary * BEYOND
+        return tuple(c for c in self.cells if c.rate is not None and c.step_size > end)
+
+    @property
     def share(self) -> Fraction | None:
-        """Share of the stable step sizes that are certified; None if not known."""
+        """Certified boundary over stability boundary; None if one is not known."""
         if self.certified_boundary is None or self.stability_boundary is None:
             return None
         return self.certified_boundary / self.stability_boundary
