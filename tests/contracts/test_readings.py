@@ -23,7 +23,7 @@ from flverify.algorithms._algorithm import Algorithm
 from flverify.engines.simulate import _compiled, _tables, simulate
 from flverify.participation import Bernoulli
 from flverify.problems import Quadratics
-from tests.testing.own import Ruled
+from tests.testing.own import MifaLike, Ruled
 
 METHODS = ("literal", "affine", "compiled")
 TOLERANCE = 1e-12
@@ -216,6 +216,27 @@ def test_two_messages_in_the_same_terms_are_told_apart():
             expected[run, r + 1] = x - STEP * (moved + pushed)
     for method, sampled in found.items():
         assert not objection(sampled.models, expected), method
+
+
+@pytest.mark.parametrize("fast", [False, True])
+def test_everybody_sends_what_was_kept_before_the_round(fast):
+    # the sum over all of new slots: absent clients send theirs, participants renew it
+    law, problem = Bernoulli([0.5, 0.6, 0.7]), problem_for(3)
+    masks = law.sample(11, RUNS, ROUNDS)
+    expected = np.zeros((RUNS, ROUNDS + 1, 3))
+    for run, mask in enumerate(masks):
+        tags = np.zeros((3, 3))
+        for r, here in enumerate(mask):
+            x = expected[run, r]
+            for i in np.flatnonzero(here):
+                tags[i] = problem.hessians[i] @ x - problem.linear[i]
+            expected[run, r + 1] = x - STEP * tags.mean(axis=0)
+    asked = {"rounds": ROUNDS, "runs": RUNS, "seed": 11, "keep_models": True}
+    for method in ("auto", "literal", "compiled"):
+        found = simulate(
+            problem, MifaLike(STEP), law, method=method, fast=fast, **asked
+        )
+        assert not objection(found.models, expected), method
 
 
 def test_which_methods_accept_which_algorithm():

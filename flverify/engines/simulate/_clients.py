@@ -40,9 +40,9 @@ class Errand:
 
 
 def errands(plan: Plan) -> list[Errand]:
-    """Split a plan by who acts."""
+    """Split a plan by who acts; participants, who renew their slots, come last."""
     out = []
-    for by_all in (False, True):
+    for by_all in (True, False):
         sent = tuple(m for m, everyone in enumerate(plan.by_all) if everyone == by_all)
         used = {(u.message, u.feature) for u in plan.uses if u.message in sent}
         updates = () if by_all else tuple(plan.updates)
