@@ -8,7 +8,7 @@ returned to clients, a gradient at a drawn point), at the price of listing outco
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,10 +25,14 @@ Convert = Callable[[Scalar], Scalar]
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows of linear maps of the state: (d, n) at the server, (N, d, n) at clients."""
+    """Rows of linear maps of the state: (d, n) at the server, (N, d, n) at clients.
+
+    `partial` marks a stack that is known at participants only.
+    """
 
     values: Array
     convert: Convert
+    partial: bool = False
     typed = True
     __array_ufunc__ = None
 
@@ -38,7 +42,8 @@ class Rows:
                 "server and clients must meet through the cohort; got a sum of both; "
                 "pull or broadcast first."
             )
-        return Rows(self.values + sign * other.values, self.convert)
+        partial = self.partial or other.partial
+        return Rows(self.values + sign * other.values, self.convert, partial)
 
     def __add__(self, other: Rows) -> Rows:
         return self._with(other, 1)
@@ -59,8 +64,10 @@ class Rows:
                     "client; scale the clients stack instead."
                 )
             weights = np.array([self.convert(v) for v in factor.values])
-            return Rows(weights[:, None, None] * self.values, self.convert)
-        return Rows(self.convert(factor) * self.values, self.convert)
+            scaled = weights[:, None, None] * self.values
+        else:
+            scaled = self.convert(factor) * self.values
+        return Rows(scaled, self.convert, self.partial)
 
     __mul__ = __rmul__
 
@@ -93,13 +100,15 @@ class ListedCohort:
         """Copy a server vector to every client."""
         return Rows(np.stack([_server(vector)] * self.n_clients), self.convert)
 
-    pull = broadcast
+    def pull(self, vector: Rows) -> Rows:
+        """Broadcast, known at participants only."""
+        return replace(self.broadcast(vector), partial=True)
 
     def select(self, new: Rows, old: Rows) -> Rows:
         """Take new at participants, old elsewhere."""
         values = _stack(old).copy()
         values[self.members] = _stack(new)[self.members]
-        return Rows(values, self.convert)
+        return Rows(values, self.convert, old.partial)
 
     def sum(self, stack: Rows) -> Rows:
         """Sum over participants."""
@@ -117,7 +126,13 @@ class ListedCohort:
 
     def everyone(self, stack: Rows) -> Rows:
         """Sum over all clients."""
-        return Rows(_stack(stack).sum(axis=0), self.convert)
+        values = _stack(stack)
+        if stack.partial:
+            raise ReadingError(
+                "everyone() must be given a stack known at all clients; got one "
+                "pulled by participants only; broadcast instead."
+            )
+        return Rows(values.sum(axis=0), self.convert)
 
     def numbers(self, value: Scalar) -> object:
         """Refuse: numbers per client multiply vectors."""
@@ -145,7 +160,7 @@ class LinearOracle:
         pairs = zip(self.hessians, _stack(points), strict=True)
         values = np.stack([h @ p for h, p in pairs])
         values[:, :, -1] -= self.linear
-        return Rows(values, points.convert)
+        return Rows(values, points.convert, points.partial)
 
 
 def outcome_matrix(
@@ -164,7 +179,7 @@ def outcome_matrix(
         after = algorithm.round(state, cohort, oracle)
     require_state(algorithm, "round", after, algorithm.slots())
     out = np.full((layout.size, layout.size), convert(0), dtype=hessians.dtype)
-    _place(out, after, layout)
+    place(out, after, layout)
     out[-1, -1] = convert(1)
     return out
 
@@ -186,7 +201,7 @@ def start_of(
         begun = algorithm.init(Rows(origin, convert), cohort, oracle)
     require_state(algorithm, "init", begun, algorithm.slots())
     out = np.full((layout.size, d + 1), convert(0), dtype=hessians.dtype)
-    _place(out, begun, layout)
+    place(out, begun, layout)
     out[-1, d] = convert(1)
     return out
 
@@ -213,8 +228,20 @@ def _state(algorithm: Algorithm, layout: Layout, kind: Any, convert: Convert) ->
     return algorithm.State(**slots)
 
 
-def _place(out: Array, state: Any, layout: Layout) -> None:
+def place(out: Array, state: Any, layout: Layout) -> None:
+    """Write the rows of a state where the layout has them.
+
+    Raises
+    ------
+    ReadingError
+        If a slot holds a value of another kind, or one that only participants know.
+    """
     for kind, name, client in layout.blocks:
         value = getattr(state, name)
         rows = _server(value) if kind == "server" else _stack(value)[client]
+        if value.partial:
+            raise ReadingError(
+                f"slot {name} must be known at every client; got a stack pulled by "
+                "participants only; select it against the old one."
+            )
         out[layout.places[kind, name, client]] = rows

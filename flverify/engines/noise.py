@@ -281,10 +281,7 @@ class _Reader:
 
     def _placed(self, state: Any, width: int) -> Array:
         out = self.zeros(self.layout.size, width)
-        for kind, name, client in self.layout.blocks:
-            values = getattr(state, name).values
-            rows = values if kind == "server" else values[client]
-            out[self.layout.places[kind, name, client]] = rows
+        listing.place(out, state, self.layout)
         return out
 
 

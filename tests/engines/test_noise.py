@@ -6,6 +6,7 @@ the engine: neither the round, nor the noise columns, nor the second moments.
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import itertools
 from fractions import Fraction
@@ -26,6 +27,8 @@ from flverify.participation import (
 )
 from flverify.problems import LogSpiral, Quadratics
 from flverify.reference._noise import every_run
+from flverify.testing import Algorithm
+from tests.testing.own import Ruled, TaggedState
 from tests.zoo import PAIR, as_lists, settings
 
 F = Fraction
@@ -248,3 +251,46 @@ def test_noise_must_be_one_covariance_per_client(noise, error):
 def test_an_asymmetric_covariance_is_refused():
     with pytest.raises(DomainError, match="symmetric"):
         noisy_moments(FLAT, Focus("1/9"), Full(1), [[[1, 1], [0, 1]]])
+
+
+# --- what only participants know
+
+
+def everybody(give):
+    def rule(method, state, cohort, oracle):
+        slopes = oracle.gradient(give(cohort, state.model))
+        return state.model - method.step_size * cohort.everyone(slopes)
+
+    return Ruled(rule)
+
+
+@dataclasses.dataclass(frozen=True)
+class KeptByAll(Algorithm):
+    """Clients keep twice the model: all of them, or those that pulled it."""
+
+    step_size: object
+    selected: bool
+    State = TaggedState
+
+    def init(self, start, cohort, oracle):  # noqa: ARG002
+        return TaggedState(start, 0 * cohort.broadcast(start))
+
+    def round(self, state, cohort, oracle):
+        here = cohort.pull(state.model)
+        local = here - self.step_size * oracle.gradient(here)
+        tags = cohort.select(2 * here, state.tags) if self.selected else 2 * here
+        return TaggedState(cohort.mean(local, otherwise=state.model), tags)
+
+
+@pytest.mark.parametrize("ask", [moments, lambda *one: noisy_moments(*one, 1)])
+def test_a_stack_that_participants_pulled_is_not_everybodys(ask):
+    law = Bernoulli(["1/2", "1/3"])
+    good = ask(PAIR, everybody(lambda cohort, x: cohort.broadcast(x)), law)
+    assert good.mean_square_rate == (1 - Fraction(3, 8)) ** 2
+    wrong = ask(PAIR, everybody(lambda cohort, x: cohort.pull(x)), law)
+    assert isinstance(wrong, Refusal)
+    assert "pulled by participants only; broadcast instead" in wrong.reason
+    assert ask(PAIR, KeptByAll(Fraction(1, 8), selected=True), law)
+    wrong = ask(PAIR, KeptByAll(Fraction(1, 8), selected=False), law)
+    assert isinstance(wrong, Refusal)
+    assert "slot tags must be known at every client" in wrong.reason
