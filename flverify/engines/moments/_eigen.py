@@ -51,7 +51,10 @@ def visible_radius(matrix: Array, start: Array, seen: Array) -> float:
     0.25
     """
     values, vectors = eigenpairs(matrix)
-    moved = np.linalg.solve(vectors, start.astype(vectors.dtype))
+    try:
+        moved = np.linalg.solve(vectors, start.astype(vectors.dtype))
+    except np.linalg.LinAlgError:  # vectors that coincide hide nothing
+        return float(np.abs(values).max(initial=0.0))
     looked, owner = seen @ vectors, _clusters(values)
     shown = [
         np.linalg.norm(looked[:, owner == k]) * np.linalg.norm(moved[owner == k])
@@ -95,7 +98,10 @@ def _corrected(
     same = owner[:, None] == owner
     gaps = np.where(same, 1.0, values - values[:, None])
     for _ in range(ROUNDS):
-        error = np.linalg.solve(vectors, matrix @ vectors) - np.diag(values)
+        try:
+            error = np.linalg.solve(vectors, matrix @ vectors) - np.diag(values)
+        except np.linalg.LinAlgError:  # vectors that coincide
+            return None
         vectors = vectors + vectors @ np.where(same, 0.0, error / gaps)
         vectors = vectors / np.linalg.norm(vectors, axis=0)
     within = np.abs(np.where(same, error, 0.0)).max()

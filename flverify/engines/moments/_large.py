@@ -70,7 +70,8 @@ class LargeMoments:
     @cached_property
     def mean_square_rate(self) -> float:
         """Spectral radius of the second moments of differences."""
-        rate, message = perron(MessageMap(self._spectrum, self._thin))
+        with np.errstate(over="ignore", invalid="ignore"):  # refused where it matters
+            rate, message = perron(MessageMap(self._spectrum, self._thin))
         if message is not None:
             self._verify(rate, message)
         return rate
@@ -97,7 +98,7 @@ class LargeMoments:
         mapped = MessageMap(self._spectrum, self._thin)
         for margin in ABOVE:
             near = self._resolvent(mapped, self.mean_square_rate * (1 + margin))
-            if near is not None:
+            if near is not None and np.isfinite(near).all():
                 quotients = eigh(self._thin.apply(near), near, eigvals_only=True)
                 lower = max(float(quotients[0]), mapped.floor)
                 return min(lower, self.mean_square_rate), float(quotients[-1])
@@ -215,11 +216,12 @@ def _resolved(
 
 def smith(mean: Array, forcing: Array, rate: float) -> Array:
     """Solve rate X = mean X mean' + forcing by doubling."""
-    step, total = mean / np.sqrt(rate), forcing / rate
-    for _ in range(60):
-        added = step @ total @ step.T
-        total = total + added
-        if np.abs(added).max() <= 1e-15 * np.abs(total).max():
-            break
-        step = step @ step
-    return np.asarray((total + total.T) / 2)
+    with np.errstate(over="ignore", invalid="ignore"):  # at a rate of 0
+        step, total = mean / np.sqrt(rate), forcing / rate
+        for _ in range(60):
+            added = step @ total @ step.T
+            total = total + added
+            if np.abs(added).max() <= 1e-15 * np.abs(total).max():
+                break
+            step = step @ step
+        return np.asarray((total + total.T) / 2)

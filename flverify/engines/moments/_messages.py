@@ -31,6 +31,8 @@ from flverify.engines.lower import (
 from flverify.engines.moments._system import feature_moments
 from flverify.engines.trace import Trace, trace
 
+CANCELLED = 1e-14  # of its terms: a sum so small is 0
+
 
 @dataclass(frozen=True)
 class Message:
@@ -125,7 +127,7 @@ class MessageSystem:
                 for other, share in shares.items()
                 for i in clients
             ]
-            view[place] = sum(parts[1:], start=parts[0])
+            view[place] = sum(parts, start=np.zeros_like(view[place]))
 
     @cached_property
     def _weight(self) -> Array:
@@ -240,11 +242,7 @@ def _assemble(
     else:
         means, covariance = np.zeros(0), np.zeros((0, 0))
     weights = {ALWAYS: 1.0, **dict(zip(draws, means.tolist(), strict=True))}
-    mean: dict[tuple[Block, Block], Array] = {}
-    for (draw, block), row in rows.items():
-        for column, part in row.items():
-            key = (block, column)
-            mean[key] = mean.get(key, 0) + weights[draw] * part
+    mean = _mean_blocks(rows, weights)
     # features that never vary send nothing: a client always or never there
     varied = np.flatnonzero(np.diag(covariance) > 0)
     draws = [draws[k] for k in varied]
@@ -259,6 +257,23 @@ def _assemble(
         for (kind, _), value in zip(draws, means.tolist(), strict=True)
     ]
     return MessageSystem(layout, mean, messages, covariance, start, np.array(kept), {})
+
+
+def _mean_blocks(
+    rows: Rows, weights: Mapping[Draw, float]
+) -> dict[tuple[Block, Block], Array]:
+    """Add up the mean map; what cancels but for rounding is 0."""
+    mean: dict[tuple[Block, Block], Array] = {}
+    terms: dict[tuple[Block, Block], Array] = {}
+    for (draw, block), row in rows.items():
+        for column, part in row.items():
+            key, value = (block, column), weights[draw] * part
+            mean[key] = mean.get(key, 0) + value
+            terms[key] = terms.get(key, 0) + np.abs(value)
+    return {
+        key: np.where(np.abs(value) > CANCELLED * terms[key], value, 0.0)
+        for key, value in mean.items()
+    }
 
 
 def _message(draw: Draw, own: dict[Block, Row]) -> Message:

@@ -238,6 +238,11 @@ def _arnoldi(mapped: MessageMap, start: Array, rate: float) -> tuple[float, Arra
 
 def _largest(table: Array) -> tuple[float, Array]:
     """Largest real eigenvalue of a small matrix, and its unit eigenvector."""
+    if not np.isfinite(table).all():
+        raise RefusedError(
+            "the float rate must be of a map within the floats; got one beyond them, "
+            "as where a rate is 0; use fewer clients, in rationals."
+        )
     values, vectors = np.linalg.eig(table)
     best = int(np.argmax(values.real))
     chosen = vectors[:, best].real
@@ -269,11 +274,14 @@ def _block(cell: Array) -> tuple[Array, Array]:
 
 
 def _root(excess: Callable[[float], float], floor: float) -> float | None:
-    """Root of a decreasing function above floor; None if it is negative throughout."""
+    """Root of a decreasing function above floor; None if there is none to be found."""
     low = floor * (1 + 1e-13) + 1e-300
     if excess(low) < 0:
         return None
     high = max(2 * floor, 1e-6)
     while excess(high) > 0:
         low, high = high, 2 * high
-    return float(brentq(excess, low, high, xtol=1e-300, rtol=1e-12))
+    try:
+        return float(brentq(excess, low, high, xtol=1e-300, rtol=1e-12))
+    except (RuntimeError, ValueError):  # beside a rate of 0 nothing is seen in floats
+        return None

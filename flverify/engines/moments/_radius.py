@@ -148,11 +148,14 @@ def collatz_wielandt(operator: SecondMoments, rate: float) -> tuple[float, float
     resolvent = shift * np.eye(len(identity)) - operator.matrix()
     parts = operator.unstack(np.linalg.solve(resolvent, identity))
     images = operator.apply(parts)
-    quotients = [
-        eigh(image, part, eigvals_only=True)
-        for image, part in zip(images, parts, strict=True)
-        if len(part)
-    ]
+    try:
+        quotients = [
+            eigh(image, part, eigvals_only=True)
+            for image, part in zip(images, parts, strict=True)
+            if len(part)
+        ]
+    except (np.linalg.LinAlgError, ValueError):  # a rate of 0: X is beyond floats
+        return 0.0, math.inf
     if not quotients:
         return 0.0, 0.0
     low = min(float(q[0]) for q in quotients)

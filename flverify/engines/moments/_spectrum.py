@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from flverify._core.errors import RefusedError
 from flverify._core.exact import Array
 from flverify.engines.moments._eigen import eigenpairs
 from flverify.engines.moments._thin import Thin
@@ -33,10 +34,23 @@ class Spectrum:
 
     @classmethod
     def of(cls, system: Thin) -> Spectrum:
-        """Decompose the mean map of a thin system."""
+        """Decompose the mean map of a thin system.
+
+        Raises
+        ------
+        RefusedError
+            If it has too few eigenvectors.
+        """
         values, vectors = eigenpairs(system.mean)
         flat, upper = np.flatnonzero(values.imag == 0), np.flatnonzero(values.imag > 0)
-        said = np.linalg.solve(vectors, system.rows.astype(vectors.dtype))
+        try:
+            said = np.linalg.solve(vectors, system.rows.astype(vectors.dtype))
+        except np.linalg.LinAlgError as error:
+            raise RefusedError(
+                "the mean map of a large float system must have independent "
+                "eigenvectors; got some that coincide, as where values are handed from "
+                "slot to slot; use fewer clients, in rationals."
+            ) from error
         heard = (system.columns @ vectors).conj().T
 
         def split(rows: Array) -> Split:

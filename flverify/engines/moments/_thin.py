@@ -13,6 +13,8 @@ from flverify.engines.lower import Layout
 from flverify.engines.moments._messages import MessageSystem
 from flverify.engines.moments._reduce import LEVELS, float_rows
 
+ROUNDING = 1e-15  # of a matrix: what a product leaves of entries that cancel
+
 
 @dataclass(frozen=True)
 class Thin:
@@ -35,8 +37,9 @@ class Thin:
         if _spans_all(seeds, self):
             return self, np.eye(len(self.mean))
         basis = _closure(seeds, self)
-        mean = basis.T @ self.mean @ basis
-        rows, columns = basis.T @ self.rows, self.columns @ basis
+        mean = _cleared(basis.T @ self.mean @ basis, self.mean)
+        rows = _cleared(basis.T @ self.rows, self.rows)
+        columns = _cleared(self.columns @ basis, self.columns)
         moved = {"start": basis.T @ self.start, "seen": self.seen @ basis}
         none = np.zeros((0, len(mean)))
         thin = replace(self, mean=mean, rows=rows, columns=columns, kept=none, **moved)
@@ -110,6 +113,8 @@ def _kept(system: MessageSystem, whole: Thin, seeds: Array, scales: Array) -> Ar
     layout, found = system.layout, []
     for k in range(layout.dim):
         sums = np.array([row * scales for row in _sums(layout, k, len(whole.mean))])
+        # a slot that is never read may have any unit, beside which others look 0
+        sums = sums / np.linalg.norm(sums, axis=1, keepdims=True)
         changes = [sums @ whole.mean - sums, sums @ whole.rows, sums @ seeds]
         tall = np.concatenate(changes, axis=1).T  # its long factor is not needed
         _, sizes, left = np.linalg.svd(tall, full_matrices=False)
@@ -140,6 +145,11 @@ def _spans_all(seeds: Array, system: Thin) -> bool:
     images = _images(start, system, np.random.default_rng(0))
     reached = float_rows(images, start, LEVELS[-1])
     return len(reached) == len(system.mean)
+
+
+def _cleared(part: Array, whole: Array) -> Array:
+    """Set to 0 what is rounding beside the matrix that a part was taken of."""
+    return np.where(np.abs(part) > ROUNDING * np.linalg.norm(whole), part, 0.0)
 
 
 def _closure(seeds: Array, system: Thin) -> Array:
