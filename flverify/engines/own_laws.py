@@ -49,6 +49,11 @@ def require_consistent(law: Participation) -> None:
             "it."
         )
     whole(law.n_clients, f"n_clients of {name}")
+    if not isinstance(law.spec, str):
+        raise InputError(
+            f"spec of {name} must be a text, by which the law is told; got "
+            f"{shown(law.spec)}; write one."
+        )
     if law.n_clients > MOST_CLIENTS or len(law.modes().laws) > 1:
         return
     outcomes = _outcomes(law, name)
@@ -89,6 +94,12 @@ def _require_moments(law: Participation, outcomes: Outcomes, name: str) -> None:
     pairs = combinations_with_replacement(range(law.n_clients), 2)
     for clients, power in ((c, k) for c in pairs for k in (0, 1, 2) if outcomes):
         said, asked = law.moment(clients, power), frozenset(clients)
+        if law.exact and isinstance(said, float):
+            raise DomainError(
+                f"moment({tuple(sorted(asked))}, {power}) of {name} must be a "
+                f"rational, since its exact is True; got the float {said}; return "
+                "Fractions, or set exact to False."
+            )
         sizes = {s: share for s, share in outcomes.items() if asked <= s}
         found = sum(share * inverse_power(len(s), power) for s, share in sizes.items())
         if _apart(said, found):
@@ -118,6 +129,7 @@ def _require_draws(law: Participation, outcomes: Outcomes, name: str) -> None:
             f"sample() of {name} must be a pure function of seed, run and round; two "
             "calls with the same ones differ; draw from the seed alone."
         )
+    _require_keyed(law, drawn, name)
     seen = {frozenset(row.nonzero()[0].tolist()) for row in drawn.reshape(DRAWS, -1)}
     stray = seen - {s for s, share in outcomes.items() if share > 0}
     if outcomes and stray:
@@ -126,6 +138,24 @@ def _require_draws(law: Participation, outcomes: Outcomes, name: str) -> None:
             f"{min(map(sorted, stray))}, which is none; mend one of them."
         )
     _require_frequencies(law, drawn.reshape(DRAWS, -1).mean(axis=0), name)
+
+
+def _require_keyed(law: Participation, drawn: Array, name: str) -> None:
+    """Check that every run and round has draws of its own: blocks ask for some."""
+    runs, rounds = range(1, 3), range(2, 5)
+    if not np.array_equal(law.sample(0, runs, rounds), drawn[1:3, 2:5]):
+        raise InputError(
+            f"sample() of {name} must draw a round of a run alike whichever others are "
+            "asked for; runs 1 and 2 draw otherwise alone than among all; draw from "
+            "(seed, run, round)."
+        )
+    alike = [(drawn == drawn[:1]).all(), (drawn == drawn[:, :1]).all()]
+    if any(alike) and not all(alike):  # both: perhaps nothing varies
+        each = "run" if alike[0] else "round"
+        raise InputError(
+            f"sample() of {name} must draw every {each} anew; got the same draws in "
+            "each; draw from (seed, run, round)."
+        )
 
 
 def _require_frequencies(law: Participation, often: Array, name: str) -> None:

@@ -60,6 +60,20 @@ def draws_flat(self, seed, runs, rounds):
     return draws_everybody(self, seed, runs, rounds)[0]
 
 
+def draws_in_a_row(self, seed, runs, rounds):
+    coins = np.random.default_rng(seed).random((len(runs), len(rounds)))
+    first = coins < float(self.shares[0])
+    return np.stack([first, ~first], axis=-1)
+
+
+def draws_by_round(self, seed, runs, rounds):
+    return Either._draw(self, seed, [0] * len(runs), rounds)
+
+
+def draws_by_run(self, seed, runs, rounds):
+    return Either._draw(self, seed, runs, [0] * len(rounds))
+
+
 TOSSES = np.random.default_rng(0)
 
 
@@ -94,6 +108,14 @@ WRONG = {
     "floats": ({"_draw": draws_floats}, "must return an array of bool of shape"),
     "shape": ({"_draw": draws_flat}, r"bool of shape \(64, 2\)"),
     "impure": ({"_draw": tosses}, "must be a pure function of seed, run and round"),
+    "in a row": ({"_draw": draws_in_a_row}, "runs 1 and 2 draw otherwise alone"),
+    "every run": ({"_draw": draws_by_round}, "must draw every run anew"),
+    "every round": ({"_draw": draws_by_run}, "must draw every round anew"),
+    "float moment": (
+        {"_moment": lambda self, *asked: float(Either._moment(self, *asked))},
+        "must be a rational, since its exact is True; got the float 0.5",
+    ),
+    "no spec": ({"spec": None}, "spec of Wrong must be a text"),
     "clients": ({"n_clients": 1.5}, "n_clients of Wrong must be an integer"),
 }
 
