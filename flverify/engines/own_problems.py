@@ -12,6 +12,7 @@ import numpy as np
 from flverify._core.checks import whole
 from flverify._core.errors import DomainError, ShapeError
 from flverify._core.exact import Array
+from flverify._core.shown import shown
 from flverify.engines.own_rounds import failing
 from flverify.problems._problem import Problem
 
@@ -47,7 +48,12 @@ def require_consistent(problem: Problem) -> None:
             f"minimiser() of {name} must have the shape ({problem.dim},); got "
             f"{best.shape}; mend it."
         )
-    if problem.n_clients <= MOST_CLIENTS and np.isfinite(best).all():
+    if not np.isfinite(best).all():
+        raise DomainError(
+            f"minimiser() of {name} must be finite numbers; got "
+            f"{shown(best.tolist())}; mend it."
+        )
+    if problem.n_clients <= MOST_CLIENTS:
         _require_minimiser(problem, best, name)
         _require_values(problem, best, name)
 
@@ -57,6 +63,11 @@ def _require_minimiser(problem: Any, best: Array, name: str) -> None:
     clients = range(problem.n_clients)
     with failing(f"gradient of {name}"):
         found = np.stack([problem.client_gradients(i, around) for i in clients])
+    if not np.isfinite(found[:, 0].astype(float)).all():
+        raise DomainError(
+            f"the gradients of {name} must be finite numbers at its minimiser(); got "
+            f"{shown(found[:, 0].tolist())} at {best.tolist()}; mend one of them."
+        )
     left = np.abs(found[:, 0].astype(float).mean(axis=0)).max()
     if left > LEFT * np.abs(found.astype(float)).max():
         raise DomainError(

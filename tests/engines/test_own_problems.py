@@ -59,6 +59,14 @@ WRONG = {
         {"minimiser": lambda _: np.ones(1)},
         r"mean 0 at its minimiser\(\); got one of size 1.5 at \[1.0\]",
     ),
+    "minimiser no number": (
+        {"minimiser": lambda _: np.array([np.nan])},
+        r"minimiser\(\) of Wrong must be finite numbers; got \[nan\]",
+    ),
+    "gradient no number": (
+        {"gradient": lambda *given: given[2] * np.nan},
+        r"must be finite numbers at its minimiser\(\); got \[\[nan\], \[nan\]\] at",
+    ),
     "value of the wrong sign": (
         {"value": lambda _, i, x: -(i + 1) * float(x @ x) / 2},
         r"must be the gradient of value\(0, x\); at x = \[1.0\] the slope of the "
