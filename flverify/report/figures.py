@@ -18,6 +18,7 @@ from matplotlib.figure import Figure
 
 from flverify._core.checks import choice
 from flverify._core.errors import FormatError, InputError, UnknownNameError
+from flverify._core.shown import shown
 from flverify.engines.own_rounds import failing
 from flverify.report import style
 from flverify.report.files import filling, require_folder
@@ -138,6 +139,7 @@ def load_figure(name: str, file: Path | None = None) -> FigureFile:
             f"{path.name} must define {', '.join(needed)}; it lacks "
             f"{', '.join(missing)}; add them."
         )
+    _require_size(path, module.SIZE)
     return cast("FigureFile", module)
 
 
@@ -222,6 +224,15 @@ def make(
     return paths
 
 
+def _require_size(path: Path, size: object) -> None:
+    pair = size if isinstance(size, tuple) and len(size) == 2 else ()
+    if not pair or not all(isinstance(v, int | float) and 0 < v < 100 for v in pair):
+        raise FormatError(
+            f"SIZE of {path.name} must be a width and a height in inches; got "
+            f"{shown(size)}; write for example (3.3, 2.4)."
+        )
+
+
 def render(figure: FigureFile, table: Any, path: Path, kind: str) -> None:
     """Draw a table in the house style into one file."""
     width, height = figure.SIZE
@@ -246,8 +257,19 @@ def _write_all(figure: FigureFile, table: Any, paths: list[Path], kind: str) -> 
     """Write table, picture and caption: all three, or none and no new folder."""
     with filling(paths[0].parent) as scratch:
         parts = [scratch / path.name for path in paths]
+        if not callable(getattr(table, "write_csv", None)):
+            raise FormatError(
+                f"table() of {figure.NAME} must return a table with write_csv, as a "
+                f"RowTable is; got {shown(table)}; mend it."
+            )
         table.write_csv(parts[0])
         render(figure, table, parts[1], kind)
-        parts[2].write_text(figure.caption(table) + "\n", encoding="utf-8")
+        caption = figure.caption(table)
+        if not isinstance(caption, str):
+            raise FormatError(
+                f"caption() of {figure.NAME} must return a text; got {shown(caption)}; "
+                "mend it."
+            )
+        parts[2].write_text(caption + "\n", encoding="utf-8")
         for part, path in zip(parts, paths, strict=True):
             part.replace(path)

@@ -200,6 +200,13 @@ BROKEN = {
     "syntax": ("\ndef (", "line 2 of .*mine.py raised SyntaxError: invalid syntax;"),
     "zeros": ("\0", "mine.py must run without an error; it raised SyntaxError"),
     "exit": (f"{TINY}\nraise SystemExit(3)", "mine.py raised SystemExit: 3"),
+    "size": (f"{TINY}\nSIZE = 3", "SIZE of mine.py must be a width and a height"),
+    "sizes": (f"{TINY}\nSIZE = 3, 'x'", "SIZE of mine.py must be a width and a height"),
+    "no table": (
+        f"{TINY}\ndef table(quick): pass",
+        "must return a table with write_csv",
+    ),
+    "no caption": (f"{TINY}\ndef caption(_): pass", "must return a text; got None"),
     "absent": (f"{TINY}\nopen('no.csv')", "mine.py raised FileNotFoundError"),
 }
 
