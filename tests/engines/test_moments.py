@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 import flint
 import numpy as np
@@ -25,6 +28,7 @@ from flverify.participation import (
     UniformCohort,
 )
 from flverify.problems import Quadratics, random_quadratics, synthetic_ridge
+from flverify.testing import Algorithm, Server
 from tests.zoo import PAIR
 
 
@@ -323,3 +327,56 @@ def test_noise_that_cancels_leaves_the_mean_rate(
         )
         expected = (1 - step_size * h) ** (2 * local_steps)
         assert found.mean_square_rate == pytest.approx(expected, rel=1e-9)
+
+
+# --- what constants of `init` move
+
+
+TWO = Bernoulli(["1/2", "1/3"])
+
+
+class Drift(NamedTuple):
+    model: Server
+    extra: Server
+
+
+@dataclass(frozen=True)
+class Drifting(Algorithm):
+    """Gradient descent beside a slot that starts at a constant and grows."""
+
+    factor: object
+    step_size: object = Fraction(1, 4)
+
+    State = Drift
+
+    def init(self, start, cohort, oracle):
+        return Drift(
+            start, cohort.everyone(oracle.gradient(0 * cohort.broadcast(start)))
+        )
+
+    def round(self, state, cohort, oracle):
+        slopes = cohort.everyone(oracle.gradient(cohort.broadcast(state.model)))
+        moved = state.model - self.step_size * slopes + Fraction(1, 10) * state.extra
+        return Drift(moved, self.factor * state.extra)
+
+
+@pytest.mark.parametrize("floats", [False, True])
+@pytest.mark.parametrize(
+    ("factor", "error"),
+    [("99/100", 0), (1, "16/225"), ("101/100", math.inf), (-1, math.inf)],
+)
+@pytest.mark.parametrize(
+    "law",
+    [
+        TWO,
+        ModeChain([["1/2", "1/2"], ["1/3", "2/3"]], [TWO, TWO]),
+        ModeChain([[1, 0], [1, 0]], [TWO, TWO], initial=0),
+    ],
+    ids=["one mode", "two modes", "a mode that never comes"],
+)
+def test_what_a_constant_moves_may_have_no_stationary_law(law, factor, error, floats):
+    problem = PAIR.as_float() if floats else PAIR
+    setting = moments(problem, Drifting(Fraction(factor)), law)
+    assert setting.mean_square_rate == Fraction(1, 16)  # of runs from two starts
+    expected = error if error == math.inf else float(Fraction(error))
+    assert float(setting.stationary_mean_square_error) == pytest.approx(expected)

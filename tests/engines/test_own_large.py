@@ -5,6 +5,7 @@ The large engine takes over beyond some hundred state numbers; here it is asked 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -97,6 +98,27 @@ def test_large_floats_agree_with_rationals(rule, law, start):
     assert np.allclose(large.mean_fixed_point(), fixed)
     error = float(exact.stationary_mean_square_error)
     assert large.stationary_error(optimum) == pytest.approx(error)
+
+
+def grows(state, cohort, local, model):  # the extra slot, from a constant
+    moved = model + Fraction(1, 10) * state.extra
+    tags = cohort.select(cohort.pull(state.model) - local, state.tags)
+    return Slots(moved, Fraction(11, 10) * state.extra, tags)
+
+
+class FromAConstant(Extra):
+    def init(self, start, cohort, oracle):
+        origin = 0 * cohort.broadcast(start)
+        return Slots(start, cohort.everyone(oracle.gradient(origin)), origin)
+
+
+def test_what_grows_from_a_constant_has_no_stationary_error():
+    algorithm = FromAConstant(grows)
+    exact = moments(THREE, algorithm, HALF)
+    assert exact.mean_square_rate < 1
+    assert exact.stationary_mean_square_error == math.inf
+    large = LargeMoments(THREE.as_float(), replace(algorithm, step_size=0.2), HALF)
+    assert large.stationary_error(THREE.minimiser().astype(float)) == math.inf
 
 
 def answer(ask):

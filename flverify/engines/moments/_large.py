@@ -24,7 +24,7 @@ from flverify.engines.moments._fixed import fixed_state
 from flverify.engines.moments._messages import MessageSystem, message_system
 from flverify.engines.moments._perron import MessageMap, perron
 from flverify.engines.moments._spectrum import Spectrum
-from flverify.engines.moments._thin import Thin, entire, thin
+from flverify.engines.moments._thin import Thin, apart, entire, thin
 
 VERIFIED = 1e-6  # relative gap that an eigenvector of the operator may leave
 ABOVE = (1e-6, 1e-4, 1e-2)  # how far above the rate, relatively, enclosures look
@@ -146,6 +146,8 @@ class LargeMoments:
         """E|x - optimum|^2 in the stationary law; infinite when unstable."""
         if self.mean_square_rate >= (1 if self.exact else 1 - 1e-12):
             return float("inf")
+        if self._wanders():
+            return float("inf")
         bias = self._fixed_state[self._model] - optimum
         if not self.system.messages:
             return float(bias @ bias)
@@ -164,6 +166,15 @@ class LargeMoments:
         middle = whole.weight * (solved + np.outer(noise, noise))
         second = smith(whole.mean, whole.rows @ middle @ whole.rows.T, 1.0)
         return float(np.trace(whole.seen @ second @ whole.seen.T) + bias @ bias)
+
+    def _wanders(self) -> bool:
+        """Whether what constants of `init` move does not settle in mean square."""
+        more = apart(self.system)
+        if len(more.mean) <= len(self._thin.mean):
+            return False
+        with np.errstate(over="ignore", invalid="ignore"):
+            rate, _ = perron(MessageMap(Spectrum.of(more), more))
+        return rate >= 1 - 1e-12
 
     def _noisy(self, noise: Array) -> tuple[Thin, Spectrum]:
         """Return what noise of the fixed state moves, and the spectrum of its mean."""

@@ -37,6 +37,35 @@ def differences(system: System) -> System:
     return replace(system, start=start, readout=tuple(r[:-1] for r in system.readout))
 
 
+def apart(system: System) -> System:
+    """Follow how far states lie apart, whatever moved them: the constant is 0.
+
+    What starts move are differences; constants of `init` may move more. Asked of a
+    reduced system with constants.
+    """
+    reads = [readout[-1] for readout in system.readout]
+    pivots = [_largest(read) for read in reads]
+    kept = [
+        np.array([k for k in range(len(read)) if k != pivot], dtype=int)
+        for read, pivot in zip(reads, pivots, strict=True)
+    ]
+
+    def change(move: Move, values: Array) -> Array:
+        read, pivot, rest = reads[move.source], pivots[move.source], kept[move.source]
+        if not len(read):  # a mode that is never reached
+            return np.asarray(values[kept[move.target]])
+        away = np.multiply.outer(values[:, pivot], read[rest] / read[pivot])
+        return np.asarray((values[:, rest] - away)[kept[move.target]])
+
+    start = [part[rest, :0] for part, rest in zip(system.start, kept, strict=True)]
+    readout = [part[:, rest] for part, rest in zip(system.readout, kept, strict=True)]
+    return _changed(system, change, start, readout)
+
+
+def _largest(values: Array) -> int:
+    return max(range(len(values)), key=lambda k: abs(float(values[k])), default=0)
+
+
 def means(system: System) -> System:
     """Follow the mean alone, with all modes in one vector.
 

@@ -129,6 +129,8 @@ class SmallMoments:
         if not self.exact and self._mean_grows():
             return math.inf
         operator = self._states
+        if self._constants_move_more(operator) and self._wanders(operator):
+            return math.inf
         values = operator.matrix()
         ones = 0 * values
         np.fill_diagonal(ones, self.system.arithmetic.convert(1))
@@ -142,6 +144,19 @@ class SmallMoments:
         if self._constant(operator, parts) == 0:
             return math.inf  # nothing with the constant 1 is kept: the mean grows
         return self._error(operator, parts, optimum)
+
+    def _constants_move_more(self, operator: SecondMoments) -> bool:
+        """Whether constants of `init` move parts of the state that starts do not."""
+        sizes = operator.system.sizes
+        constants = sum(size > 0 for size in sizes)
+        return sum(sizes) > sum(self._differences.system.sizes) + constants
+
+    def _wanders(self, operator: SecondMoments) -> bool:
+        """Whether what constants of `init` move does not settle in mean square."""
+        apart = SecondMoments(_reduce.apart(operator.system))
+        if self.exact:
+            return bool(exact_radius(apart.matrix())[1] >= 1)
+        return float_radius(apart.matrix()) >= 1 - 1e-12
 
     def _mean_grows(self) -> bool:
         """Whether float means keep no state with the constant 1, only others."""

@@ -93,11 +93,27 @@ def _factor(covariance: Array) -> Array:
 
 def thin(system: MessageSystem) -> Thin:
     """Differences of two runs, on what is reachable and seen by the server."""
+    return _reduced(system, system.start[:-1, :-1])
+
+
+def apart(system: MessageSystem) -> Thin:
+    """Differences of any two states: constants of `init` may move more than starts."""
+    begun = system.start[:, -1]
+    moved = (system.mean @ begun - begun)[:-1, None]
+    said = system.rows[:-1] * (system.columns @ begun)
+    widths = [message.width for message in system.messages]
+    owner = np.repeat(np.arange(len(widths)), widths)
+    each = said @ (owner[:, None] == np.arange(len(widths)))
+    seeds = [system.start[:-1, :-1], moved, each @ _factor(system.covariance)]
+    return _reduced(system, np.concatenate(seeds, axis=1))
+
+
+def _reduced(system: MessageSystem, seeds: Array) -> Thin:
     whole = entire(system)
     # balanced coordinates, else a small step size hides what the server sees
     _, scales = matrix_balance(whole.mean, permute=False, separate=True)
     whole = whole.scaled(scales[0])
-    seeds = system.start[:-1, :-1] / scales[0][:, None]
+    seeds = seeds / scales[0][:, None]
     whole = replace(whole, kept=_kept(system, whole, seeds, scales[0]))
     inner, reach = whole.restricted(seeds)
     place = system.layout.places["server", "model", -1]
