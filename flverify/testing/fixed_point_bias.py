@@ -235,7 +235,7 @@ def _accuracy(claim: _Claim, answer: Answer) -> str:
 def _untold(claim: _Claim, answer: Answer, off: float) -> str:
     """Say why a fixed point gives no answer; empty if it does."""
     pace = answer.found.mean_rate
-    if pace >= 1:
+    if not answer.found.mean_settles:
         return "the mean does not converge; there is no x_inf but a point it leaves"
     if answer.found.exact:
         return ""

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple
 
 import flint
 import numpy as np
@@ -28,7 +26,7 @@ from flverify.participation import (
     UniformCohort,
 )
 from flverify.problems import Quadratics, random_quadratics, synthetic_ridge
-from flverify.testing import Algorithm, Server
+from tests.testing.own import Drifting
 from tests.zoo import PAIR
 
 
@@ -333,31 +331,6 @@ def test_noise_that_cancels_leaves_the_mean_rate(
 
 
 TWO = Bernoulli(["1/2", "1/3"])
-
-
-class Drift(NamedTuple):
-    model: Server
-    extra: Server
-
-
-@dataclass(frozen=True)
-class Drifting(Algorithm):
-    """Gradient descent beside a slot that starts at a constant and grows."""
-
-    factor: object
-    step_size: object = Fraction(1, 4)
-
-    State = Drift
-
-    def init(self, start, cohort, oracle):
-        return Drift(
-            start, cohort.everyone(oracle.gradient(0 * cohort.broadcast(start)))
-        )
-
-    def round(self, state, cohort, oracle):
-        slopes = cohort.everyone(oracle.gradient(cohort.broadcast(state.model)))
-        moved = state.model - self.step_size * slopes + Fraction(1, 10) * state.extra
-        return Drift(moved, self.factor * state.extra)
 
 
 @pytest.mark.parametrize("floats", [False, True])

@@ -117,8 +117,13 @@ def test_what_grows_from_a_constant_has_no_stationary_error():
     exact = moments(THREE, algorithm, HALF)
     assert exact.mean_square_rate < 1
     assert exact.stationary_mean_square_error == math.inf
+    assert not exact.mean_settles
     large = LargeMoments(THREE.as_float(), replace(algorithm, step_size=0.2), HALF)
     assert large.stationary_error(THREE.minimiser().astype(float)) == math.inf
+    assert not large.mean_settles
+    settled = Extra(last_gradients)
+    assert moments(THREE, settled, HALF).mean_settles
+    assert LargeMoments(THREE.as_float(), settled, HALF).mean_settles
 
 
 def answer(ask):

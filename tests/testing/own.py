@@ -37,6 +37,31 @@ class HeavyBall(Algorithm):
         return MomentumState(moved, state.model)
 
 
+class Drift(NamedTuple):
+    model: Server
+    extra: Server
+
+
+@dataclass(frozen=True)
+class Drifting(Algorithm):
+    """Gradient descent beside a slot that starts at a constant and grows."""
+
+    factor: Any
+    step_size: Any = Fraction(1, 4)
+
+    State = Drift
+
+    def init(self, start, cohort, oracle):
+        return Drift(
+            start, cohort.everyone(oracle.gradient(0 * cohort.broadcast(start)))
+        )
+
+    def round(self, state, cohort, oracle):
+        slopes = cohort.everyone(oracle.gradient(cohort.broadcast(state.model)))
+        moved = state.model - self.step_size * slopes + Fraction(1, 10) * state.extra
+        return Drift(moved, self.factor * state.extra)
+
+
 class TaggedState(NamedTuple):
     model: Server
     tags: Clients

@@ -20,7 +20,7 @@ from flverify.testing import (
     fixed_point_bias,
 )
 from flverify.testing.vector_mean import mean_ball
-from tests.testing.own import ForgetsFlag, fedavg_function
+from tests.testing.own import Drifting, ForgetsFlag, fedavg_function
 
 F = Fraction
 
@@ -101,6 +101,18 @@ def test_a_diverging_mean_is_said(problem):
         assert_fixed_point_bias(problem, FedAvg(2), Full(2), bias=0)
     swings = Quadratics([[[1]]], [[2]]), GradientDescent(2), Full(1)
     assert "there is no x_inf" in unanswered(*swings, bias=0).reason
+
+
+@pytest.mark.parametrize("factor", ["99/100", "101/100"])
+@pytest.mark.parametrize("floats", [False, True])
+def test_a_mean_that_a_constant_drives_away_is_said(problem, factor, floats):
+    # the difference of two runs does not see it
+    asked = problem.as_float() if floats else problem
+    parts = asked, Drifting(Fraction(factor)), Full(2)
+    if factor == "99/100":
+        assert assert_fixed_point_bias(*parts, bias=0)
+    else:
+        assert "there is no x_inf" in unanswered(*parts, bias=0).reason
 
 
 def descent(step, clients=(0, 1), noise=0.0):

@@ -68,6 +68,16 @@ class LargeMoments:
         return rate, rate
 
     @cached_property
+    def mean_settles(self) -> bool:
+        """Whether the mean converges, whatever starts and constants of `init` move."""
+        if self.mean_rate_interval[1] >= 1:
+            return False
+        more = apart(self.system)
+        if len(more.mean) <= len(self._thin.mean):
+            return True
+        return float(np.abs(np.linalg.eigvals(more.mean)).max()) < 1
+
+    @cached_property
     def mean_square_rate(self) -> float:
         """Spectral radius of the second moments of differences."""
         with np.errstate(over="ignore", invalid="ignore"):  # refused where it matters

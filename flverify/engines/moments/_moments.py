@@ -64,6 +64,11 @@ class Moments:
         return self._engine.mean_rate_interval[1]
 
     @property
+    def mean_settles(self) -> bool:
+        """Whether the mean converges: no start and no constant of `init` grows."""
+        return bool(self._engine.mean_settles)
+
+    @property
     def mean_square_rate(self) -> Scalar:
         """Spectral radius of the second-moment dynamics, weight 1."""
         return self._engine.mean_square_rate

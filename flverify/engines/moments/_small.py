@@ -98,6 +98,16 @@ class SmallMoments:
             return self.mean_square_rate_interval[1]
         return float_radius(self._differences.matrix())
 
+    @cached_property
+    def mean_settles(self) -> bool:
+        """Whether the mean converges, whatever starts and constants of `init` move."""
+        if self.mean_rate_interval[1] >= 1:
+            return False
+        if not self._constants_move_more(self._states):
+            return True
+        apart = _reduce.means(_reduce.apart(self._states.system)).moves[0].mean
+        return bool((exact_radius(apart)[1] if self.exact else float_radius(apart)) < 1)
+
     def mean_fixed_point(self) -> Array:
         """Server model at the fixed point of the mean dynamics.
 
