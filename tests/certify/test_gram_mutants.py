@@ -19,9 +19,11 @@ from flverify.certify.gram import (
     Undecided,
     _check,
     bounded,
+    descent,
     equal,
     given,
     inner,
+    interpolation,
     jensen,
     lipschitz,
     number,
@@ -300,6 +302,17 @@ def nonzero(entry):
     return {label: F(value) for label, value in entry.items() if F(value)}
 
 
+@pytest.mark.parametrize("mu", ["1/10", "-1/2"])
+@pytest.mark.parametrize("fact", [interpolation, descent, tangent, lipschitz])
+def test_facts_of_curved_functions_are_those_of_the_second_reader(fact, mu):
+    one = fact(Function("f", 1, mu), X, Y)
+    proof = prove(Lemma(one.gap >= 0, (one,), interpolate=False))
+    assert isinstance(proof, Certificate)
+    assert identical(proof.as_dict())
+    more = Lemma(one.gap >= square(X - Y) / 100, (one,), interpolate=False)
+    assert not prove(more)
+
+
 # Faults that were found by hand
 
 
@@ -312,6 +325,12 @@ def test_an_equality_must_be_true_or_false(stored, flag):
         assert "equality must be true or false" in _check.fault(mutant)
     absent = changed(proof, ("hypotheses", 0, "equality"), ABSENT)
     assert not verify(absent)
+
+
+def test_smoothness_is_used_of_smooth_functions_alone(stored):
+    proof = stored["lipschitz"]
+    rough = changed(proof, ("functions", "f", "smoothness"), None)
+    assert "f need not be smooth" in _check.fault(rough)
 
 
 def test_lists_and_versions_must_be_what_they_seem(stored):

@@ -13,10 +13,10 @@ import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flverify._core.errors import InputError, Refusal, RefusedError
+from flverify._core.errors import InputError, ReadingError, Refusal, RefusedError
 from flverify._core.rationals import to_flint, to_fraction
 from flverify.algorithms import Ball, FedAU, FedAvg, Focus, GradientDescent
-from flverify.algorithms._algorithm import Algorithm, Server
+from flverify.algorithms._algorithm import Algorithm, Numbers, Server
 from flverify.algorithms.agnostic_fedavg import AgnosticFedAvg
 from flverify.certify import gram, quadratic_form
 from flverify.certify._definite import as_float, negative_state, squares
@@ -491,6 +491,14 @@ def test_settings_that_cannot_be_decided_are_refused():
         assert word in answer.reason
 
 
+def test_a_state_of_96_numbers_is_the_largest():
+    for n, size in ((46, None), (47, 98)):  # model, tracker and n gradients in a plane
+        problem = Quadratics(np.full((n, 2, 2), np.eye(2, dtype=int)), [[0, 0]] * n)
+        answer = _rounds.refuses(problem, Focus("1/9"), Full(n))
+        said = "" if answer is None else answer.reason
+        assert said == (f"a state of {size} numbers is too large." if size else "")
+
+
 def test_a_fresh_aggregate_returned_to_clients_is_listed():
     law = ExplicitLaw({(0,): "1/2", (0, 2): "1/2"}, 3)
     algorithm = next(a for m, a in zoo.algorithms(3) if m == "proxskip")
@@ -510,8 +518,8 @@ def test_a_fresh_aggregate_returned_to_clients_is_listed():
         (lambda: square(client("model", 0)) <= square(X), "slot"),
         (lambda: square(fixed([1, 2])) <= square(X), "entries"),
         (lambda: square(gradient(X, 3)) <= square(X), "client"),
-        (lambda: after(after(X)), "after"),
-        (lambda: after(expect(after(X))), "after"),
+        (lambda: after(after(X)), "look one round ahead"),
+        (lambda: after(expect(after(X))), "look one round ahead"),
         (lambda: expect(3), "expectation"),
         (lambda: gradient(3), "vector"),
         (lambda: value(X) <= X, "square"),
@@ -578,6 +586,29 @@ def test_the_point_of_a_gradient_of_the_mean():
     assert not one_step(*PAIR, found <= 0 * found + 2)
 
 
+@pytest.mark.parametrize(
+    ("left", "sharp"),
+    [
+        (square(gradient(X / 2, 1)), "9/4"),
+        (square(point_of(2 * X, 1)), "4/9"),
+        (value(X / 3, 1), "1/6"),
+        (square(expect(gradient(after(X) / 3, 1))), "1/4"),  # E x+ is x/2
+    ],
+)
+def test_factors_inside_of_points_and_gradients_count(left, sharp):
+    assert evaluate(left, *PAIR, {"model": [1]}) == F(sharp)
+    assert isinstance(one_step(*PAIR, left <= sharp * square(X)), Proof)
+    answer = one_step(*PAIR, left <= "99/100" * (sharp * square(X)))
+    assert isinstance(answer, Counterexample)
+    assert answer.confirmed
+
+
+def test_after_reaches_into_points_and_gradients():
+    stored = client("stored", 0)
+    assert str(after(point_of(stored, 0))) == str(point_of(after(stored), 0))
+    assert str(after(gradient(X, 1))) == "grad f_1(model+)"
+
+
 def test_hypotheses_that_can_be_read_once_are_all_stated():
     # true only where x = 0: the statement has to say so
     once, listed_ = (
@@ -635,6 +666,8 @@ def test_a_state_must_be_rational_and_complete(state, word):
         (lambda: square(gradient(X, 2)), "client"),
         (lambda: square(fixed([1, 2])), "entries"),
         (lambda: square(point_of(X, 0)), "singular"),
+        (lambda: square(point_of(X, -1)), "client"),
+        (lambda: square(point_of(X, 2)), "client"),
     ],
 )
 def test_what_has_no_value_at_a_state_is_refused(write, word):
@@ -642,6 +675,14 @@ def test_what_has_no_value_at_a_state_is_refused(write, word):
     state = {"model": [1], "tracker": [1], "stored": [[1], [2]]}
     with pytest.raises(InputError, match=word):
         evaluate(write(), flat, Focus("1/4"), Full(2), state)
+
+
+def test_a_state_with_numbers_per_client_has_no_value():
+    algorithm = FedAU("1/4")
+    shapes = {kind: [1] if kind is Server else [[1], [1]] for kind in (Server, Numbers)}
+    state = {name: shapes[kind] for name, kind in algorithm.slots().items()}
+    with pytest.raises(ReadingError, match="got slots"):
+        evaluate(square(X), PAIR[0], algorithm, Full(2), state)
 
 
 def test_a_setting_of_floats_has_no_exact_value():
@@ -667,6 +708,8 @@ def test_hypotheses_must_be_about_the_state_and_leave_some():
     lemma = expect(square(after(X))) <= square(X)
     with pytest.raises(InputError, match="current state"):
         one_step(LINE, FedAvg("1/4"), LAW3, lemma, (after(X),))
+    with pytest.raises(InputError, match="current state"):  # "on every draw" or "mean"?
+        one_step(LINE, FedAvg("1/4"), LAW3, lemma, (after(X) - X,))
     with pytest.raises(InputError, match="leave some"):
         one_step(LINE, FedAvg("1/4"), LAW3, lemma, (X, X - fixed([1])))
     with pytest.raises(InputError, match="leave some"):  # the tracker is still free
