@@ -901,6 +901,12 @@ def test_a_line_that_is_not_used_may_be_wrong(planted):
     check(stored("focus_slots"))
 
 
+def test_a_loop_that_is_not_linear_is_noticed(planted):
+    step = "x = minus(x, times(step_size, y))"
+    planted(focus, step, "x = minus(x, times(y[0] * y[0], y))")
+    rejected(stored("focus_slots"), "linear in vectors")
+
+
 def test_a_loop_that_prefers_one_client_is_noticed(planted):
     # it is the third of five clients, one without a sign
     planted(focus, "append(y_i)", "append(times(1 + (i == 2), y_i))")
@@ -939,8 +945,8 @@ def test_a_point_that_depends_on_who_participates_is_noticed(planted):
         (("algorithm", "source"), [], "source"),
         (("algorithm", "settings"), {}, "must give step_size"),
         (("algorithm", "settings", "step_size"), 0.2, "exact number"),
-        (("algorithm", "settings", "step_size"), "0", "positive"),
-        (("algorithm", "settings", "step_size"), "-1/5", "positive"),
+        (("algorithm", "settings", "step_size"), "0", "step_size must be positive"),
+        (("algorithm", "settings", "step_size"), "-1/5", "step_size must be positive"),
         (("algorithm", "settings", "local_steps"), "1", "integer"),
         (("algorithm", "settings", "local_steps"), 0, "integer"),
         (("algorithm", "settings", "empty_round"), "other", "must suit"),
@@ -1114,10 +1120,35 @@ def test_deep_nesting_is_rejected():
     rejected(certificate)
 
 
+def test_what_never_comes_to_an_end_is_rejected():
+    class Endless(dict):
+        def __contains__(self, key):
+            return key in self
+
+    with pytest.raises(Rejected, match="nested so deeply"):
+        check(Endless())
+
+
 def test_too_many_outcomes_are_refused_at_once():
     certificate = stored("focus_slots")
     certificate["law"]["classes"] = [{"clients": 99, "inclusion": "1/2"}] * 9
     rejected(signed(certificate), "too large")
+
+
+CERTAIN = [{"clients": 60_000, "inclusion": "1"}] * 2  # no moments to be added up
+
+
+@pytest.mark.parametrize(
+    ("law", "calls", "words"),
+    [
+        ({"kind": "full", "n_clients": 100_001}, 1, "n_clients must be"),
+        ({"kind": "bernoulli", "classes": CERTAIN}, 1, "the law is too large"),
+        ({"kind": "full", "n_clients": 100_000}, 190, "clients and their gradients"),
+    ],
+)
+def test_too_many_clients_are_refused_at_once(law, calls, words):
+    certificate = stored("focus_slots") | {"law": law, "calls": calls}
+    rejected(signed(certificate), words)
 
 
 def test_load_reads_what_was_written(tmp_path):

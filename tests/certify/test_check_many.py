@@ -19,7 +19,7 @@ import pytest
 from flverify.algorithms import FedAvg, Focus, Scaffold
 from flverify.certify.certificate import digest
 from flverify.certify.check import Rejected, blocks, check
-from flverify.certify.check._forms import count, form, vector
+from flverify.certify.check._forms import count, form, inner, vector
 from flverify.certify.check._law_outcomes import read_law
 from flverify.certify.neighbourhood import contraction
 from flverify.certify.rates import certify
@@ -216,6 +216,8 @@ def test_forms_multiply_and_divide_as_their_values_do():
         lambda: S == 3,
         lambda: S in (H, 1),
         lambda: 0 if 3 - S else 1,
+        lambda: inner({}, 1, X, S * X),
+        lambda: inner({}, 1, S * X, X),
     ],
 )
 def test_what_need_not_be_a_number_is_refused(make):

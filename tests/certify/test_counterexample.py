@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import sympy
 
 import flverify
 from flverify._core.errors import DomainError, InputError, Refusal, RefusedError
@@ -342,6 +343,50 @@ def test_an_open_end_is_left_out():
         interval = Real("1/3", "1/2", open_low=low, open_high=high)
         assert interval.contains(Fraction(1, 3)) is not low
         assert interval.contains(Fraction(1, 2)) is not high
+
+
+@pytest.mark.parametrize(
+    "parameter",
+    [
+        Real(-1, "7/3"),
+        Real("1/8", 6, log=True),
+        Whole(-2, 9),
+        Whole(3, 900, log=True),
+        Choice(["a", "b", "c"]),
+    ],
+)
+def test_a_place_leads_back_to_its_value(parameter):
+    inside = [
+        v for end in parameter.ends() for v in parameter.moves(end, Fraction(1, 4))
+    ]
+    for value in [*parameter.ends(), *inside]:
+        assert parameter.contains(value)
+        assert parameter.at(parameter.position(value), Fraction(0)) == value
+    ends = [parameter.at(Fraction(place), Fraction(0)) for place in (-1, 2)]
+    assert ends == [parameter.ends()[0], parameter.ends()[-1]]  # no place is outside
+
+
+def test_the_first_descent_begins_at_the_best_corner():
+    def margin(at):
+        return (at["x"] - Fraction(1, 4)) ** 2 - Fraction(1, 1000)
+
+    box = {"x": Real(0, 1)}
+    found = search(margin, box, recheck=margin, restarts=0)
+    assert found.point == {"x": Fraction(1, 4)}
+    still = search(margin, box, recheck=margin, restarts=0, steps=0)
+    assert (still.point, still.tried) == (None, 2)
+
+
+def test_a_margin_that_is_no_rational_decides_nothing():
+    for value in (sympy.Symbol("h"), -sympy.sqrt(2)):
+        found = search(lambda _, v=value: v, {"x": Real(0, 1)}, restarts=0)
+        assert (found.point, found.tried) == (None, 0)
+        assert found.skipped == {"not rational": 2}
+
+
+def test_of_equal_margins_the_first_is_told():
+    found = search(lambda _: 1, {"x": Real(0, 1), "n": Whole(1, 3)})
+    assert found.smallest == (1, found.trail[0][0]) == (1, {"x": 0, "n": 1})
 
 
 def test_a_box_knows_what_it_contains():

@@ -542,6 +542,8 @@ def test_a_fresh_aggregate_returned_to_clients_is_listed():
         (lambda: True, "an inequality"),
         (lambda: None, "an inequality"),
         (lambda: square(X) == 0, "an inequality"),
+        (lambda: gram.number("s") <= square(X), "vocabulary"),
+        (lambda: square(gram.vector("x")) <= square(X), "vocabulary"),
         (lambda: kept_zero(None, 3), "Algorithm"),
         (lambda: kept_zero(Focus("1/4"), 0), "n_clients"),
     ],
