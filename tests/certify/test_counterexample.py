@@ -404,6 +404,10 @@ def test_too_many_corners_are_chosen_with_every_end_among_them():
     assert len(chosen) == 82 == len({tuple(c.values()) for c in chosen})
     assert all({c[name] for c in chosen} == {0, 1} for name in box.parameters)
     assert len([*box.corners(10)]) == 10
+    words = Box({f"w{k}": Choice(["a", "b", "c"]) for k in range(40)})
+    assert [{*corner.values()} for corner in words.corners(2)] == [{"a"}, {"c"}]
+    few = Box({f"x{k}": Real(0, 1) for k in range(4)})
+    assert len({tuple(c.values()) for c in few.corners(16)}) == 16
 
 
 @pytest.mark.parametrize("log", [False, True])

@@ -313,6 +313,14 @@ def test_facts_of_curved_functions_are_those_of_the_second_reader(fact, mu):
     assert not prove(more)
 
 
+@pytest.mark.parametrize(("weights", "share"), [(None, "1/4"), (("1/3", "2/3"), "2/9")])
+def test_the_gap_of_jensen_is_a_variance(weights, share):
+    gap = jensen([X, Y]).gap if weights is None else jensen([X, Y], weights).gap
+    spread = F(share) * square(X - Y)
+    assert prove(gap <= spread)
+    assert prove(spread <= gap)
+
+
 # Faults that were found by hand
 
 

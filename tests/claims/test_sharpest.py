@@ -515,6 +515,35 @@ def test_instances_that_miss_a_violation_are_no_constant_of_two_sides():
     assert "binds from both sides" in sharpest(proved, DOWN, FINE).remarks()[-1]
 
 
+@pytest.mark.parametrize(
+    ("free", "holds", "stronger"),
+    [
+        (Free("c", 0, "3/2", weaker="smaller"), lambda c: c <= 1, True),
+        (Free("c", 3, 5, weaker="larger"), lambda c: c >= 4, True),
+        (Free("c", 3, 5, weaker="smaller"), lambda c: c <= 4, False),
+        (Free("c", 0, 1, weaker="larger"), lambda c: 2 * c >= 1, False),
+        (Free("c", 0, 1, weaker="smaller"), lambda _: True, None),  # ends before print
+    ],
+)
+def test_a_print_outside_the_range_is_told_where_it_is_the_stronger(
+    free, holds, stronger
+):
+    found = sharpest(by_value(lambda c: holding(holds(c))), free, "1/8")
+    told = [note for note in found.remarks() if note.startswith("the printed")]
+    beyond = found.bracket.beyond
+    said = f"the printed value 2 is stronger than {beyond and beyond.value}, refuted"
+    assert told == ([said] if stronger else [])
+    if stronger is None:
+        assert found.remarks() == ["passes to the end of the range, 1"]
+
+
+def test_where_nothing_passes_there_is_no_statement():
+    found = sharpest(by_value(lambda _: holding(False)), DOWN, "1/2")
+    assert (found.finding, found.statement()) == (None, "")
+    assert found.remarks()[0] == "no value that passes was found in the range searched"
+    assert found.counterexample.verdict == Verdict.REFUTED
+
+
 WHOLE = Free("c", 1, 9, weaker="larger", whole=True)
 
 
