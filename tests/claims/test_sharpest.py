@@ -18,6 +18,7 @@ from flverify.certify.rates import Certified
 from flverify.claims import judge
 from flverify.claims.claim import Free, claim
 from flverify.claims.registry import shipped_claims
+from flverify.claims.sharp import BEST, BEYOND, Sharp
 from flverify.claims.sharpest import sharpest, sharpest_step_size
 from flverify.claims.verdict import Verdict
 from flverify.participation import Full
@@ -113,7 +114,9 @@ def test_a_start_that_fails_or_lies_outside_changes_no_bracket():
     assert failing.best.value < Fraction(1, 3) <= failing.beyond.value
 
 
-@pytest.mark.parametrize(("low", "high"), [(0, 1), (1, 4), (Fraction(7, 2), 5)])
+@pytest.mark.parametrize(
+    ("low", "high"), [(0, 1), (1, 4), (Fraction(7, 2), 5), (0, Fraction(97, 100))]
+)
 def test_values_all_over_the_range_are_asked_about_and_none_outside(low, high):
     found = bracket(split(lambda _: False), low, high, FINE, weaker="smaller")
     values = [tried.value for tried in found.tried]
@@ -168,6 +171,7 @@ def test_a_range_where_all_or_nothing_holds():
     assert (found.best.value, found.beyond, found.strays) == (0, None, ())
     found = bracket(split(lambda _: False), 0, 1, FINE, weaker="larger")
     assert (found.best, found.beyond.value) == (None, 1)
+    assert not found.closed
     found = bracket(sides(lambda v: v < 0.3, lambda _: False), 0, 1, weaker="smaller")
     assert found.beyond is None
     assert 0.299 < found.best.value < 0.3
@@ -327,6 +331,47 @@ def test_a_refuted_constant_becomes_the_sharp_one_with_its_proof():
     point = {k: Fraction(v) for k, v in found.counterexample.evidence["point"].items()}
     a, b = point["a"], point["a"] + point["gap"]
     assert (a + b) ** 2 > found.bracket.beyond.value * (a * a + b * b)
+
+
+def judged_as_sharp(best):
+    """What is told of (a + b)^2 <= c (a^2 + b^2) + d - 1 at values said to be best."""
+
+    def check(k):
+        a, gap = sympy.symbols("a gap", positive=True)
+        right = sympy.Rational(k.c) * (a**2 + (a + gap) ** 2)
+        # one is needed of the number only where there is one
+        right += sympy.Rational(k.more["d"]) - 1 if "d" in k.more else 0
+        difference = right - (2 * a + gap) ** 2
+        return judge.nonnegative([("right - left", difference)], "all a, b > 0")
+
+    free = [C, Free("more", 0, 4, weaker="larger", key="d")]
+    return Sharp("x", best).judged(check, {"c": "3", "more": {"d": "1"}}, free)
+
+
+def test_what_is_no_best_value_is_never_sharp():
+    refuted = judged_as_sharp({"c": "3/2"})
+    assert refuted.verdict == Verdict.REFUTED
+    assert BEST not in refuted.evidence
+    slack = judged_as_sharp({"c": "5/2"})
+    assert slack.verdict == Verdict.INCONCLUSIVE
+    assert slack.reason == "c = 5/2 is not the best value: 99/40 passes too"
+
+
+def test_what_is_best_is_told_with_what_is_just_beyond():
+    found = judged_as_sharp({"c": "2", "more[d]": None})
+    assert found.verdict == Verdict.PROVED
+    assert found.evidence[BEST] == {"c": "2", "more[d]": "not needed"}
+    assert [*found.evidence[BEYOND]] == ["c"]
+    assert found.evidence[BEYOND]["c"].startswith("99/50: ")
+    assert "; c = 99/50 would be " in found.scope
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [("-3/2", r"-\tfrac{3}{2}"), ("-2", "-2"), ("0.25", r"\tfrac{1}{4}")],
+)
+def test_best_values_are_printed_with_their_signs(value, text):
+    assert Sharp("x<c>y", {"c": value}).text() == f"x{text}y"
 
 
 def test_a_printed_value_that_is_too_strong_is_said_to_be():
