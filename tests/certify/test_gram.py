@@ -601,6 +601,47 @@ def test_assumptions_that_can_hold_together_are_no_obstacle(claim, assumed):
 
 
 @pytest.mark.parametrize(
+    "assumed",
+    [
+        given(square(X) + 1 >= 0),  # nowhere tight
+        equal(inner(X, Y), 0),
+        equal(number("s"), 3),
+    ],
+)
+def test_what_is_false_under_its_assumptions_is_refuted(assumed):
+    answer = prove(Lemma(square(X + Y) <= square(X), (assumed,)))
+    assert isinstance(answer, Counterexample)
+    gap = answer.model.value(assumed.gap)
+    assert gap == 0 if assumed.equality else gap >= 0
+
+
+def test_what_is_false_in_the_plane_alone_is_refuted_there():
+    # on the line a vector orthogonal to one that is not zero is zero
+    w, assumed = vector("w"), (equal(inner(X, Y), 0), given(square(X) >= 1))
+    answer = prove(Lemma(square(Y) + inner(w, Y) <= inner(w, Y), assumed))
+    assert isinstance(answer, Counterexample)
+    assert {len(point) for point in answer.vectors.values()} == {2}
+    assert answer.left > answer.right
+
+
+def test_shapes_have_the_slopes_and_levels_of_their_words():
+    # 2 u + 3/2 u^2 for |u| <= 1, then curvature 5; u is the distance from 1
+    bent = Shape((F(1),), (F(2),), F(3), F(5), F(1))
+    slopes = {-3: -11, -1: -1, 0: 2, 1: 5, 3: 15}
+    levels = {-3: "23/2", -1: "-1/2", 0: 0, 1: "7/2", 3: "47/2"}
+    assert {u: bent.slope((F(u + 1),)) for u in slopes} == {
+        u: (v,) for u, v in slopes.items()
+    }
+    assert {u: bent.level((F(u + 1),)) for u in levels} == {
+        u: F(v) for u, v in levels.items()
+    }
+    plain = Shape((F(0), F(1)), (F(1), F(-1)), F(2), F(2))
+    assert plain.level((F(0), F(1))) == 0
+    assert plain.level((F(1), F(3))) == -1 + 5
+    assert plain.slope((F(1), F(3))) == (3, 3)
+
+
+@pytest.mark.parametrize(
     ("claim", "cancelled"),
     [
         (square(X) + square(Y) <= square(X), {"x"}),

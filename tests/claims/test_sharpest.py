@@ -552,6 +552,10 @@ def test_instances_that_miss_a_violation_are_no_constant_of_two_sides():
         return judge.instances([case], "<=", "a number")
 
     notes = sharpest(by_value(answer), DOWN, FINE).remarks()
+    assert notes[0] == (
+        "4 is shown on the instances searched only; over the whole claim the sharp "
+        "value may be weaker"
+    )
     assert notes[-1] == (
         "not monotone: refuted at 1 although the stronger 2 passes; its instances miss "
         "that"
