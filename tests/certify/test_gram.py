@@ -615,6 +615,16 @@ def test_what_is_false_under_its_assumptions_is_refuted(assumed):
     assert gap == 0 if assumed.equality else gap >= 0
 
 
+def test_values_of_functions_are_no_numbers_of_a_counterexample():
+    f = Function("f", 1)
+    answer = prove(f.value(X) <= number("s"))
+    assert isinstance(answer, Counterexample)
+    assert [*answer.numbers] == ["s"]
+    assert answer.right == answer.numbers["s"] < answer.left
+    (point,) = answer.model.vectors.values()
+    assert answer.left == answer.model.shapes[f].level(point)
+
+
 def test_what_is_false_in_the_plane_alone_is_refuted_there():
     # on the line a vector orthogonal to one that is not zero is zero
     w, assumed = vector("w"), (equal(inner(X, Y), 0), given(square(X) >= 1))

@@ -334,18 +334,18 @@ def test_a_refuted_constant_becomes_the_sharp_one_with_its_proof():
 
 
 def judged_as_sharp(best):
-    """What is told of (a + b)^2 <= c (a^2 + b^2) + d - 1 at values said to be best."""
+    """What is told of (a + b)^2 <= c (a^2 + b^2) - d at values said to be best."""
 
     def check(k):
         a, gap = sympy.symbols("a gap", positive=True)
         right = sympy.Rational(k.c) * (a**2 + (a + gap) ** 2)
-        # one is needed of the number only where there is one
-        right += sympy.Rational(k.more["d"]) - 1 if "d" in k.more else 0
+        right -= sympy.Rational(k.more.get("d", 0)) * int(k.more["e"])
         difference = right - (2 * a + gap) ** 2
         return judge.nonnegative([("right - left", difference)], "all a, b > 0")
 
-    free = [C, Free("more", 0, 4, weaker="larger", key="d")]
-    return Sharp("x", best).judged(check, {"c": "3", "more": {"d": "1"}}, free)
+    free = [C, Free("more", 0, 4, weaker="smaller", key="d")]
+    printed = {"c": "3", "more": {"d": "1", "e": "1"}}
+    return Sharp("x", {**best, "more[d]": None}).judged(check, printed, free)
 
 
 def test_what_is_no_best_value_is_never_sharp():
@@ -358,7 +358,7 @@ def test_what_is_no_best_value_is_never_sharp():
 
 
 def test_what_is_best_is_told_with_what_is_just_beyond():
-    found = judged_as_sharp({"c": "2", "more[d]": None})
+    found = judged_as_sharp({"c": "2"})
     assert found.verdict == Verdict.PROVED
     assert found.evidence[BEST] == {"c": "2", "more[d]": "not needed"}
     assert [*found.evidence[BEYOND]] == ["c"]
