@@ -29,6 +29,7 @@ from flverify.algorithms import (
     Scaffold,
     WeightedFedAvg,
 )
+from flverify.certify import sandwich
 from flverify.certify.classes import Classes, classes
 from flverify.certify.coordinates import Coordinates
 from flverify.certify.discover import discover
@@ -344,6 +345,17 @@ def test_the_bound_is_below_the_root_of_the_characteristic_polynomial():
             factor = rows[i][k] / rows[k][k]
             rows[i] = [a - factor * b for a, b in zip(rows[i], rows[k], strict=True)]
     assert sign < 0
+
+
+@pytest.mark.parametrize("top", [F(1, 5), F(7)])
+def test_curvatures_found_inside_become_rationals_next_to_them(top):
+    hunt = sandwich._Hunt(QuadraticRates.of(Focus("1/10"), Full(2)), MU, top)
+    for share in (0.0, 0.3, 0.99, 1.0):
+        curvature = float(MU) * (1 - share) + float(top) * share
+        found = hunt._rational(curvature)
+        assert MU <= found <= top
+        assert abs(found - F(curvature)) <= top / 10**7
+        assert (found in (MU, top)) == (share in (0, 1))
 
 
 def test_nearly_equal_curvatures_show_a_mode_that_corners_hide():

@@ -279,3 +279,10 @@ def test_what_has_no_boundary_is_refused():
         stability_boundary(notebook, Bernoulli(HALF * 3), MU, L)
     with pytest.raises(DomainError, match="at most"):
         stability_boundary(Focus("1/8"), Full(2), 1, MU)
+
+
+def test_a_zero_next_to_a_short_rational_is_not_taken_for_it():
+    zero = Fraction(1, 3) + Fraction(1, 10**200)
+    polynomial = flint.fmpq_poly([flint.fmpq(-zero.numerator, zero.denominator), 1])
+    ((low, high),) = positive_zeros(polynomial)
+    assert low <= zero <= high
