@@ -63,20 +63,12 @@ SCHEDULES = {
 )
 def schedule(c: Any) -> Finding:
     """Count the communications and the gradient steps of the plain loop."""
-    found = {
-        name: judge.all_of(
-            {
-                "communications": judge.instances(communications(word), "==", COUNTED),
-                "local steps": judge.instances(steps(word, c.missing), "==", COUNTED),
-            }
-        )
-        for name, word in SCHEDULES.items()
-    }
+    found = {name: counts(word, c.missing) for name, word in SCHEDULES.items()}
     return judge.readings(found).corrected(
         r"\text{Algorithm 1 as printed communicates at the ticks }H,2H,\dots,TH\text{, "
         r"and every client takes }H-1\text{ local steps before each, }T(H-1)\text{ in "
         r"all}",
-        counted_by_hand(),
+        counts("literal", 1),
     )
 
 
@@ -128,16 +120,28 @@ def executed(
     return models, calls
 
 
-def counted_by_hand() -> Finding:
-    """Judge T communications among TH ticks, T(H - 1) other ones, for every T and H."""
+def counts(word: str, missing: int) -> Finding:
+    """Judge T communications among the ticks 1 to TH, and T (H - missing) steps.
+
+    Every tick but a communication has a local step, or every tick where it takes none.
+    """
     rounds, period = sympy.symbols("T H", positive=True, integer=True)
     multiples = sympy.floor(rounds * period / period)
-    pairs = [
-        ("communications", multiples, rounds),
-        ("local ticks", rounds * period - multiples, rounds * (period - 1)),
-    ]
-    counts = judge.instances(steps("literal", 1), "==", COUNTED)
-    return judge.all_of({"ticks": judge.identity(pairs, "every T, H"), "run": counts})
+    local = rounds * period - (multiples if word == "literal" else 0)
+    proofs = {
+        "communications": (multiples, rounds),
+        "local steps": (local, rounds * (period - missing)),
+    }
+    searches = communications(word), steps(word, missing)
+    return judge.all_of(
+        {
+            name: judge.proof_or_search(
+                judge.identity([(name, *pair)], "every T and H"),
+                judge.instances(cases, "==", COUNTED),
+            )
+            for (name, pair), cases in zip(proofs.items(), searches, strict=True)
+        }
+    )
 
 
 # -- H = 1 ---------------------------------------------------------------------------

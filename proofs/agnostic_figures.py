@@ -33,6 +33,7 @@ from flverify.claims.cohorts import people
 from flverify.claims.judge import Case
 from flverify.claims.parts import together
 from flverify.claims.verdict import Finding
+from flverify.claims.written import unequal
 from flverify.participation import SuccessiveSampling
 
 DATA = (
@@ -41,6 +42,8 @@ DATA = (
     f"steps, C = [-{race.BOX:g}, {race.BOX:g}]^d"
 )
 
+
+EVERY = "every law of cohorts of M out of N users with p_i not all 1/N"
 
 # -- Figure 1 ------------------------------------------------------------------------
 
@@ -66,7 +69,7 @@ def figure_1(c: Any) -> Finding:
 
 def comparison(temperature: str, count: int) -> dict[str, Finding]:
     """Judge the orderings of Figure 1 at a temperature of the prior."""
-    found = {"total weight": judge.instances(totals(temperature), ">", "N = 3, 4, 5")}
+    found = {"total weight": total_weight(temperature)}
     for task in race.TASKS:
         losses = race.final_losses(task, float(temperature), count)
         for rule in race.RULES[1:]:
@@ -79,6 +82,29 @@ def comparison(temperature: str, count: int) -> dict[str, Finding]:
                 scope = f"{DATA}, T = {count}"
                 found[name] = judge.share(name, sum(lower), len(lower), scope)
     return found
+
+
+def total_weight(temperature: str) -> Finding:
+    """Judge E (N/M) sum_{i in S} p_i > 1, by proof unless the prior is uniform.
+
+    By cohorts it is N sum p_i^2, which is 1 + N sum (p_i - 1/N)^2.
+    """
+    search = judge.instances(totals(temperature), ">", "N = 3, 4, 5")
+    if race.exact_ratio(temperature) == 1:
+        return search
+    N, M, chance, p = sympy.symbols("N M probability p_i", positive=True)
+    squares, added = sympy.symbols("sum_p_squared sum_p", real=True)
+    rest, gap = sympy.Symbol("rest", nonnegative=True), sympy.Symbol("gap", real=True)
+    about = squares - 2 * added / N + 1 / N  # of squares of p_i - 1/N
+    more = (p - 1 / N) ** 2 - (p**2 - 2 * p / N + 1 / N**2)
+    pairs = [
+        ("a member of a cohort", chance * N / M * p, N * p * (chance / M)),
+        ("one square more", more, 0),
+        ("sum p_i = 1", (1 + N * about).subs(added, 1), N * squares),
+    ]
+    above = judge.implied([unequal(gap, 0)], 1 + N * (gap**2 + rest) > 1, EVERY)
+    proof = {"N sum p_i^2": judge.identity(pairs, EVERY), "one p_i not 1/N": above}
+    return judge.proof_or_search(judge.all_of(proof), search)
 
 
 def totals(temperature: str) -> Iterator[Case]:

@@ -59,7 +59,7 @@ def local_loss(c: Any) -> Finding:
     letter = judge.readings(
         {
             "(i) C the label space": judge.instances(set_cases("labels"), "==", SETS),
-            "(ii) C another set": judge.instances(set_cases(c.set), "==", SETS),
+            "(ii) C another set": another_set(c.set),
         }
     )
     return together({"m": model, "C": letter}).corrected(
@@ -141,6 +141,21 @@ def finitely_many_values() -> Finding:
     first, second = sympy.symbols("first second", positive=True)
     chord = (first + second) * at_b <= second * at_a + first * at_c
     return judge.implied([chord, at_a < at_b], at_c > at_b, "every convex f on a line")
+
+
+def another_set(kind: str) -> Finding:
+    """Prove that intervals are convex; labels are searched."""
+    search = judge.instances(set_cases(kind), "==", SETS)
+    if kind == "labels":
+        return search
+    a, b, low, high = sympy.symbols("a b low high", real=True)
+    t = sympy.Symbol("t", nonnegative=True)
+    point = t * a + (1 - t) * b
+    between = [low <= a, a <= high, low <= b, b <= high, t <= 1]
+    inside = {"low": low <= point, "high": point <= high}
+    scope = "every interval, and every box by its coordinates"
+    proof = {name: judge.implied(between, one, scope) for name, one in inside.items()}
+    return judge.proof_or_search(judge.all_of(proof), search)
 
 
 def set_cases(kind: str) -> Iterator[Case]:

@@ -20,10 +20,13 @@ from functools import cache, partial
 from types import SimpleNamespace
 from typing import Any
 
+import sympy
+
 from flverify._core.sources import Source
-from flverify.certify.gram import average, square, vector
 from flverify.claims import cohorts, judge
+from flverify.claims.agnostic_rounds import rational
 from flverify.claims.claim import claim
+from flverify.claims.fedavg_averages import below_a_bound, weighted_mean
 from flverify.claims.fedavg_expansion import expanded
 from flverify.claims.fedavg_recursions import Run, single_line
 from flverify.claims.fedavg_rows import by_counting, runs_through, stepped
@@ -47,6 +50,8 @@ from flverify.mixing import aggregation_matrix, pull_matrix
 STACKED, CONSENSUAL = "(i) all stacked x", "(ii) consensual x = 1x"
 WITH_EMPTY = "(ii) consensual x = 1x, rounds may be empty"
 AT_MOST = "(ii) consensual x = 1x, the mean of squares at most sigma_G^2"
+BOUND = "delta_q^2 <= sigma_G^2"
+EVERY = "every N, dimension, x, f_i of Assumption 5 and q_i of sum 1"
 
 
 @claim(
@@ -121,6 +126,15 @@ def _pair(left: Any, right: Any) -> Any:
 
 
 def _consensual(relation: str, part: Fraction) -> Finding:
+    means = f"weighted mean {relation} sigma_G^2"
+    found = _consensual_searched(relation, part, means)
+    if relation == "<=":
+        proofs = {BOUND: _mismatch_below(part), means: _mean_below(part)}
+        found |= {k: judge.proof_or_search(p, found[k]) for k, p in proofs.items()}
+    return judge.all_of(found)
+
+
+def _consensual_searched(relation: str, part: Fraction, means: str) -> Any:
     settings = [s for s in family(BIASED + BALANCED, (1,)) if len(s.coordinates) == 1]
     bounded = (
         judge.Case(
@@ -131,7 +145,7 @@ def _consensual(relation: str, part: Fraction) -> Finding:
         )
         for one in settings
     )
-    means = (
+    weighted = (
         judge.Case(
             one.where() | {"x": x},
             _weighted(one, x),
@@ -141,29 +155,54 @@ def _consensual(relation: str, part: Fraction) -> Finding:
         for one in settings
         for x in one.coordinates[0].interval
     )
-    uniform = [(str(one.where()), one.mismatch, 0) for one in family(BALANCED, (1,))]
     listed = "parallel clients, six laws and more, q_i of sum 1, kappa from 1 to 10^4"
+    return {
+        "Jensen": weighted_mean(EVERY),
+        BOUND: judge.instances(bounded, "<=", listed),
+        "q = u": _no_mismatch(),
+        means: judge.instances(weighted, relation, listed),
+    }
+
+
+def _no_mismatch() -> Finding:
+    """Judge (q_i - u_i) grad f_i = 0 where q_i = u_i, and laws with q = u."""
+    q, N, slope = sympy.symbols("q_i N grad_f_i", positive=True)
+    term = ((q - 1 / N) * slope).subs(q, 1 / N)
+    laws = [(str(one.where()), one.mismatch, 0) for one in family(BALANCED, (1,))]
+    return judge.identity([("a client's term", term, 0), *laws], EVERY)
+
+
+def _mean_below(part: Fraction) -> Finding:
+    """Prove sum q_i |g_i|^2 <= part sigma_G^2 from |g_i| <= sigma_G, if part is 1."""
+    mean, most, P = sympy.symbols("mean sigma_G_squared P", nonnegative=True)
+    known = [mean <= P * most, sympy.Eq(P, 1)]
     return judge.all_of(
         {
-            "Jensen": judge.vectors(_jensen(), "q = (1/4, 3/4), (1/2, 1/3, 1/6)"),
-            "delta_q^2 <= sigma_G^2": judge.instances(bounded, "<=", listed),
-            "q = u": judge.identity(uniform, "laws with q = u"),
-            f"weighted mean {relation} sigma_G^2": judge.instances(
-                means, relation, listed
-            ),
+            "one client more": below_a_bound(EVERY),
+            "q_i of sum 1": judge.implied(known, mean <= rational(part) * most, EVERY),
         }
     )
 
 
-def _jensen() -> list[tuple[dict[str, Any], Any]]:
-    out = []
-    for texts in (("1/4", "3/4"), ("1/2", "1/3", "1/6")):
-        q = [Fraction(t) for t in texts]
-        v = [vector(f"v{i + 1}") for i in range(len(q))]
-        terms = [w * square(a) for w, a in zip(q, v, strict=True)]
-        right = sum(terms[1:], start=terms[0])
-        out.append(({"q": q}, square(average(v, q)) <= right))
-    return out
+def _mismatch_below(part: Fraction) -> Finding:
+    """Prove |sum q_i g_i|^2 <= part sigma_G^2, coordinate by coordinate.
+
+    g_i is grad f_i - grad F at x; with q_i of sum 1, sum q_i g_i is the difference of
+    the gradients of (29).
+    """
+    first, Z, slope = sympy.symbols("first grad_F grad_f_i")
+    P, q, mean, most = sympy.symbols("P q_i mean most", nonnegative=True)
+    left = sympy.Symbol("left", real=True)
+    sums = first - P * Z + q * (slope - Z), first + q * slope - (P + q) * Z
+    known = [left <= P * mean, sympy.Eq(P, 1), mean <= most]
+    return judge.all_of(
+        {
+            "one gradient more": judge.identity([("sum of q_i g_i", *sums)], EVERY),
+            "Jensen": weighted_mean(EVERY),
+            "weighted mean": _mean_below(part),
+            "together": judge.implied(known, left <= most, EVERY),
+        }
+    )
 
 
 def _bounds_again(one: Setting, part: Fraction) -> tuple[Any, Any]:

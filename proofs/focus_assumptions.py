@@ -216,6 +216,7 @@ def _strong(factor: str) -> list[tuple[dict[str, Any], Any]]:
     return out
 
 
+QUADRATICS = "every N, dimension, h, b_i and x"
 ASSUMED, FOOTNOTE = "(i) as in Assumption 5", "(ii) as in footnote 5 of Table 1"
 
 
@@ -236,12 +237,39 @@ def bounded_heterogeneity(c: SimpleNamespace) -> Finding:
     """Compute both differences on quadratics of one curvature, far out too."""
     return judge.readings(
         {
-            ASSUMED: judge.instances(
-                _apart(c.radius, values=False), "<=", "N = 2, 3, x = 0 to 10^6"
+            ASSUMED: judge.proof_or_search(
+                _same_everywhere(Fraction(c.radius)),
+                judge.instances(
+                    _apart(c.radius, values=False), "<=", "N = 2, 3, x = 0 to 10^6"
+                ),
             ),
             FOOTNOTE: judge.instances(
                 _apart(c.radius, values=True), "<=", "N = 2, 3, x = 0 to 10^6"
             ),
+        }
+    )
+
+
+def _same_everywhere(radius: Fraction) -> Finding:
+    """Prove |grad f_i - grad F| = h |b_i - mean b| at every x; compare with sigma_G.
+
+    grad F by induction: `total` is a sum of b_i over as many clients as were added.
+    """
+    x, b, total = sympy.symbols("x b_i total", real=True)
+    h, N = sympy.symbols("h N", positive=True)
+    apart, largest = sympy.symbols("apart largest", nonnegative=True)
+    more = h * (N * x - total) + h * (x - b), h * ((N + 1) * x - (total + b))
+    mean = h * (x - total / N)
+    gradients = [
+        ("sum of N + 1 gradients", *more),
+        ("grad f_i - grad F", h * (x - b) - mean, h * (total / N - b)),
+    ]
+    part = sympy.Rational(radius.numerator, radius.denominator)
+    bound = h * apart <= part * h * largest
+    return judge.all_of(
+        {
+            "gradients": judge.identity(gradients, QUADRATICS),
+            "sigma_G": judge.implied([apart <= largest], bound, QUADRATICS),
         }
     )
 

@@ -31,6 +31,7 @@ from flverify.claims.parallel_clients import Setting, step_cap
 from flverify.claims.parallel_families import limit_again
 from flverify.claims.printed_mixing import pull
 from flverify.claims.verdict import Finding
+from flverify.claims.written import both, equal
 from flverify.participation import ExplicitLaw, Full, UniformCohort
 
 SMALL = "N = 1..4, d = 1..3, every differentiable f_i"
@@ -259,6 +260,7 @@ def _fedavg(averaged: int) -> Finding:
         )
         for tau in (2, 1, 3, 5, 10)
     )
+    index = judge.instances(cases, "<=", "tau = 1, 2, 3, 5, 10")
     pairs = (
         (str(run), _box(run, averaged), single_line(run, 1, 0))
         for run in formal_runs()
@@ -266,12 +268,19 @@ def _fedavg(averaged: int) -> Finding:
     )
     return judge.all_of(
         {
-            "index": judge.instances(cases, "<=", "tau = 1, 2, 3, 5, 10"),
+            "index": judge.proof_or_search(_largest_index(averaged), index),
             "server models": judge.identity(
                 pairs, "N = 1, 2, tau = 1..3, two rounds of nonempty cohorts, every f_i"
             ),
         }
     )
+
+
+def _largest_index(averaged: int) -> Finding:
+    """Prove that (2b) makes the index averaged, at t = tau - 1 or before."""
+    t, tau = sympy.symbols("t tau", integer=True)
+    last = [tau >= 1, equal(t, tau + averaged - 1)]
+    return judge.implied(last, both(t >= 0, t <= tau - 1), "every tau")
 
 
 def _made(tau: int, averaged: int) -> tuple[int, int]:

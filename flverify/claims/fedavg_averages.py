@@ -60,10 +60,10 @@ def _about(one: Any, two: Any, weight: Any, z: Any) -> Any:
 
 
 @cache
-def below_a_bound() -> Finding:
+def below_a_bound(scope: str = EVERY) -> Finding:
     """Sum w v <= m sum w where every v <= m."""
     step = total + W * A <= (P + W) * most
-    return judge.implied([total <= P * most, most >= A], step, EVERY)
+    return judge.implied([total <= P * most, most >= A], step, scope)
 
 
 @cache

@@ -10,7 +10,7 @@ from flverify.claims.agnostic_apart import tracks_apart
 from flverify.claims.agnostic_period_one import any_losses
 from flverify.claims.agnostic_rounds import mean_of_cohorts, one_period
 from flverify.claims.audit import audit
-from flverify.claims.registry import claims_in, proofs_folder
+from flverify.claims.registry import claims_in, load_file, proofs_folder
 from flverify.claims.verdict import Verdict
 
 PROVED, REFUTED, OPEN = Verdict.PROVED, Verdict.REFUTED, Verdict.INCONCLUSIVE
@@ -92,14 +92,21 @@ def test_a_little_memory_is_enough_to_refute(claims):
     assert claims["agnostic.iid"].check(stay=F(51, 100)).verdict == REFUTED
 
 
+def test_the_total_weight_of_rule_10_is_above_1_unless_the_p_i_are_equal():
+    figures = load_file(proofs_folder() / "agnostic_figures.py")
+    found = figures.total_weight("10")
+    assert (found.verdict, found.scope) == (PROVED, figures.EVERY)
+    assert figures.total_weight("inf").verdict == REFUTED
+
+
 @pytest.mark.parametrize(
     ("claim", "printed", "wrong", "planted"),
     [
         (
             "agnostic.eq1",
-            [REFUTED, PROVED, REFUTED, SUPPORTED],
+            [REFUTED, PROVED, REFUTED, PROVED],
             {"score_loss": "capped"},
-            [REFUTED, REFUTED, REFUTED, SUPPORTED],
+            [REFUTED, REFUTED, REFUTED, PROVED],
         ),
         (
             "agnostic.subsumes",
@@ -109,9 +116,9 @@ def test_a_little_memory_is_enough_to_refute(claims):
         ),
         (
             "agnostic.alg1",
-            [REFUTED, SUPPORTED],
+            [REFUTED, PROVED],
             {"missing": 1},
-            [SUPPORTED, REFUTED],
+            [PROVED, REFUTED],
         ),
         (
             "agnostic.alg1.allpull",

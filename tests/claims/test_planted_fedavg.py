@@ -54,10 +54,14 @@ def test_the_printed_range_is_what_breaks_the_one_index_form(matrix_form):
 
 
 def test_a_longer_local_part_breaks_both_counts(matrix_form):
-    assert verdicts(matrix_form.fig2_schedule.check()) == [REFUTED, SUPPORTED]
+    assert verdicts(matrix_form.fig2_schedule.check()) == [REFUTED, PROVED]
     assert matrix_form.fig2_schedule.check(local_to=2).verdict == REFUTED
     finding = matrix_form.fig2_schedule.check(local_from=1, local_to=0)
-    assert verdicts(finding) == [SUPPORTED, SUPPORTED]
+    assert verdicts(finding) == [PROVED, PROVED]
+    # tau iterations, one of them after the round
+    finding = matrix_form.fig2_schedule.check(local_to=1)
+    assert verdicts(finding) == [PROVED, REFUTED]
+    assert verdicts(matrix_form.fig2_schedule.check(local_from=3)) == [REFUTED, REFUTED]
 
 
 def test_the_communication_of_the_single_line_follows_the_first_index(matrix_form):

@@ -1,5 +1,7 @@
 """A wrong constant planted in claims about FOCUS's text and appendices is noticed."""
 
+from fractions import Fraction
+
 import pytest
 
 from flverify.claims.registry import load_file, proofs_folder
@@ -54,7 +56,7 @@ def test_a_wrong_constant_refutes_what_is_proved(proofs, file, name, wrong):
 REFUTED_CLAIMS = [
     ("focus_observations", "client_moves", PROVED),
     ("focus_observations", "rows_move", PROVED),
-    ("focus_problem", "fedavg", SUPPORTED),
+    ("focus_problem", "fedavg", PROVED),
     ("focus_tables", "round_index", PROVED),
     ("fedavg_appendix", "pull_and_average", PROVED),
     ("fedavg_lemmas", "summed", PROVED),
@@ -94,10 +96,11 @@ READ = [
     ),
     ("focus_problem", "limiting_point", [SUPPORTED, REFUTED]),
     ("focus_assumptions", "smooth", [REFUTED, CERTIFIED, CERTIFIED]),
-    ("focus_assumptions", "bounded_heterogeneity", [SUPPORTED, REFUTED]),
+    ("focus_assumptions", "bounded_heterogeneity", [PROVED, REFUTED]),
     ("focus_decentralised", "descent_on_a_graph", [REFUTED, REFUTED, PROVED, PROVED]),
     ("fedavg_appendix", "everybody_works", [PROVED, REFUTED, PROVED, REFUTED]),
     ("fedavg_appendix", "expansion", [PROVED, REFUTED]),
+    ("fedavg_appendix", "mismatch", [REFUTED, REFUTED, PROVED, REFUTED]),
     ("fedavg_lemmas", "disagreement", [PROVED, REFUTED, REFUTED]),
 ]
 
@@ -119,6 +122,25 @@ def test_the_disagreement_holds_up_to_its_cap_and_no_further(proofs):
     claim = proofs("fedavg_lemmas").disagreement
     assert verdicts(claim.check(cap="13/50"))[0] == OPEN  # the proof stops at 1/4
     assert verdicts(claim.check(bound="1/10"))[0] == REFUTED
+
+
+def test_the_bound_of_the_mismatch_is_proved_once_mended_and_not_with_less(proofs):
+    claim = proofs("fedavg_appendix").mismatch
+    mended = claim.check().correction.finding
+    assert (mended.verdict, mended.scope) == (PROVED, proofs("fedavg_appendix").EVERY)
+    assert verdicts(claim.check(**{"part of the bound": "99/100"}))[2] == REFUTED
+    assert not proofs("fedavg_appendix")._mismatch_below(Fraction(99, 100)).passes()
+
+
+def test_equal_curvatures_are_as_far_apart_everywhere_and_not_less(proofs):
+    file = proofs("focus_assumptions")
+    assert file._same_everywhere(Fraction(1)).passes()
+    assert not file._same_everywhere(Fraction(99, 100)).passes()
+
+
+def test_the_index_that_is_averaged_has_to_be_made(proofs):
+    found = [proofs("focus_problem")._largest_index(i).verdict for i in (-1, 0, 1)]
+    assert found == [REFUTED, PROVED, REFUTED]
 
 
 def test_the_row_of_focus_is_judged_apart_from_other_papers(proofs):
