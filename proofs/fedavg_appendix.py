@@ -26,7 +26,7 @@ from flverify._core.sources import Source
 from flverify.claims import cohorts, judge
 from flverify.claims.agnostic_rounds import rational
 from flverify.claims.claim import claim
-from flverify.claims.fedavg_averages import below_a_bound, weighted_mean
+from flverify.claims.fedavg_averages import gaps_below, mean_below, weighted_mean
 from flverify.claims.fedavg_expansion import expanded
 from flverify.claims.fedavg_recursions import Run, single_line
 from flverify.claims.fedavg_rows import by_counting, runs_through, stepped
@@ -129,7 +129,10 @@ def _consensual(relation: str, part: Fraction) -> Finding:
     means = f"weighted mean {relation} sigma_G^2"
     found = _consensual_searched(relation, part, means)
     if relation == "<=":
-        proofs = {BOUND: _mismatch_below(part), means: _mean_below(part)}
+        proofs = {
+            BOUND: gaps_below(rational(part), EVERY),
+            means: mean_below(rational(part), EVERY),
+        }
         found |= {k: judge.proof_or_search(p, found[k]) for k, p in proofs.items()}
     return judge.all_of(found)
 
@@ -170,39 +173,6 @@ def _no_mismatch() -> Finding:
     term = ((q - 1 / N) * slope).subs(q, 1 / N)
     laws = [(str(one.where()), one.mismatch, 0) for one in family(BALANCED, (1,))]
     return judge.identity([("a client's term", term, 0), *laws], EVERY)
-
-
-def _mean_below(part: Fraction) -> Finding:
-    """Prove sum q_i |g_i|^2 <= part sigma_G^2 from |g_i| <= sigma_G, if part is 1."""
-    mean, most, P = sympy.symbols("mean sigma_G_squared P", nonnegative=True)
-    known = [mean <= P * most, sympy.Eq(P, 1)]
-    return judge.all_of(
-        {
-            "one client more": below_a_bound(EVERY),
-            "q_i of sum 1": judge.implied(known, mean <= rational(part) * most, EVERY),
-        }
-    )
-
-
-def _mismatch_below(part: Fraction) -> Finding:
-    """Prove |sum q_i g_i|^2 <= part sigma_G^2, coordinate by coordinate.
-
-    g_i is grad f_i - grad F at x; with q_i of sum 1, sum q_i g_i is the difference of
-    the gradients of (29).
-    """
-    first, Z, slope = sympy.symbols("first grad_F grad_f_i")
-    P, q, mean, most = sympy.symbols("P q_i mean most", nonnegative=True)
-    left = sympy.Symbol("left", real=True)
-    sums = first - P * Z + q * (slope - Z), first + q * slope - (P + q) * Z
-    known = [left <= P * mean, sympy.Eq(P, 1), mean <= most]
-    return judge.all_of(
-        {
-            "one gradient more": judge.identity([("sum of q_i g_i", *sums)], EVERY),
-            "Jensen": weighted_mean(EVERY),
-            "weighted mean": _mean_below(part),
-            "together": judge.implied(known, left <= most, EVERY),
-        }
-    )
 
 
 def _bounds_again(one: Setting, part: Fraction) -> tuple[Any, Any]:

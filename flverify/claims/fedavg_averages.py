@@ -67,6 +67,37 @@ def below_a_bound(scope: str = EVERY) -> Finding:
 
 
 @cache
+def mean_below(part: Any, scope: str) -> Finding:
+    """Sum w v <= part m, where every v <= m and the w sum to 1; part 1 is enough."""
+    whole = [total <= P * most, sympy.Eq(P, 1)]
+    return judge.all_of(
+        {
+            "one more": below_a_bound(scope),
+            "weights of sum 1": judge.implied(whole, total <= part * most, scope),
+        }
+    )
+
+
+@cache
+def gaps_below(part: Any, scope: str) -> Finding:
+    """|sum w_i x_i - z|^2 <= part m, where every |x_i - z|^2 <= m and the w sum to 1.
+
+    Coordinate by coordinate: `first - P Z` is the sum of w_i (x_i - z).
+    """
+    gap = sympy.Symbol("gap", real=True)  # squared
+    more = first - P * Z + W * (A - Z), first + W * A - (P + W) * Z
+    known = [gap <= P * total, sympy.Eq(P, 1), total <= most]
+    return judge.all_of(
+        {
+            "one term more": judge.identity([("sum of w_i (x_i - z)", *more)], scope),
+            "Jensen": weighted_mean(scope),
+            "mean of squares": mean_below(part, scope),
+            "together": judge.implied(known, gap <= most, scope),
+        }
+    )
+
+
+@cache
 def cohort_means() -> Finding:
     """Judge that E of the mean of v_i over S is sum q_i v_i, and that the q_i sum to 1.
 

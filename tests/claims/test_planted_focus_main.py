@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import pytest
 
+from flverify.claims.fedavg_averages import gaps_below
 from flverify.claims.registry import load_file, proofs_folder
 from flverify.claims.verdict import Verdict
 
@@ -129,7 +130,8 @@ def test_the_bound_of_the_mismatch_is_proved_once_mended_and_not_with_less(proof
     mended = claim.check().correction.finding
     assert (mended.verdict, mended.scope) == (PROVED, proofs("fedavg_appendix").EVERY)
     assert verdicts(claim.check(**{"part of the bound": "99/100"}))[2] == REFUTED
-    assert not proofs("fedavg_appendix")._mismatch_below(Fraction(99, 100)).passes()
+    assert gaps_below(1, "every q").passes()
+    assert not gaps_below(Fraction(99, 100), "every q").passes()
 
 
 def test_equal_curvatures_are_as_far_apart_everywhere_and_not_less(proofs):
@@ -147,6 +149,14 @@ def test_the_row_of_focus_is_judged_apart_from_other_papers(proofs):
     claim = proofs("focus_tables").rates
     assert claim.check().evidence["part"] == "other rows"
     assert claim.check(rounds="1/2").evidence["part"] == "halved"
+
+
+def test_no_count_gives_two_vectors_to_both_scaffold_and_proxskip(proofs):
+    claim = proofs("focus_tables").rates
+    assert verdicts(claim.check()) == [PROVED, REFUTED, REFUTED, PROVED]
+    assert verdicts(claim.check(vectors=1)) == [REFUTED, REFUTED, PROVED, REFUTED]
+    assert verdicts(claim.check(vectors=4)) == [REFUTED, PROVED, REFUTED, REFUTED]
+    assert set(verdicts(claim.check(vectors=3))) == {REFUTED}
 
 
 def test_the_square_of_a_distance_of_order_eta_is_of_order_eta_squared(proofs):
