@@ -260,7 +260,8 @@ def novelty(_c: Any) -> Finding:
     """Leave it open: nothing here reads other papers."""
     return judge.inconclusive(
         "a statement about other papers; it would need their theorems, and nothing was "
-        "computed"
+        "computed; to be compared are Theorem 2 of the FOCUS paper (arXiv:2503.20117), "
+        "plain averaging of any cohorts, and the sources that its Appendix C names"
     )
 
 

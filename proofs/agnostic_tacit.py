@@ -2,7 +2,9 @@
 
 Assumption 3 bounds the variance, the gradients and the Lipschitz constant too, so that
 sigma and ell add nothing to G. The printed argument for the Lipschitz constant fails
-where C touches the boundary of Theta; with Assumption 3 its conclusion holds.
+where C touches the boundary of Theta; with Assumption 3 its conclusion holds, and so it
+does, without it, where C is in the interior, as for the whole space, which Section 1
+allows Theta to be.
 
 Conventions: convex functions along a segment; where one has no gradient, any
 subgradient is meant.
@@ -109,11 +111,12 @@ def disagreement() -> Case:
     r"\text{ as well}",
     proposition="Every f_i that is convex on Theta is Lipschitz on every compact "
     "convex C in Theta with some constant ell, here at most `largest`, which may be "
-    "any number.",
+    "any number; (top - low)/margin for C in the interior, where f_i is between low "
+    "and top on C widened by margin.",
     constants={"largest": 10**6, "interior": False, "factor": 1},
     twin={"interior": True, "factor": Fraction(1, 2)},
-    no_control="depends on what the step may use; the twin, C in the interior of Theta "
-    "and half of G, fails with Assumption 3 alone",
+    no_control="depends on what the step may use and on where C lies; the twin, C in "
+    "the interior of Theta and half of each constant, passes as argued and fails else",
 )
 def lipschitz(c: Any) -> Finding:
     """Judge the printed argument, then its conclusion with Assumption 3."""
@@ -121,6 +124,9 @@ def lipschitz(c: Any) -> Finding:
         {
             "(i) from convexity and compactness, as argued": argued(c),
             "(ii) with Assumption 3 in force, ell = G": lipschitz_by_gradients(
+                rational(c.factor)
+            ),
+            "(iii) C in the interior of Theta, as of the whole space": inside(
                 rational(c.factor)
             ),
         }
@@ -176,18 +182,18 @@ def roots(largest: int) -> Iterator[Case]:
 
 
 @cache
-def inside() -> Finding:
-    """Prove that slopes in C are at most those on the way to a larger interval.
+def inside(factor: Any = 1) -> Finding:
+    """Prove that slopes in C are at most those on the way to a larger set.
 
     With f at most `top` and at least `low` on C widened by `margin` inside Theta, and
-    x before y before z = y + margin, convexity gives (f(y) - f(x))/step at most
-    (top - low)/margin.
+    x before y before z = y + margin on a line, convexity gives (f(y) - f(x))/step at
+    most (top - low)/margin. A convex f has such bounds on compact sets in the interior.
     """
     step, margin = sympy.symbols("step margin", positive=True)
     at_x, at_y, at_z, top, low = sympy.symbols("f_x f_y f_z top low", real=True)
     chord = (step + margin) * at_y <= margin * at_x + step * at_z
     return judge.implied(
         [chord, at_z <= top, at_y >= low],
-        (at_y - at_x) * margin <= (top - low) * step,
-        "every convex f on an interval, C in its interior",
+        (at_y - at_x) * margin <= factor * (top - low) * step,
+        "every convex f, every segment of a compact C in the interior of Theta",
     )

@@ -146,11 +146,16 @@ def test_the_total_weight_of_rule_10_is_above_1_unless_the_p_i_are_equal():
         ),
         (
             "agnostic.lipschitz",
-            [REFUTED, PROVED],
+            [REFUTED, PROVED, PROVED],
             {"interior": True},
-            [PROVED, PROVED],
+            [PROVED] * 3,
         ),
-        ("agnostic.lipschitz", [REFUTED, PROVED], {"factor": LESS}, [REFUTED] * 2),
+        (
+            "agnostic.lipschitz",
+            [REFUTED, PROVED, PROVED],
+            {"factor": LESS},
+            [REFUTED] * 3,
+        ),
         (
             "agnostic.lemma2",
             [REFUTED, CERTIFIED, REFUTED],
