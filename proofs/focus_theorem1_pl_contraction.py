@@ -79,6 +79,7 @@ def added(c: SimpleNamespace) -> Finding:
         A_next <= (1 - x) * A + 4 * y * B - eta * N / 2 * G,
         (1 - q / 3) * B_before + 16 * eta**2 * N**2 / (3 * q) * G >= B,
         *conditions({"q/N": c.cap}),
+        q <= 1,
     ]
     right = (1 - x) * A + (1 - q / 3) * B_before
     claimed = A_next + (1 - number(c.consensus) * y) * B <= right
@@ -123,7 +124,7 @@ def last_weight(c: SimpleNamespace) -> Finding:
     """Multiply the condition by 4."""
     cap = conditions({"q/L^2": c.cap})
     weight = 1 - number(c.consensus) * eta * L**2
-    return judge.implied(cap, 1 - q / 4 <= weight, EVERY)
+    return judge.implied([q <= 1, *cap], 1 - q / 4 <= weight, EVERY)
 
 
 # consensus error's weight in the sum of (108) and (109)

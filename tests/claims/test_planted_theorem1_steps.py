@@ -135,6 +135,12 @@ def test_a_wrong_constant_is_refuted(claims, key, wrong):
     assert claims[key].check(**wrong).verdict == REFUTED
 
 
+@pytest.mark.parametrize("key", ["pl.step110a", "pl.step110b", "pl.step110c"])
+def test_what_refutes_a_twin_is_inside_the_scope(claims, key):
+    point = claims[key].control().evidence["counterexample"]
+    assert 0 < Fraction(point["q"]) <= 1
+
+
 def test_the_sharp_forms_that_are_stated_hold_and_no_better_ones(claims):
     assert claims["nc.step115"].check(consensus="12").verdict == PROVED
     assert claims["sc.step102b"].check(cap="1/3").verdict == PROVED
