@@ -4,9 +4,9 @@ The server's tracker is compared with the sum of the gradients at the clients' r
 (13)-(14), and exact mean-square rates say for which step sizes FOCUS converges. The
 identity starts to hold when every client has joined, and no step size serves all p.
 
-Conventions: quadratics, where mean-square convergence is a spectral radius below 1;
-rounds are independent, as in Theorem 2, for if one cohort is drawn and kept nothing
-converges; an empty round executes line 13 with the same tracker; k = (r+1) tau.
+Conventions: quadratics in searches, where mean-square convergence is a spectral radius
+below 1; rounds are independent, as in Theorem 2, for if one cohort is drawn and kept
+nothing converges; an empty round executes line 13 with the same tracker; k = (r+1) tau.
 """
 
 from __future__ import annotations
@@ -20,14 +20,18 @@ from typing import Any
 from flverify._core.errors import Refusal, RefusedError
 from flverify._core.sources import Source
 from flverify.algorithms import Focus
+from flverify.claims import focus_theorem1_rates as rates
 from flverify.claims import judge
 from flverify.claims.claim import Free, claim
 from flverify.claims.focus_box import any_state, closed_form
+from flverify.claims.focus_caps import Q_READINGS
 from flverify.claims.focus_induction import pending
 from flverify.claims.focus_recursions import PLAIN, Stack, initial, iterate
 from flverify.claims.focus_runs import FORMAL, Run, formal_rounds, rational_runs
+from flverify.claims.focus_theorem1_steps import L, N, eta, mu, number, q
 from flverify.claims.scalar_runs import column, quadratic, tidied
 from flverify.claims.verdict import Finding
+from flverify.claims.written import above
 from flverify.engines.moments import moments
 from flverify.participation import AllOrNothing, Bernoulli, UniformCohort
 from flverify.participation._law import Participation
@@ -165,7 +169,27 @@ def _between_joined_rounds(p: Fraction, a: Fraction) -> Fraction:
 
 
 def _small_step(factor: Fraction) -> Finding:
-    """Judge whether the rate is below 1 at eta = factor p_min^2/(L N)."""
+    """Prove it for eta L N <= factor p_min and eta L (tau-1) <= 1/3; search inside."""
+    caps = {"q/(L N)": str(factor), "1/(L (tau-1))": "1/3"}
+    kept = 1 - eta * mu * N / 2
+    small = [mu <= L, q <= 1, eta * L * N <= number(str(factor)) * q]
+    found = {
+        "V_R <= k^R V_0": rates.strongly_convex(caps, "1/2", Q_READINGS[2], rows=False),
+        "k < 1": judge.implied([], above(1, kept), rates.NUMBERS),
+        "k > 0": judge.implied(small, above(kept, 0), rates.NUMBERS),
+    }
+    proof = judge.all_of(
+        found,
+        scope="independent rounds, every N, tau, law and state with y the sum of the "
+        f"stored gradients, convex f_i, F strongly convex, eta L N <= {factor} p_min, "
+        "eta L (tau-1) <= 1/3",
+        argument="V is at least E|x - x*|^2, and k^R tends to 0.",
+    )
+    return judge.proof_or_search(proof, _small_steps(factor))
+
+
+def _small_steps(factor: Fraction) -> Finding:
+    """Search whether the rate is below 1 at eta = factor p_min^2/(L N)."""
     laws: list[Participation] = [
         Bernoulli(["1/20"]),
         Bernoulli(["1/50", "1"]),

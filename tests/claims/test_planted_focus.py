@@ -9,6 +9,7 @@ from flverify.claims.verdict import Verdict
 from flverify.reference import focus
 
 REFUTED, PROVED, SUPPORTED = Verdict.REFUTED, Verdict.PROVED, Verdict.SUPPORTED
+OPEN = Verdict.INCONCLUSIVE
 
 
 def _loaded(name):
@@ -101,12 +102,13 @@ def test_one_vector_each_way(turned, wrong):
 
 
 def test_the_sum_and_the_step_decide_delayed_gradients(delayed):
-    assert verdicts(delayed.check()) == [REFUTED, REFUTED, REFUTED, SUPPORTED]
+    assert verdicts(delayed.check()) == [REFUTED, REFUTED, REFUTED, PROVED]
     assert delayed.check(sum=2).verdict == REFUTED
     # below 2p/(2 - p) = 2/39 at p = 1/20, the smallest p of the search
     slow = delayed.check(fixed_step="1/20")
-    assert verdicts(slow) == [REFUTED, REFUTED, SUPPORTED, SUPPORTED]
-    assert not delayed.check(step_factor="10").passes()
+    assert verdicts(slow) == [REFUTED, REFUTED, SUPPORTED, PROVED]
+    for wrong in ("1/7", "10"):  # the proof stops at 1/8
+        assert verdicts(delayed.check(step_factor=wrong))[3] == OPEN
 
 
 def test_without_independent_rounds_delayed_gradients_do_not_converge(delayed):
