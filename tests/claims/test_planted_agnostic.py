@@ -110,7 +110,7 @@ def test_the_total_weight_of_rule_10_is_above_1_unless_the_p_i_are_equal():
         ),
         (
             "agnostic.subsumes",
-            [SUPPORTED, SUPPORTED, REFUTED, REFUTED, REFUTED],
+            [PROVED, PROVED, REFUTED, REFUTED, REFUTED],
             {"nobody": True},
             [REFUTED] * 5,
         ),
