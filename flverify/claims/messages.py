@@ -32,6 +32,8 @@ def scaffold(
 ) -> Sent:
     """Play SCAFFOLD, server step 1: x and c go down, two differences come up.
 
+    With option II one is enough: a client's new control follows from its move and c.
+
     Parameters
     ----------
     gradient : callable
@@ -42,8 +44,9 @@ def scaffold(
         Participants of each round, none empty.
     step_size : number or expression
     local_steps : int
-    option : {"I", "II"}
-        Rule for the new control of a client, as in `flverify.reference.scaffold`.
+    option : {"I", "II", "II, one up"}
+        Rule for the new control of a client, as in `flverify.reference.scaffold`; with
+        the last the server infers what changes in it.
 
     Examples
     --------
@@ -55,20 +58,23 @@ def scaffold(
     """
     x, c, own, models, counts = x0, Fraction(0), [Fraction(0)] * n_clients, [x0], set()
 
-    def answer(i: int, x: Any, c: Any) -> tuple[Any, Any]:
+    def answer(i: int, x: Any, c: Any) -> tuple[Any, ...]:
         y, old = x, own[i]
         for _ in range(local_steps):
             y = y - step_size * (gradient(i, y) - old + c)
         moved = old - c + (x - y) / (local_steps * step_size)
         own[i] = gradient(i, x) if option == "I" else moved
-        return y - x, own[i] - old
+        return (y - x, own[i] - old) if option != "II, one up" else (y - x,)
+
+    def change(up: tuple[Any, ...], c: Any) -> Any:
+        return up[1] if len(up) > 1 else -c - up[0] / (local_steps * step_size)
 
     for cohort in cohorts:
         down = (x, c)
         answers = [answer(i, *down) for i in cohort]
         counts |= {(len(down), len(up)) for up in answers}
-        x = x + sum(move for move, _ in answers) / len(answers)
-        c = c + sum(change for _, change in answers) / n_clients
+        x = x + sum(up[0] for up in answers) / len(answers)
+        c = c + sum(change(up, c) for up in answers) / n_clients
         models.append(x)
     return Sent(models, counts)
 

@@ -19,13 +19,22 @@ def slopes(i, point):
     return [slope(i, point[0])]
 
 
-@pytest.mark.parametrize("option", ["I", "II"])
-def test_scaffold_on_messages_is_the_plain_loop(option):
+@pytest.mark.parametrize(("option", "up"), [("I", 2), ("II", 2), ("II, one up", 1)])
+def test_scaffold_on_messages_is_the_plain_loop(option, up):
     sets = [(0, 2), (1,), (0, 1, 2), (2,)]
-    how = {"step_size": ETA, "local_steps": 3, "option": option}
-    sent = messages.scaffold(slope, 3, F(1), sets, **how)
-    assert sent.models == [x for (x,) in scaffold.run(slopes, 3, [F(1)], sets, **how)]
-    assert sent.counts == {(2, 2)}
+    how = {"step_size": ETA, "local_steps": 3}
+    sent = messages.scaffold(slope, 3, F(1), sets, **how, option=option)
+    plain = scaffold.run(slopes, 3, [F(1)], sets, **how, option=option.split(",")[0])
+    assert sent.models == [x for (x,) in plain]
+    assert sent.counts == {(2, up)}
+
+
+def test_one_vector_up_is_not_enough_for_option_one():
+    how = {"step_size": ETA, "local_steps": 3}
+    sets = [(0, 2), (1,), (0, 1, 2)]
+    sent = messages.scaffold(slope, 3, F(1), sets, **how, option="II, one up")
+    other = scaffold.run(slopes, 3, [F(1)], sets, **how, option="I")
+    assert sent.models != [x for (x,) in other]
 
 
 def test_proxskip_on_messages_is_the_plain_loop():

@@ -152,11 +152,13 @@ def test_the_row_of_focus_is_judged_apart_from_other_papers(proofs):
 
 
 def test_no_count_gives_two_vectors_to_both_scaffold_and_proxskip(proofs):
-    claim = proofs("focus_tables").rates
-    assert verdicts(claim.check()) == [PROVED, REFUTED, REFUTED, PROVED]
-    assert verdicts(claim.check(vectors=1)) == [REFUTED, REFUTED, PROVED, REFUTED]
-    assert verdicts(claim.check(vectors=4)) == [REFUTED, PROVED, REFUTED, REFUTED]
+    claim, none = proofs("focus_tables").rates, [REFUTED] * 3
+    two, one = [PROVED, PROVED, REFUTED], [REFUTED, REFUTED, PROVED]
+    assert verdicts(claim.check()) == [*two, *one]
+    assert verdicts(claim.check(vectors=1)) == [*none, *two]
+    assert verdicts(claim.check(vectors=4)) == [*one, *none]
     assert set(verdicts(claim.check(vectors=3))) == {REFUTED}
+    assert claim.check().parts["SCAFFOLD, option II, one vector up"].verdict == PROVED
 
 
 def test_the_square_of_a_distance_of_order_eta_is_of_order_eta_squared(proofs):
