@@ -6,7 +6,8 @@ participant, ProxSkip one, so that no one way of counting gives both the two vec
 that are printed. Section 2 says of both that they transmit a control variate; a client
 of ProxSkip updates its own, and with option II of SCAFFOLD one vector up is enough, as
 the open review of the paper has it. In Table 2 the formula for r gives the iteration at
-which a round begins, not the index of the round that (7), (13)-(14), (32) and (35) mean.
+which a round begins, not the index of the round that (7), (13)-(14), (32) and (35)
+mean.
 
 Conventions: complexity is the number R of rounds after which a printed bound is at
 most eps; rounds count from 0; messages are those of the boxes in the papers cited, a
