@@ -20,6 +20,8 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
+import sympy
+
 from flverify import moments
 from flverify._core.exact import parse_number
 from flverify._core.sources import Source
@@ -31,6 +33,7 @@ from flverify.claims.judge import Case
 from flverify.claims.parts import together
 from flverify.claims.race import Experiment, race
 from flverify.claims.verdict import Finding
+from flverify.claims.written import above
 from flverify.participation import Bernoulli, Full, SuccessiveSampling, UniformCohort
 from flverify.problems import ridge_regression
 from flverify.reference import fedavg, focus
@@ -63,10 +66,27 @@ def setup(c: Any) -> Finding:
     )
     return judge.all_of(
         {
-            "every number of participants": judge.instances(
-                sizes(c.certain), ">", "N = 1..4, independent clients"
+            "every number of participants": judge.proof_or_search(
+                every_cohort(certain=c.certain),
+                judge.instances(sizes(c.certain), ">", "N = 1..4, independent clients"),
             ),
             "reproduction": judge.inconclusive(missing),
+        }
+    )
+
+
+def every_cohort(*, certain: bool) -> Finding:
+    """Prove that no cohort has the probability 0, so that no size has, and no q_i.
+
+    By induction: one client more comes, or does not; `held` is the chance so far.
+    """
+    held, p = sympy.symbols("held p_i", positive=True)
+    known = [p <= 1 if certain else p < 1]
+    scope = "every N and all chances between 0 and 1"
+    return judge.all_of(
+        {
+            "comes": judge.implied(known, above(held * p, 0), scope),
+            "does not": judge.implied(known, above(held * (1 - p), 0), scope),
         }
     )
 

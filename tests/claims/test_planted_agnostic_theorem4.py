@@ -126,3 +126,9 @@ def test_total_variation_has_two_conventions():
     assert (first.verdict, second.verdict) == (Verdict.PROVED, Verdict.REFUTED)
     first, second = found.check(factor=2).readings.values()
     assert (first.verdict, second.verdict) == (Verdict.REFUTED, Verdict.PROVED)
+
+
+def test_every_number_of_participants_is_proved_possible_unless_somebody_always_comes():
+    part = claims()["focus.F1.setup"].check().parts["every number of participants"]
+    assert part.verdict == Verdict.PROVED
+    assert verdict("focus.F1.setup", certain=True) == Verdict.REFUTED
