@@ -15,7 +15,6 @@ from flverify._core.errors import FormatError, RefusedError
 from flverify._core.sentences import sentence
 from flverify.certify.check import Rejected, Summary, check, load
 from flverify.certify.check.plain import TooManyError, check_plainly, effort
-from flverify.commands._options import AS_JSON
 from flverify.commands._refusals import Reporting, refused, told
 from flverify.report.certificates import proved_lines, setting_lines, statement
 
@@ -51,7 +50,8 @@ file is none, or --plain is asked of too many numbers or gradients.
 @click.option(
     "--plain", is_flag=True, help="By the short checker, too, however long it takes."
 )
-@AS_JSON
+# in the words of the other commands, whose options need more than click
+@click.option("--json", "as_json", is_flag=True, help="One JSON object instead.")
 @click.pass_context
 def command(ctx: click.Context, path: Path, plain: bool, as_json: bool) -> None:
     """Read, check, print; exit code 1 if the certificate is rejected."""

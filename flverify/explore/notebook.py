@@ -110,7 +110,7 @@ def show(view: View | None = None, *, certified: bool = False, **fields: Any) ->
     --------
     >>> figure = show(algorithm="fedavg", step_size="1/8", over="kappa")
     >>> len(figure.axes)
-    7
+    8
     """
     unknown = [name for name in fields if name not in View.__dataclass_fields__]
     if unknown:
