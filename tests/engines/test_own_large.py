@@ -19,6 +19,7 @@ from flverify.engines.moments._large import LargeMoments
 from flverify.participation import Bernoulli, Full, UniformCohort
 from flverify.problems import Quadratics
 from flverify.testing import Algorithm, Clients, Server
+from tests.testing.own import Turning
 
 THREE = Quadratics([[[1]], [[2]], [["1/2"]]], [[1], [-1], ["1/3"]])
 HALF = Bernoulli(["1/2", "1/3", "3/4"])
@@ -178,3 +179,14 @@ def test_what_is_handed_from_slot_to_slot_is_right_or_refused():
     error = float(exact.stationary_mean_square_error)
     found = answer(lambda: large.stationary_error(THREE.minimiser().astype(float)))
     assert "independent eigenvectors" in str(found) or found == pytest.approx(error)
+
+
+@pytest.mark.parametrize("turn", [(3, 4, 5), (5, 12, 13), (8, 15, 17), (33, 56, 65)])
+def test_what_a_constant_pushes_around_never_settles(turn):
+    # the size of the eigenvalue is 1, or in floats a rounding below
+    a, b, c = turn
+    algorithm = Turning(Fraction(a, c), Fraction(b, c))
+    asked = THREE, algorithm, Full(3)
+    assert not moments(*asked).mean_settles
+    assert not moments(THREE.as_float(), algorithm, Full(3)).mean_settles
+    assert not LargeMoments(THREE.as_float(), algorithm, Full(3)).mean_settles

@@ -37,6 +37,35 @@ class HeavyBall(Algorithm):
         return MomentumState(moved, state.model)
 
 
+class Turn(NamedTuple):
+    model: Server
+    along: Server
+    across: Server
+
+
+@dataclass(frozen=True)
+class Turning(Algorithm):
+    """Gradient descent that a constant pushes around without end."""
+
+    cos: Any
+    sin: Any
+    step_size: Any = Fraction(1, 40)
+
+    State = Turn
+
+    def init(self, start, cohort, oracle):
+        begun = cohort.everyone(oracle.gradient(0 * cohort.broadcast(start)))
+        return Turn(start, begun, 0 * begun)
+
+    def round(self, state, cohort, oracle):
+        slopes = cohort.everyone(oracle.gradient(cohort.broadcast(state.model)))
+        return Turn(
+            state.model - self.step_size * slopes + Fraction(1, 10) * state.along,
+            self.cos * state.along - self.sin * state.across,
+            self.sin * state.along + self.cos * state.across,
+        )
+
+
 class Drift(NamedTuple):
     model: Server
     extra: Server

@@ -75,7 +75,7 @@ class LargeMoments:
         more = apart(self.system)
         if len(more.mean) <= len(self._thin.mean):
             return True
-        return float(np.abs(np.linalg.eigvals(more.mean)).max()) < 1
+        return float(np.abs(np.linalg.eigvals(more.mean)).max()) < 1 - 1e-12
 
     @cached_property
     def mean_square_rate(self) -> float:
