@@ -1,34 +1,46 @@
 """Laws of a user's own: what they say of themselves must agree, before it is used.
 
 The package's laws are held to this, and to more, by its tests. Outcomes are listed and
-compared with moments and with draws where a law has few clients.
+compared with moments and with draws where a law has few clients; of more, moments are
+compared with each other and with draws.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from itertools import combinations_with_replacement
+from functools import cache, partial
+from itertools import combinations
 
 import numpy as np
 
 from flverify._core.checks import whole
 from flverify._core.errors import DomainError, InputError, RefusedError, ShapeError
-from flverify._core.exact import Array, Scalar, is_exact, is_symbolic
+from flverify._core.exact import Scalar, is_symbolic
 from flverify._core.shown import shown
+from flverify.engines.own_draws import require_draws
+from flverify.engines.own_tables import (
+    POWERS,
+    Ask,
+    apart,
+    asked_for,
+    moment_of,
+    number,
+    require_tables,
+)
 from flverify.participation._law import Participation, inverse_power
 
-MOST_CLIENTS = 6  # whose outcomes are compared with moments
-DRAWS = 4096
-DOUBT = 1e-12  # probability that frequencies of a right law are called wrong
-ROUNDING = 1e-9  # how far floats may be from one another
+MOST_TRIPLED = 6  # clients whose triples are compared, too
+MOST_LISTED = 10  # whose outcomes are listed: at most 1024
+MOST_CLIENTS = 64  # who are compared at all
+MOST_EXACT = 64  # outcomes summed in rationals for every moment
+UNSAID = RefusedError, NotImplementedError  # what a law does not answer is not compared
 
 Outcomes = Mapping[frozenset[int], Scalar]
 
 
 def require_consistent(law: Participation) -> None:
-    """Check a law of another module than those of the package.
+    """Check a law of another module than those of the package, or made of such laws.
 
     Raises
     ------
@@ -41,7 +53,19 @@ def require_consistent(law: Participation) -> None:
     >>> require_consistent(Bernoulli(["1/2", "1/3"]))
     """
     if type(law).__module__.split(".")[0] == "flverify":
-        return
+        for part in _parts(law):
+            require_consistent(part)
+    else:
+        _require_own(law)
+
+
+def _parts(law: Participation) -> list[Participation]:
+    """Return the laws that one is made of: of its modes, and the one it conditions."""
+    parts = [*law.modes().laws, getattr(law, "law", law)]
+    return [part for part in parts if part is not law]
+
+
+def _require_own(law: Participation) -> None:
     name = type(law).__name__
     if not hasattr(law, "n_clients"):
         raise InputError(
@@ -54,35 +78,43 @@ def require_consistent(law: Participation) -> None:
             f"spec of {name} must be a text, by which the law is told; got "
             f"{shown(law.spec)}; write one."
         )
-    if law.n_clients > MOST_CLIENTS or len(law.modes().laws) > 1:
+    parts = _parts(law)
+    for part in parts:
+        require_consistent(part)
+    if law.n_clients > MOST_CLIENTS or parts:
         return
-    outcomes = _outcomes(law, name)
+    outcomes = _outcomes(law, name) if law.n_clients <= MOST_LISTED else {}
     if any(is_symbolic(share) for share in outcomes.values()):
         return
-    _require_distribution(outcomes, name)
-    _require_moments(law, outcomes, name)
-    with suppress(NotImplementedError):  # a law that is asked for moments alone
-        _require_draws(law, outcomes, name)
+    ask: Ask = cache(partial(moment_of, law, name))
+    if outcomes:
+        _require_distribution(outcomes, name)
+    with suppress(*UNSAID):  # a law that only draws
+        _require_moments(law, ask, outcomes, name)
+        require_tables(law, ask, name)
+    with suppress(*UNSAID):  # a law that is asked for moments alone
+        require_draws(law, [s for s, share in outcomes.items() if share > 0], name)
 
 
 def _outcomes(law: Participation, name: str) -> Outcomes:
     try:
         found = law.support()
-    except RefusedError:
+    except UNSAID:
         return {}
     everybody = frozenset(range(law.n_clients))
-    sets = found if isinstance(found, Mapping) else [None]
+    sets = found if isinstance(found, Mapping) and found else [None]
     if not all(isinstance(s, frozenset) and s <= everybody for s in sets):
         raise ShapeError(
             f"support() of {name} must map frozensets of clients from 0 to "
             f"{law.n_clients - 1} to probabilities; got {shown(found)}; mend it."
         )
-    return found
+    asked = f"every probability of support() of {name}"
+    return {s: number(share, asked) for s, share in found.items()}
 
 
 def _require_distribution(outcomes: Outcomes, name: str) -> None:
     total = sum(outcomes.values())
-    if outcomes and (_apart(total, 1) or min(outcomes.values()) < 0):
+    if apart(total, 1) or min(outcomes.values()) < 0:
         raise DomainError(
             f"the probabilities of support() of {name} must be at least 0 and sum to "
             f"1; got the sum {total} and the smallest {min(outcomes.values())}; mend "
@@ -90,79 +122,38 @@ def _require_distribution(outcomes: Outcomes, name: str) -> None:
         )
 
 
-def _require_moments(law: Participation, outcomes: Outcomes, name: str) -> None:
-    pairs = combinations_with_replacement(range(law.n_clients), 2)
-    for clients, power in ((c, k) for c in pairs for k in (0, 1, 2) if outcomes):
-        said, asked = law.moment(clients, power), frozenset(clients)
-        if law.exact and isinstance(said, float):
+def _require_moments(
+    law: Participation, ask: Ask, outcomes: Outcomes, name: str
+) -> None:
+    largest = 3 if law.n_clients <= MOST_TRIPLED else 2
+    groups = (
+        clients
+        for size in range(1, largest + 1)
+        for clients in combinations(range(law.n_clients), size)
+    )
+    few = len(outcomes) <= MOST_EXACT
+    summed = partial(_summed, outcomes) if few else _in_floats(law, outcomes)
+    for clients, power in ((c, k) for c in groups for k in POWERS if outcomes):
+        said, found = ask(clients, power), summed(clients, power)
+        if apart(said, found):
             raise DomainError(
-                f"moment({tuple(sorted(asked))}, {power}) of {name} must be a "
-                f"rational, since its exact is True; got the float {said}; return "
-                "Fractions, or set exact to False."
-            )
-        sizes = {s: share for s, share in outcomes.items() if asked <= s}
-        found = sum(share * inverse_power(len(s), power) for s, share in sizes.items())
-        if _apart(said, found):
-            raise DomainError(
-                f"moment({tuple(sorted(asked))}, {power}) of {name} must be what "
-                f"support() says, {found}; got {said}; mend one of them."
+                f"{asked_for(clients, power)} of {name} must be what support() says, "
+                f"{found}; got {said}; mend one of them."
             )
 
 
-def _apart(one: Scalar, other: Scalar) -> bool:
-    """Whether two numbers differ: rationals at all, floats by more than rounding."""
-    exact = is_exact(one) and is_exact(other)
-    return bool(one != other if exact else abs(one - other) > ROUNDING)
+def _summed(outcomes: Outcomes, clients: tuple[int, ...], power: int) -> Scalar:
+    asked = frozenset(clients)
+    sizes = ((len(s), share) for s, share in outcomes.items() if asked <= s)
+    return sum(share * inverse_power(size, power) for size, share in sizes)
 
 
-def _require_draws(law: Participation, outcomes: Outcomes, name: str) -> None:
-    drawn, again = (law.sample(0, DRAWS // 64, 64) for _ in range(2))
-    shape = (DRAWS // 64, 64, law.n_clients)
-    kind = str(getattr(drawn, "dtype", type(drawn).__name__))
-    if kind != "bool" or drawn.shape != shape:
-        raise ShapeError(
-            f"sample() of {name} must return an array of bool of shape {shape} for as "
-            f"many runs and rounds; got {kind} of shape {np.shape(drawn)}; mend it."
-        )
-    if not np.array_equal(drawn, again):
-        raise InputError(
-            f"sample() of {name} must be a pure function of seed, run and round; two "
-            "calls with the same ones differ; draw from the seed alone."
-        )
-    _require_keyed(law, drawn, name)
-    seen = {frozenset(row.nonzero()[0].tolist()) for row in drawn.reshape(DRAWS, -1)}
-    stray = seen - {s for s, share in outcomes.items() if share > 0}
-    if outcomes and stray:
-        raise DomainError(
-            f"sample() of {name} must draw outcomes of support(); got "
-            f"{min(map(sorted, stray))}, which is none; mend one of them."
-        )
-    _require_frequencies(law, drawn.reshape(DRAWS, -1).mean(axis=0), name)
-
-
-def _require_keyed(law: Participation, drawn: Array, name: str) -> None:
-    """Check that every run and round has draws of its own: blocks ask for some."""
-    runs, rounds = range(1, 3), range(2, 5)
-    if not np.array_equal(law.sample(0, runs, rounds), drawn[1:3, 2:5]):
-        raise InputError(
-            f"sample() of {name} must draw a round of a run alike whichever others are "
-            "asked for; runs 1 and 2 draw otherwise alone than among all; draw from "
-            "(seed, run, round)."
-        )
-    alike = [(drawn == drawn[:1]).all(), (drawn == drawn[:, :1]).all()]
-    if any(alike) and not all(alike):  # both: perhaps nothing varies
-        each = "run" if alike[0] else "round"
-        raise InputError(
-            f"sample() of {name} must draw every {each} anew; got the same draws in "
-            "each; draw from (seed, run, round)."
-        )
-
-
-def _require_frequencies(law: Participation, often: Array, name: str) -> None:
-    allowed = math.sqrt(math.log(2 * law.n_clients / DOUBT) / (2 * DRAWS))
-    for i, said in enumerate(law.inclusion()):
-        if abs(float(said) - often[i]) > allowed:
-            raise DomainError(
-                f"sample() of {name} must draw client {i} with its probability {said}; "
-                f"it came in {often[i]:.3g} of {DRAWS} rounds; mend one of them."
-            )
+def _in_floats(
+    law: Participation, outcomes: Outcomes
+) -> Callable[[tuple[int, ...], int], float]:
+    """Sum many outcomes at once, for single clients and pairs."""
+    came = np.array([[i in s for i in range(law.n_clients)] for s in outcomes], float)
+    shares = np.array([float(share) for share in outcomes.values()])
+    sizes = np.maximum(came.sum(axis=1), 1)
+    sums = [came.T @ (came * (shares / sizes**power)[:, None]) for power in POWERS]
+    return lambda clients, power: float(sums[power][clients[0], clients[-1]])

@@ -1,0 +1,115 @@
+"""Draws of a user's own law: bools, a pure function of their keys, as often as said."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+
+import numpy as np
+
+from flverify._core.errors import DomainError, InputError, ShapeError
+from flverify._core.exact import Array
+from flverify.participation._law import Participation
+
+DRAWS = 4096
+DOUBT = 1e-12  # probability that frequencies of a right law are called wrong
+MOST_PAIRED = 10  # clients whose pairs are counted
+
+
+def require_draws(
+    law: Participation, outcomes: Collection[frozenset[int]], name: str
+) -> None:
+    """Check the draws of a law that may draw these outcomes, or any where none is told.
+
+    Raises
+    ------
+    InputError
+        If they are no bools of their shape, depend on more than their seed, run and
+        round, are none of the outcomes, or come in too often or too rarely.
+
+    Examples
+    --------
+    >>> from flverify.participation import Bernoulli
+    >>> require_draws(Bernoulli(["1/2", "1/3"]), [], "Bernoulli")
+    """
+    drawn, again = (law.sample(0, DRAWS // 64, 64) for _ in range(2))
+    shape = (DRAWS // 64, 64, law.n_clients)
+    kind = str(getattr(drawn, "dtype", type(drawn).__name__))
+    if kind != "bool" or drawn.shape != shape:
+        raise ShapeError(
+            f"sample() of {name} must return an array of bool of shape {shape} for as "
+            f"many runs and rounds; got {kind} of shape {np.shape(drawn)}; mend it."
+        )
+    if not np.array_equal(drawn, again):
+        raise InputError(
+            f"sample() of {name} must be a pure function of seed, run and round; two "
+            "calls with the same ones differ; draw from the seed alone."
+        )
+    _require_keyed(law, drawn, name)
+    flat = drawn.reshape(DRAWS, -1)
+    _require_listed(flat, outcomes, name)
+    _require_frequencies(law, flat, name)
+
+
+def _require_listed(
+    flat: Array, outcomes: Collection[frozenset[int]], name: str
+) -> None:
+    seen = {frozenset(row.nonzero()[0].tolist()) for row in np.unique(flat, axis=0)}
+    stray = seen - set(outcomes)
+    if outcomes and stray:
+        raise DomainError(
+            f"sample() of {name} must draw outcomes of support(); got "
+            f"{min(map(sorted, stray))}, which is none; mend one of them."
+        )
+
+
+def _require_keyed(law: Participation, drawn: Array, name: str) -> None:
+    """Check that every run and round has draws of its own: blocks ask for some."""
+    runs, rounds = range(1, 3), range(2, 5)
+    if not np.array_equal(law.sample(0, runs, rounds), drawn[1:3, 2:5]):
+        raise InputError(
+            f"sample() of {name} must draw a round of a run alike whichever others are "
+            "asked for; runs 1 and 2 draw otherwise alone than among all; draw from "
+            "(seed, run, round)."
+        )
+    alike = [(drawn == drawn[:1]).all(), (drawn == drawn[:, :1]).all()]
+    if any(alike) and not all(alike):  # both: perhaps nothing varies
+        each = "run" if alike[0] else "round"
+        raise InputError(
+            f"sample() of {name} must draw every {each} anew; got the same draws in "
+            "each; draw from (seed, run, round)."
+        )
+
+
+def _require_frequencies(law: Participation, flat: Array, name: str) -> None:
+    said = np.asarray(law.inclusion(), dtype=float)
+    often, allowed = flat.mean(axis=0), _allowed(law.n_clients)
+    wrong = np.flatnonzero(abs(said - often) > allowed)
+    if len(wrong):
+        i = wrong[0]
+        raise DomainError(
+            f"sample() of {name} must draw client {i} with its probability "
+            f"{law.inclusion()[i]}; it came in {often[i]:.3g} of {DRAWS} rounds; mend "
+            "one of them."
+        )
+    if law.n_clients <= MOST_PAIRED:
+        _require_pairs(law, flat, name)
+
+
+def _require_pairs(law: Participation, flat: Array, name: str) -> None:
+    said = np.asarray(law.joint_inclusion(), dtype=float)
+    ones = flat.astype(float)
+    often = ones.T @ ones / DRAWS
+    wrong = np.argwhere(abs(said - often) > _allowed(law.n_clients**2))
+    if len(wrong):
+        i, j = wrong[0]
+        raise DomainError(
+            f"sample() of {name} must draw clients {i} and {j} together with their "
+            f"probability {law.joint_inclusion()[i, j]}; they came in "
+            f"{often[i, j]:.3g} of {DRAWS} rounds; mend one of them."
+        )
+
+
+def _allowed(compared: int) -> float:
+    """How far so many frequencies may be off, by Hoeffding's inequality."""
+    return math.sqrt(math.log(2 * compared / DOUBT) / (2 * DRAWS))

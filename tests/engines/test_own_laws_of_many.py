@@ -1,0 +1,256 @@
+"""Laws of a user's own with many clients: moments are compared with one another."""
+
+from fractions import Fraction
+from itertools import combinations
+from math import perm
+
+import numpy as np
+import pytest
+
+from flverify import moments, simulate
+from flverify._core.errors import InputError, RefusedError
+from flverify.algorithms import FedAvg
+from flverify.engines.own_laws import require_consistent
+from flverify.participation import Bernoulli, ModeChain, NonEmpty, UniformCohort
+from flverify.participation._law import UniformDriven
+from flverify.problems import Quadratics
+
+HALF, EPS = Fraction(1, 2), Fraction(1, 10**12)
+
+
+class Cohort(UniformDriven):
+    """Two of n clients, as in the package's law."""
+
+    exact, spec, n_clients = True, "two", 8
+
+    @property
+    def right(self):
+        return UniformCohort(self.n_clients, 2)
+
+    def support(self):
+        return self.right.support()
+
+    def _moment(self, clients, power):
+        return self.right._moment(clients, power)
+
+    def masks(self, uniforms):
+        return self.right.masks(uniforms)
+
+
+class Many(Cohort):
+    """Too many clients to list: the outcomes are not asked for."""
+
+    n_clients = 30
+
+    def support(self):
+        raise AssertionError("nobody asks for outcomes of that many clients")
+
+
+class Coins(UniformDriven):
+    """Everybody by coins of their own: many outcomes."""
+
+    exact, spec, n_clients = True, "coins", 10
+
+    def support(self):
+        every = range(self.n_clients)
+        sets = (c for size in range(11) for c in combinations(every, size))
+        return {frozenset(s): Fraction(1, 1024) for s in sets}
+
+    def _moment(self, clients, power):
+        return BERNOULLI._moment(clients, power)
+
+    def masks(self, uniforms):
+        return uniforms < HALF
+
+
+BERNOULLI = Bernoulli([HALF] * 10)
+
+
+class InFloats(Coins):
+    exact = False
+
+    def _moment(self, clients, power):
+        return float(BERNOULLI._moment(clients, power))
+
+
+class Unsaid(Many):
+    """Moments alone are refused, as are draws."""
+
+    def _moment(self, clients, power):
+        del clients, power
+        raise RefusedError("no moments.")
+
+    def masks(self, uniforms):
+        raise NotImplementedError
+
+
+class Sizes(Cohort):
+    """Moments of a cohort of random size, one of 1 to 4, without outcomes."""
+
+    n_clients = 8
+
+    def support(self):
+        raise RefusedError("too many.")
+
+    def _moment(self, clients, power):
+        k, n = len(clients), self.n_clients
+        chances = [Fraction(perm(m, k), perm(n, k)) / m**power for m in range(1, 5)]
+        return sum(chances) / 4
+
+    def masks(self, uniforms):
+        raise NotImplementedError
+
+
+def moment(cls, changed):
+    """Change some moments of a law: of (clients, power) to a factor of them."""
+
+    def _moment(self, clients, power):
+        right = cls._moment(self, clients, power)
+        return right * changed.get((len(clients), power), 1)
+
+    return {"_moment": _moment}
+
+
+def fewer(self):
+    return {s: HALF * share for s, share in Cohort.support(self).items()}
+
+
+def first_two(self, uniforms):
+    out = np.zeros(uniforms.shape, dtype=bool)
+    out[..., :2] = True
+    return out
+
+
+def neighbours(self, uniforms):
+    """Every client as often as said, but pairs otherwise."""
+    first = np.floor(uniforms[..., :1] * self.n_clients).astype(int)
+    clients = np.arange(self.n_clients)
+    return (clients == first) | (clients == (first + 1) % self.n_clients)
+
+
+def unlike_any(self, clients, power):
+    """Pairs too rare for events of probability 1/2, all else in bounds."""
+    del self
+    alone = {0: HALF, 1: Fraction(122, 1000), 2: Fraction(275, 10000)}
+    pairs = {0: Fraction(15, 100), 1: Fraction(54, 1000), 2: Fraction(135, 10000)}
+    return (alone if len(clients) == 1 else pairs)[power]
+
+
+def almost(self, clients, power):
+    return Coins._moment(self, clients, power) + (len(clients) > 1) * Fraction(1, 10**6)
+
+
+def of_client_three(self, clients, power):
+    right = Many._moment(self, clients, power)
+    return right / 4 if clients == {3} and power == 0 else right
+
+
+WRONG = {
+    "sum": (Cohort, {"support": fewer}, "sum to 1; got the sum 1/2"),
+    "pairs": (
+        Cohort,
+        moment(Cohort, {(2, 0): 1 + EPS}),
+        r"moment\(\(0, 1\), 0\) of Wrong must be what support\(\) says, 1/28; got",
+    ),
+    "pairs of many outcomes": (
+        Coins,
+        {"_moment": almost},
+        r"what support\(\) says, 0.",
+    ),
+    "draws": (Cohort, {"masks": first_two}, "client 0 with its probability 1/4"),
+    "pairs drawn": (
+        Cohort,
+        {"masks": neighbours},
+        "clients 0 and 1 together with their probability 1/28; they came in 0.1",
+    ),
+    "draws of many": (Many, {"masks": first_two}, "client 0 with its probability 1/15"),
+    "above 1": (Many, moment(Many, {(1, 0): 30}), "must lie between 0 and 1, as of"),
+    "negative": (Many, moment(Many, {(1, 0): -1}), "between 0 and 1, as of every law"),
+    "one client": (Many, {"_moment": of_client_three}, r"\(\(3,\), 1\) of Wrong must"),
+    "weights": (Many, moment(Many, {(1, 1): 40}), r"moment\(\(0,\), 1\) of Wrong must"),
+    "row": (
+        Many,
+        moment(Many, {(1, 1): 1 - EPS}),
+        r"moment\(\(0, j\), 1\) of Wrong must sum over the clients j to "
+        r"moment\(\(0,\), 0\), 1/15, as of every law",
+    ),
+    "overlap": (
+        Sizes,
+        moment(Sizes, {(2, 0): 4, (2, 1): 2}),
+        "clients 0 and 1 of Wrong must come together with a probability between 0 and",
+    ),
+    "squares": (Sizes, moment(Sizes, {(1, 2): 1 + EPS}), r"moment\(\(0, j\), 2\) of"),
+    "covariance": (
+        Sizes,
+        {"_moment": unlike_any},
+        "covariances of who comes must be those of some law; those of Wrong have",
+    ),
+    "table": (
+        Cohort,
+        {"averaging_weights": lambda _: np.array([HALF] * 8)},
+        r"averaging_weights\(\) of Wrong must be what moment\(\) says, 1/8 for client",
+    ),
+    "shape of a table": (
+        Cohort,
+        {"cross": lambda _: np.ones(8)},
+        r"cross\(\) of Wrong must have the shape \(8, 8\); got \(8,\)",
+    ),
+    "text": (Cohort, {"_moment": lambda *_: "1/4"}, "must be a number; got '1/4'"),
+    "nothing": (Many, {"_moment": lambda *_: None}, "must be a number; got None"),
+    "nan": (InFloats, {"_moment": lambda *_: float("nan")}, "must be finite; got nan"),
+    "chances": (
+        Cohort,
+        {"support": lambda _: {frozenset({0}): None}},
+        r"every probability of support\(\) of Wrong must be a number; got None",
+    ),
+    "no outcomes": (Cohort, {"support": lambda _: {}}, "must map frozensets of"),
+}
+
+
+@pytest.mark.parametrize(("law", "changed", "words"), WRONG.values(), ids=WRONG)
+def test_laws_of_many_that_contradict_themselves(law, changed, words):
+    with pytest.raises(InputError, match=words) as error:
+        require_consistent(type("Wrong", (law,), changed)())
+    assert "\n" not in str(error.value)
+
+
+RIGHT = [Cohort, Many, Coins, InFloats, Unsaid, Sizes]
+
+
+@pytest.mark.parametrize("law", RIGHT)
+def test_laws_of_many_that_agree_with_themselves(law):
+    require_consistent(law())
+
+
+def test_triples_of_few_clients_are_compared():
+    few = {"n_clients": 5} | moment(Cohort, {(3, 0): 2})
+    three = {"right": property(lambda self: UniformCohort(self.n_clients, 3))}
+    require_consistent(type("Right", (Cohort,), three | {"n_clients": 5})())
+    with pytest.raises(InputError, match=r"moment\(\(0, 1, 2\), 0\) of Wrong must be"):
+        require_consistent(type("Wrong", (Cohort,), few | three)())
+
+
+def test_the_engines_ask():
+    problem = Quadratics([[[1]], [[2]]] * 4, [[0], [2]] * 4)
+    law = type("Wrong", (Cohort,), {"support": fewer})()
+    for ask in (moments, lambda *given: simulate(*given, rounds=1, runs=1, seed=0)):
+        with pytest.raises(InputError, match="sum to 1; got the sum 1/2"):
+            ask(problem, FedAvg("1/4", 2), law)
+
+
+def test_laws_made_of_wrong_laws():
+    wrong = type("Wrong", (Cohort,), {"support": fewer})()
+    chain = ModeChain((("1/2", "1/2"), (1, 0)), (UniformCohort(8, 1), wrong))
+    for law in (chain, NonEmpty(wrong)):
+        with pytest.raises(InputError, match="sum to 1; got the sum 1/2"):
+            require_consistent(law)
+    require_consistent(ModeChain((("1/2", "1/2"), (1, 0)), (Cohort(), Cohort())))
+    require_consistent(NonEmpty(Cohort()))
+
+
+def test_own_laws_with_modes_that_are_wrong():
+    wrong = type("Wrong", (Cohort,), {"support": fewer})()
+    chain = ModeChain((("1/2", "1/2"), (1, 0)), (Cohort(), wrong))
+    own = type("Own", (Cohort,), {"modes": lambda _: chain.modes()})()
+    with pytest.raises(InputError, match="sum to 1; got the sum 1/2"):
+        require_consistent(own)
