@@ -19,6 +19,8 @@ from matplotlib.figure import Figure
 from flverify._core.checks import choice
 from flverify._core.errors import FormatError, InputError, UnknownNameError
 from flverify._core.shown import shown
+from flverify.claims import ledger
+from flverify.claims.registry import proofs_folder
 from flverify.engines.own_rounds import failing
 from flverify.report import style
 from flverify.report.files import filling, require_folder
@@ -140,6 +142,7 @@ def load_figure(name: str, file: Path | None = None) -> FigureFile:
             f"{', '.join(missing)}; add them."
         )
     _require_size(path, module.SIZE)
+    _require_claims(path, module.CLAIMS)
     return cast("FigureFile", module)
 
 
@@ -230,6 +233,19 @@ def _require_size(path: Path, size: object) -> None:
         raise FormatError(
             f"SIZE of {path.name} must be a width and a height in inches; got "
             f"{shown(size)}; write for example (3.3, 2.4)."
+        )
+
+
+def _require_claims(path: Path, named: object) -> None:
+    """Check that a figure names claims that have a verdict, by a tuple of texts."""
+    listed = list(named) if isinstance(named, tuple | list) else [named]
+    known = ledger.read(proofs_folder() / "ledger.toml")
+    wrong = [one for one in listed if not isinstance(one, str) or one not in known]
+    if wrong or not isinstance(named, tuple | list):
+        raise FormatError(
+            f"CLAIMS of {path.name} must be a tuple of claims with a shipped verdict, "
+            f"as `flverify list` tells them; got {shown((wrong or listed)[0])}; name "
+            "others, or none: ()."
         )
 
 

@@ -181,6 +181,12 @@ def test_a_figure_of_ones_own_is_drawn_from_its_file(run, mine):
     assert (mine.parent / "mine.txt").read_text() == "2 points\n"
 
 
+@pytest.mark.parametrize("named", ["('focus.eq4.R',)", "['focus.eq4.R']"])
+def test_a_figure_of_ones_own_may_name_claims(run, mine, named):
+    mine.write_text(f"{TINY}\nCLAIMS = {named}\n")
+    assert run("figure", "--file", mine, "--quick", "--format", "png").code == 0
+
+
 def test_a_file_of_ones_own_stands_alone(fails, mine):
     assert "got NAME fig1 too" in fails("figure", "fig1", "--file", mine)
     assert "got --stored too" in fails("figure", "--file", mine, "--stored")
@@ -202,6 +208,16 @@ BROKEN = {
     "exit": (f"{TINY}\nraise SystemExit(3)", "mine.py raised SystemExit: 3"),
     "size": (f"{TINY}\nSIZE = 3", "SIZE of mine.py must be a width and a height"),
     "sizes": (f"{TINY}\nSIZE = 3, 'x'", "SIZE of mine.py must be a width and a height"),
+    "claim": (
+        f"{TINY}\nCLAIMS = 'focus.eq4.R', 'no.such'",
+        "verdict, .*; got 'no.such'",
+    ),
+    "one claim": (
+        f"{TINY}\nCLAIMS = 'focus.eq4.R'",
+        "CLAIMS of mine.py must be a tuple",
+    ),
+    "no claims": (f"{TINY}\nCLAIMS = None", "CLAIMS of mine.py .*; got None"),
+    "numbers": (f"{TINY}\nCLAIMS = [[3]]", r"CLAIMS of mine.py .*; got \[3\]"),
     "no table": (
         f"{TINY}\ndef table(quick): pass",
         "must return a table with write_csv",
