@@ -8,7 +8,7 @@ from itertools import combinations
 from pathlib import Path
 
 from flverify._core.errors import InputError
-from flverify.report.files import require_writable
+from flverify.report.files import require_writable, write_whole
 
 
 def require_place(flag: str, path: Path) -> None:
@@ -26,6 +26,21 @@ def require_place(flag: str, path: Path) -> None:
             "output of this command; name a file."
         )
     require_writable(path)
+
+
+def unwritten(path: Path, text: str, found: str, instead: str) -> str:
+    """Write what took long to find; return why it is not there, or nothing.
+
+    The caller prints it then, and raises the sentence.
+    """
+    try:
+        write_whole(path, text)
+    except (OSError, InputError) as error:
+        why = str(getattr(error, "strerror", None) or error).rstrip(".")
+        return (
+            f"{path} must be writable when {found} found; it is not: {why}; {instead}."
+        )
+    return ""
 
 
 def require_apart(named: Sequence[tuple[str, Path]]) -> None:

@@ -28,12 +28,11 @@ from flverify.commands._options import (
     SMOOTHNESS,
     strong_convexity,
 )
-from flverify.commands._places import require_place, require_unread
+from flverify.commands._places import require_place, require_unread, unwritten
 from flverify.commands._refusals import Reporting, told
 from flverify.report import console
 from flverify.report.certificates import number, proved_lines, statement
 from flverify.report.envelope import envelope
-from flverify.report.files import write_whole
 from flverify.report.numbers import law_text
 
 DEFAULT_LAW = "full"
@@ -65,6 +64,12 @@ allornothing:P. Numbers are fractions or decimal text, read exactly.
 
 The exit code is 0 if certified, 1 if not or if the solver failed, 2 if refused.
 """
+
+
+_LOST = (
+    "the certificate is",
+    "save the certificate from the output, where it stands instead",
+)
 
 
 @click.command(name="certify", cls=Reporting, help=_HELP)
@@ -107,7 +112,7 @@ def command(
         require_place("--out", out)
         require_unread("--out", out, [("--participation", file_of(given["law"]))])
     found = answer(question)
-    lost = _write(out, found.file) if out and found.certificate else ""
+    lost = unwritten(out, found.file, *_LOST) if out and found.certificate else ""
     if as_json:
         click.echo(_json(question, found, lost))
     elif found.status != "refused":
@@ -156,19 +161,6 @@ def _question(
         rate=None if rate is None else _rate(rate),
         neighbourhood=neighbourhood,
     )
-
-
-def _write(out: Path, text: str) -> str:
-    """Write the certificate; what took long to find is not lost to a full disk."""
-    try:
-        write_whole(out, text)
-    except (OSError, InputError) as error:
-        why = str(getattr(error, "strerror", None) or error).rstrip(".")
-        return (
-            f"{out} must be writable when the certificate is found; it is not: {why}; "
-            "save the certificate from the output, where it stands instead."
-        )
-    return ""
 
 
 def _taken(local_steps: int | None) -> dict[str, str]:

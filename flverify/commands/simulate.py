@@ -8,12 +8,12 @@ from typing import Any
 
 import click
 
-from flverify._core.errors import DomainError
+from flverify._core.errors import DomainError, InputError
 from flverify.commands._numbers import Whole, numbers_of, whole_number
 from flverify.commands._options import AS_JSON
-from flverify.commands._places import require_place, require_unread
+from flverify.commands._places import require_place, require_unread, unwritten
 from flverify.commands._problems import LARGEST_SEED
-from flverify.commands._refusals import Reporting
+from flverify.commands._refusals import Reporting, told
 from flverify.commands._setting import (
     Setting,
     files_read,
@@ -23,8 +23,9 @@ from flverify.commands._setting import (
 from flverify.engines.simulate import simulate
 from flverify.report import console
 from flverify.report.envelope import envelope
-from flverify.report.files import write_whole
 from flverify.report.simulations import as_csv, curves, show_curves, shown_rounds
+
+_LOST = "all rounds are", "save them from the output, where they stand instead"
 
 
 @click.command(name="simulate", cls=Reporting)
@@ -59,7 +60,10 @@ from flverify.report.simulations import as_csv, curves, show_curves, shown_round
     help="Write every round to a file of comma-separated values.",
 )
 @AS_JSON
+@click.pass_context
 def command(
+    ctx: click.Context,
+    /,
     algorithms: tuple[str, ...],
     rounds: int,
     runs: int,
@@ -81,13 +85,25 @@ def command(
         require_unread("--out", out, files_read(options))
     point = None if start is None else numbers_of("--start", start)
     sampled = _sample(setting, rounds, runs, seed, point)
-    records = [curves(name, one, places) for name, one in sampled.items()]
-    if out:
-        write_whole(out, as_csv(sampled))
+    lost = unwritten(out, as_csv(sampled), *_LOST) if out else ""
+    shown = list(range(rounds + 1)) if lost else places
+    records = [curves(name, one, shown) for name, one in sampled.items()]
     sizes = {"rounds": rounds, "runs": runs, "seed": seed}
     if as_json:
-        click.echo(_json(setting, sizes, places, records))
-        return
+        click.echo(_json(setting, sizes, shown, records, lost))
+    else:
+        _show(setting, sizes, shown, records)
+    if lost:
+        told(ctx)
+        raise InputError(lost)
+
+
+def _show(
+    setting: Setting,
+    sizes: dict[str, int],
+    places: Sequence[int],
+    records: Sequence[dict[str, Any]],
+) -> None:
     words = [(name, str(value)) for name, value in sizes.items()]
     console.fields([*setting.lines(), *words])
     console.line()
@@ -133,6 +149,7 @@ def _json(
     sizes: dict[str, int],
     places: Sequence[int],
     records: Sequence[dict[str, Any]],
+    lost: str,
 ) -> str:
     """With one algorithm its keys also stand at the top level."""
     alone = records[0] if len(records) == 1 else {}
@@ -141,7 +158,7 @@ def _json(
         **setting.record(),
         **sizes,
         at=places,
-        notes=setting.notes,
+        notes=[*setting.notes, *([lost] if lost else [])],
         algorithms=records,
         **alone,
     )

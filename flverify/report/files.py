@@ -12,7 +12,7 @@ from pathlib import Path
 from flverify._core.errors import InputError
 from flverify._core.whole_files import naming, replacing
 
-TRIED = 1 << 16  # bytes: more than a disk keeps back inside its own records
+TRIED = 1 << 13  # bytes: more than file systems keep inside their own records
 
 
 def require_writable(path: Path) -> None:

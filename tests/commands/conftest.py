@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -121,3 +122,13 @@ def write(tmp_path: Path) -> Callable[[str, object], Path]:
 def claims(write: Callable[[str, object], Path]) -> Path:
     """A user's file with a claim that passes, a refuted one and one with readings."""
     return write("mine.py", CLAIMS)
+
+
+@pytest.fixture
+def full_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk that has room when the place is tried, and none in the end."""
+
+    def stop(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("pathlib.Path.write_text", stop)

@@ -402,16 +402,6 @@ def test_a_file_stays_as_it_was_if_nothing_is_certified(run, write):
     assert path.read_text() == "before"
 
 
-@pytest.fixture
-def full_later(monkeypatch):
-    """A disk that has room when the place is tried, and none in the end."""
-
-    def stop(*_, **__):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr("pathlib.Path.write_text", stop)
-
-
 def test_a_certificate_without_room_is_printed(run, tmp_path, full_later, monkeypatch):
     path = tmp_path / "cert.json"
     ran = run(*FOCUS, "--out", path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 from fractions import Fraction
 from pathlib import Path
 
@@ -127,3 +128,26 @@ def test_nothing_is_written_when_the_input_is_bad(fails, tmp_path: Path):
     path = tmp_path / "out.csv"
     fails("simulate", "fedavg", "--start", "1,2", "--out", path)
     assert list(tmp_path.iterdir()) == []
+
+
+GIVEN = ("simulate", "fedavg", "focus", *SMALL, "--at", "2", "--law", "bernoulli:1/2")
+
+
+def test_a_table_without_room_is_printed(run, tmp_path, full_later):
+    ran = run(*GIVEN, "--out", tmp_path / "out.csv")
+    assert ran.code == 2
+    assert ran.stderr.count("\n") == 1
+    assert "No space left on device; save them from the output" in ran.stderr
+    for name in ("fedavg", "focus"):
+        shown = re.findall(rf"^{name} +(\d) .*\d", ran.stdout, re.MULTILINE)
+        assert shown == list("01234")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_table_without_room_is_in_the_object(run, tmp_path, full_later):
+    ran = run(*GIVEN, "--out", tmp_path / "out.csv", "--json")
+    assert ran.code == 2
+    assert ran.json["at"] == [0, 1, 2, 3, 4]
+    assert all(len(one["mean_square_error"]) == 5 for one in ran.json["algorithms"])
+    assert "No space left" in ran.json["notes"][-1]
+    assert run(*GIVEN, "--json").json["at"] == [2]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+from contextlib import contextmanager, suppress
 from fractions import Fraction
 from pathlib import Path
 
@@ -15,6 +16,9 @@ from flverify._core.errors import InputError
 from flverify.report.envelope import envelope, jsonable
 from flverify.report.files import require_writable, write_whole
 from flverify.report.numbers import enclosure, listed, shown
+
+with suppress(ImportError):  # POSIX alone has it
+    import resource
 
 
 def test_a_file_is_replaced_in_one_step(tmp_path):
@@ -157,3 +161,23 @@ def test_a_place_is_tried_and_left_as_it_was(tmp_path):
     require_writable(path)
     assert [one.name for one in tmp_path.iterdir()] == ["cert.json"]
     assert path.read_text() == "old"
+
+
+@contextmanager
+def files_below(size):
+    """Let no file grow beyond a size, as on a disk that is nearly full."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs limits of POSIX")
+def test_a_place_with_room_for_a_small_file_is_one(tmp_path):
+    with files_below(1 << 14):
+        require_writable(tmp_path / "cert.json")
+    with files_below(1 << 10), pytest.raises(OSError, match="File too large"):
+        require_writable(tmp_path / "cert.json")
+    assert list(tmp_path.iterdir()) == []
