@@ -220,7 +220,7 @@ def test_a_real_interrupt_is_code_130_and_writes_nothing(sleepy, tmp_path):
     report = tmp_path / "report.json"
     # even where the tests themselves run in the background, deaf to interrupts
     heeding = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
-    with python(f"{heeding}\n{START}", "audit", sleepy, "--json", report) as running:
+    with python(f"{heeding}\n{START}", "audit", sleepy, "--out", report) as running:
         while not marker.exists() and running.poll() is None:
             time.sleep(0.02)
         running.send_signal(signal.SIGINT)

@@ -16,7 +16,7 @@ def earlier(path: Path) -> dict[str, str]:
     Raises
     ------
     FormatError
-        If the file was not written by `flverify audit --json`.
+        If the file was not written by `flverify audit --out`.
     """
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
@@ -36,7 +36,7 @@ def earlier(path: Path) -> dict[str, str]:
         RecursionError,
     ) as error:
         raise FormatError(
-            f"an earlier audit must be a file of `flverify audit --json`; {path} is "
+            f"an earlier audit must be a file of `flverify audit --out`; {path} is "
             "none; name another one."
         ) from error
 

@@ -28,7 +28,7 @@ def require_place(flag: str, path: Path) -> None:
     require_writable(path)
 
 
-def unwritten(path: Path, text: str, found: str, instead: str) -> str:
+def unwritten(path: Path, text: str, due: str, instead: str) -> str:
     """Write what took long to find; return why it is not there, or nothing.
 
     The caller prints it then, and raises the sentence.
@@ -37,9 +37,7 @@ def unwritten(path: Path, text: str, found: str, instead: str) -> str:
         write_whole(path, text)
     except (OSError, InputError) as error:
         why = str(getattr(error, "strerror", None) or error).rstrip(".")
-        return (
-            f"{path} must be writable when {found} found; it is not: {why}; {instead}."
-        )
+        return f"{path} must be writable when {due}; it is not: {why}; {instead}."
     return ""
 
 

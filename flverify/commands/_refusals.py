@@ -47,7 +47,7 @@ class Reporting(click.Command):
         return bool(self._names())
 
     def _names(self) -> list[str]:
-        """Names of the parameter that asks for JSON: a flag, or a file's name."""
+        """Names of the parameter that asks for JSON."""
         return [str(one.name) for one in self.params if FLAG in one.opts]
 
     def _tell(self, error: Exception) -> None:

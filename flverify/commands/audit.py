@@ -14,12 +14,13 @@ from flverify.claims.audit import Audited, Failed, record
 from flverify.commands._changes import changes, earlier
 from flverify.commands._claims import Group, groups, judge_groups
 from flverify.commands._numbers import Whole
-from flverify.commands._places import require_unread
-from flverify.commands._refusals import Reporting
+from flverify.commands._options import AS_JSON
+from flverify.commands._places import require_place, require_unread, unwritten
+from flverify.commands._refusals import Reporting, told
 from flverify.report import console
 from flverify.report.claims import count_line, counts, verdict_table
 from flverify.report.envelope import envelope
-from flverify.report.files import require_writable, write_whole
+from flverify.report.files import require_writable
 from flverify.report.summary import renew_readme
 
 SLOWEST = 10  # claims named after an audit
@@ -40,14 +41,16 @@ if a claim could not be judged because its check raised; all others are.
 """
 
 
+_LOST = "all claims are judged", "name another file, or take what --json prints"
+
+
 @click.command(name="audit", cls=Reporting, help=_HELP)
 @click.argument("targets", nargs=-1, metavar="[ID-PREFIX | FILE.py]...")
 @click.option(
-    "--json",
-    "json_path",
-    metavar="PATH",
+    "--out",
+    metavar="FILE.json",
     type=click.Path(path_type=Path),
-    help="Write the records to a JSON file.",
+    help="Write the records to a file, for --compare.",
 )
 @click.option(
     "--update-ledger",
@@ -64,26 +67,28 @@ if a claim could not be judged because its check raised; all others are.
     "--compare",
     metavar="OLD.json",
     type=click.Path(path_type=Path),
-    help="Say what changed since an audit written with --json.",
+    help="Say what changed since an audit written with --out.",
 )
+@AS_JSON
 @click.pass_context
 def command(
     ctx: click.Context,
     targets: tuple[str, ...],
-    json_path: Path | None,
+    out: Path | None,
     update_ledger: bool,
     fresh: bool,
     workers: int | None,
     compare: Path | None,
+    as_json: bool,
 ) -> None:
     """Judge, compare, write, print; exit code 1 if the answer is no."""
-    if json_path:
-        require_writable(json_path)
+    if out:
+        require_place("--out", out)
     before = earlier(compare) if compare else None
     chosen = groups(targets)
-    if json_path:
-        require_unread("--json", json_path, _read(targets, chosen))
-        _require_no_claims(json_path)
+    if out:
+        require_unread("--out", out, _read(targets, chosen))
+        _require_no_claims(out)
     expected = [_expected(group, update_ledger) for group in chosen]
     failed: list[Failed] = []
     parts = judge_groups("audit", chosen, fresh=fresh, workers=workers, failed=failed)
@@ -96,14 +101,22 @@ def command(
     elif not (faults or failed):
         silent = _update(chosen, parts, expected)
     everyone = [one for part in parts for one in part]
-    if json_path:
-        write_whole(json_path, _json(everyone, faults, differing, failed))
-    _show(everyone, None if before is None else changes(before, everyone))
-    _remarks(chosen, faults, differing, update_ledger, failed)
-    if silent:
-        console.line(f"refuted without a script of its own: {', '.join(silent)}")
+    changed = None if before is None else list(changes(before, everyone))
+    ledgers = _ledgers(chosen, faults, update_ledger, failed)
+    text = _json(everyone, faults, differing, failed, changed, ledgers, silent)
+    lost = unwritten(out, f"{text}\n", *_LOST) if out else ""
+    if as_json:
+        click.echo(text)
+    else:
+        _show(everyone, changed)
+        _remarks(faults, differing, ledgers, failed)
+        if silent:
+            console.line(f"refuted without a script of its own: {', '.join(silent)}")
     for one in failed:
         click.echo(f"error: {' '.join(one.why.split())}", err=True)
+    if lost:
+        told(ctx)
+        raise InputError(lost)
     ctx.exit(2 if failed else 1 if faults or differing else 0)
 
 
@@ -121,7 +134,7 @@ def _require_no_claims(path: Path) -> None:
     """Refuse to write where claims were meant to be read."""
     if path.suffix == ".py":
         raise InputError(
-            f"--json must name the file to be written, which is no Python; got {path}; "
+            f"--out must name the file to be written, which is no Python; got {path}; "
             "name another, and claims to be judged before it."
         )
 
@@ -181,16 +194,21 @@ def _json(
     faults: dict[str, str],
     differing: Sequence[str],
     failed: Sequence[Failed],
+    changed: Sequence[str] | None,
+    ledgers: Sequence[str],
+    silent: Sequence[str],
 ) -> str:
-    text = envelope(
+    return envelope(
         "audit",
         claims=[record(one) for one in everyone],
         counts=counts(everyone),
         differences=differing,
         control_faults=faults,
         errors={one.claim.id: one.why for one in failed},
+        changes=changed,
+        ledgers=ledgers,
+        refuted_without_script=silent,
     )
-    return f"{text}\n"
 
 
 def _differences(group: Group, part: Sequence[Audited], entries: Entries) -> list[str]:
@@ -203,11 +221,24 @@ def _differences(group: Group, part: Sequence[Audited], entries: Entries) -> lis
     return out
 
 
-def _remarks(
+def _ledgers(
     chosen: Sequence[Group],
     faults: dict[str, str],
-    differing: Sequence[str],
     updated: bool,
+    failed: Sequence[Failed],
+) -> list[str]:
+    """Say what became of ledgers that are written, and which are absent."""
+    why = "a claim could not be judged" if failed else "a control misbehaves"
+    done = f"not written, since {why}" if faults or failed else "written"
+    absent = "absent, nothing to compare with"
+    shown = [group for group in chosen if updated or group.silent]
+    return [f"{group.path.name}: {done if updated else absent}" for group in shown]
+
+
+def _remarks(
+    faults: dict[str, str],
+    differing: Sequence[str],
+    ledgers: Sequence[str],
     failed: Sequence[Failed],
 ) -> None:
     """Say what misbehaves, what differs, and what became of the ledgers."""
@@ -215,13 +246,7 @@ def _remarks(
         console.line(f"control misbehaves: {key}: {fault}")
     for text in differing:
         console.line(f"differs from the ledger: {text}")
-    for group in chosen:
-        if updated:
-            why = "a claim could not be judged" if failed else "a control misbehaves"
-            done = f"not written, since {why}" if faults or failed else "written"
-            console.line(f"ledger {group.path.name}: {done}")
-        elif group.silent:
-            console.line(f"ledger {group.path.name}: absent, nothing to compare with")
-    said = faults or differing or updated or failed
-    if not (said or any(g.silent for g in chosen)):
+    for said in ledgers:
+        console.line(f"ledger {said}")
+    if not (faults or differing or ledgers or failed):
         console.line("all verdicts agree with the ledger")

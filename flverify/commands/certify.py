@@ -67,7 +67,7 @@ The exit code is 0 if certified, 1 if not or if the solver failed, 2 if refused.
 
 
 _LOST = (
-    "the certificate is",
+    "the certificate is found",
     "save the certificate from the output, where it stands instead",
 )
 

@@ -25,7 +25,7 @@ from flverify.report import console
 from flverify.report.envelope import envelope
 from flverify.report.simulations import as_csv, curves, show_curves, shown_rounds
 
-_LOST = "all rounds are", "save them from the output, where they stand instead"
+_LOST = "all rounds are sampled", "save them from the output, where they stand instead"
 
 
 @click.command(name="simulate", cls=Reporting)

@@ -80,7 +80,7 @@ def test_a_control_that_misbehaves_is_never_written(run, write):
 
 def test_the_json_file_has_the_records(run, claims, tmp_path):
     path = tmp_path / "report.json"
-    run("audit", claims, "--json", path)
+    run("audit", claims, "--out", path)
     report = json.loads(path.read_text())
     assert report["format"] == "flverify/audit"
     assert report["version"] == 1
@@ -118,7 +118,7 @@ def test_prefixes_choose_and_keep_the_rest_of_the_ledger(run, claims, monkeypatc
     claims.write_text(claims.read_text().replace('"two": 2}', '"two": 5}'))
     assert run("audit", "demo.less").code == 0
     assert run("audit", "demo").code == 1
-    ran = run("audit", "demo.sum", "other", "--json", claims.parent / "r.json")
+    ran = run("audit", "demo.sum", "other", "--out", claims.parent / "r.json")
     assert ran.code == 1
     assert "2 claims" in ran.stdout
     claims.write_text(claims.read_text().replace('"two": 5}', '"two": 2}'))
@@ -156,7 +156,7 @@ def test_own_files_stand_beside_prefixes(run, claims, write, monkeypatch, tmp_pa
 )
 def test_damaged_files_of_claims(fails, write, tmp_path, content, says):
     report = tmp_path / "report.json"
-    assert says in fails("audit", write("mine.py", content), "--json", report)
+    assert says in fails("audit", write("mine.py", content), "--out", report)
     assert not report.exists()
 
 
@@ -174,7 +174,7 @@ def test_a_damaged_ledger_can_be_regenerated(run, fails, claims, content):
 
 def test_what_changed_since_an_earlier_audit_is_told(run, fails, claims, write):
     old = claims.parent / "old.json"
-    assert run("audit", claims, "--json", old).code == 0
+    assert run("audit", claims, "--out", old).code == 0
     assert "changed: " not in run("audit", claims, "--compare", old).stdout
     content = json.loads(old.read_text())
     assert content["claims"][0]["id"] == "demo.sum"
@@ -198,9 +198,9 @@ def test_other_bad_input(fails, claims, tmp_path):
     assert "must match a claim" in fails("audit", "no.such.id")
     assert "must be a Python file" in fails("audit", tmp_path / "missing.py")
     assert "must match a claim" in fails("audit", tmp_path)
-    assert "folder" in fails("audit", claims, "--json", tmp_path / "no" / "r.json")
-    assert "must name a file" in fails("audit", claims, "--json", tmp_path)
-    assert "requires an argument" in fails("audit", "--json")
+    assert "folder" in fails("audit", claims, "--out", tmp_path / "no" / "r.json")
+    assert "must name a file" in fails("audit", claims, "--out", tmp_path)
+    assert "requires an argument" in fails("audit", "--out")
     assert "No such option" in fails("audit", "--all")
     double = tmp_path / "double.py"
     double.write_text(claims.read_text())
@@ -211,9 +211,9 @@ def test_claims_and_ledgers_are_not_written_over(run, fails, claims):
     run("audit", claims, "--update-ledger")
     ledger = claims.with_suffix(".ledger.toml")
     before = claims.read_text(), ledger.read_text()
-    said = fails("audit", claims, "--json", claims)
-    assert "--json must name another file than a file of claims" in said
-    assert "than a ledger" in fails("audit", claims, "--json", ledger)
+    said = fails("audit", claims, "--out", claims)
+    assert "--out must name another file than a file of claims" in said
+    assert "than a ledger" in fails("audit", claims, "--out", ledger)
     assert (claims.read_text(), ledger.read_text()) == before
 
 
@@ -244,7 +244,7 @@ def test_a_claim_that_raises_is_an_error_and_the_others_are_judged(run, claims):
     content = claims.read_text(encoding="utf-8")
     claims.write_text(content + RAISES, encoding="utf-8")
     report = claims.with_suffix(".json")
-    ran = run("audit", claims, "--update-ledger", "--json", report)
+    ran = run("audit", claims, "--update-ledger", "--out", report)
     assert ran.code == 2
     assert ran.stderr.startswith("error: the check of demo.raises must run without")
     assert "ZeroDivisionError" in ran.stderr
@@ -261,8 +261,8 @@ def test_a_claim_that_raises_is_an_error_and_the_others_are_judged(run, claims):
 
 def test_records_are_not_written_over_python(fails, tmp_path):
     (tmp_path / "mine.py").write_text("mine = 1\n")
-    said = fails("audit", "focus.eq3", "--json", tmp_path / "mine.py")
-    assert "--json must name the file to be written" in said
+    said = fails("audit", "focus.eq3", "--out", tmp_path / "mine.py")
+    assert "--out must name the file to be written" in said
     assert (tmp_path / "mine.py").read_text() == "mine = 1\n"
 
 
@@ -282,3 +282,35 @@ def test_brackets_without_end_are_no_earlier_audit(fails, claims, tmp_path):
     deep = tmp_path / "deep.json"
     deep.write_text("[" * 100_000)
     assert "must be a file of" in fails("audit", claims, "--compare", deep)
+
+
+def test_as_json_one_object_is_printed_instead(run, claims, tmp_path):
+    path = tmp_path / "report.json"
+    ran = run("audit", claims, "--out", path, "--json")
+    assert (ran.code, ran.stdout) == (0, path.read_text())
+    assert ran.json["changes"] is None
+    assert ran.json["ledgers"] == [
+        "mine.ledger.toml: absent, nothing to compare with",
+    ]
+    found = run("audit", claims, "--update-ledger", "--compare", path, "--json").json
+    assert found["changes"] == []
+    assert found["ledgers"] == ["mine.ledger.toml: written"]
+    assert run("audit", claims, "--json").json["ledgers"] == []
+    old = path.read_text().replace("PROVED", "REFUTED")
+    path.write_text(old)
+    found = run("audit", claims, "--compare", path, "--json").json
+    assert "demo.sum: REFUTED -> PROVED" in found["changes"]
+
+
+@pytest.mark.parametrize("flags", [(), ("--json",)])
+def test_verdicts_are_told_where_the_disk_is_full_in_the_end(
+    run, claims, tmp_path, full_later, flags
+):
+    ran = run("audit", claims, "--out", tmp_path / "report.json", *flags)
+    assert ran.code == 2
+    assert "when all claims are judged; it is not: No space left" in ran.stderr
+    assert ran.stderr.count("\n") == 1
+    assert "demo.sum" in ran.stdout
+    assert not (tmp_path / "report.json").exists()
+    if flags:
+        assert ran.json["counts"]["PROVED"] == 1

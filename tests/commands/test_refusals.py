@@ -30,7 +30,7 @@ def asked(command):
         if isinstance(one, click.Argument):
             words.append(WRONG)
         elif "--json" in one.opts:
-            words += ["--json"] if one.is_flag else ["--json", "out.json"]
+            words.append("--json")
         elif one.required:
             words += [flag(one), WRONG]
     return words
@@ -98,7 +98,7 @@ def test_after_two_dashes_nothing_asks_for_json(run):
 def test_a_record_of_before_stays_where_an_audit_is_refused(run, tmp_path):
     record = tmp_path / "record.json"
     record.write_text("before", encoding="utf-8")
-    ran = run("audit", "nobody", "--json", record)
+    ran = run("audit", "nobody", "--out", record, "--json")
     assert ran.json["status"] == "refused"
     assert record.read_text(encoding="utf-8") == "before"
 
