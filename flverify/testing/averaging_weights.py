@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from flverify._core.errors import InputError, ShapeError
+from flverify._core.errors import ShapeError
 from flverify._core.exact import Scalar
-from flverify._core.shown import shown
-from flverify.engines.own_laws import require_consistent
+from flverify.engines.kinds import require_law
 from flverify.participation._law import Participation
 from flverify.testing import given, reproduce, written
 from flverify.testing.comparison import keeps
@@ -20,7 +19,7 @@ ROUNDING = 1e-12  # weights are at most 1; laws in floats compute them to about 
 
 
 def assert_averaging_weights(
-    law: object, expected: Any, *, tolerance: Scalar = 0
+    participation: object, expected: Any, *, tolerance: Scalar = 0
 ) -> Outcome:
     """Assert the averaging weights of a participation law.
 
@@ -29,7 +28,7 @@ def assert_averaging_weights(
 
     Parameters
     ----------
-    law : Participation
+    participation : Participation
     expected : (N,) numbers, weight 1
         The claimed weights; they sum to the probability of a nonempty round.
     tolerance : scalar >= 0
@@ -56,13 +55,8 @@ def assert_averaging_weights(
     'q = (3/8, 3/8)'
     """
     __tracebackhide__ = True
-    if not isinstance(law, Participation):
-        raise InputError(
-            f"law must be a participation law; got {shown(law)}; pass one such as "
-            "Bernoulli([...])."
-        )
-    require_consistent(law)
-    given.require_numbers(law, "law", irrational=True)
+    law = require_law(participation)
+    given.require_numbers(law, "participation", irrational=True)
     claimed = given.vector(expected, "expected")
     slack = given.least_zero(tolerance, "tolerance")
     if claimed.shape != (law.n_clients,):

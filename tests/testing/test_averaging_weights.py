@@ -13,6 +13,7 @@ def test_weights_by_hand():
     # alone 1/2 2/3 and 1/2 1/3, together 1/6 shared by two
     law = Bernoulli(["1/2", "1/3"])
     assert assert_averaging_weights(law, ["5/12", "1/4"])
+    assert assert_averaging_weights(participation=law, expected=["5/12", "1/4"])
     assert assert_averaging_weights(UniformCohort(4, 3), ["1/4"] * 4)
     floats = Bernoulli([0.5, 1 / 3])
     assert assert_averaging_weights(floats, ["5/12", 0.25])

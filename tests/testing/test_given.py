@@ -90,7 +90,7 @@ def test_weights_and_their_tolerance_are_numbers(expected):
         assert_averaging_weights(law, expected)
     with pytest.raises(DomainError, match="tolerance must be a number"):
         assert_averaging_weights(law, ["1/2", "1/2"], tolerance=Q)
-    with pytest.raises(InputError, match="law must hold"):
+    with pytest.raises(InputError, match="participation must hold"):
         assert_averaging_weights(Bernoulli([Q, Q]), ["1/2", "1/2"])
 
 
