@@ -24,10 +24,10 @@ from flverify._core.sources import Source
 from flverify.claims import agnostic_race as race
 from flverify.claims import cohorts, judge
 from flverify.claims.agnostic_race import distance
-from flverify.claims.agnostic_rounds import rational
 from flverify.claims.claim import claim
 from flverify.claims.cohorts import people
 from flverify.claims.judge import Case
+from flverify.claims.rationals import rational
 from flverify.claims.verdict import Finding
 from flverify.participation import SuccessiveSampling
 

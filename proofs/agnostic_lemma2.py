@@ -43,17 +43,12 @@ from flverify.claims.nonsmooth_losses import (
     squared_distance,
     two_points,
 )
+from flverify.claims.rationals import rational
 from flverify.claims.verdict import Finding
 from flverify.claims.written import at_most
 
 ETA, BOUND = sympy.symbols("eta G", positive=True)
 EVERY = "every C, dimension, law of the noise and step size"
-
-
-def rational(value: Any) -> sympy.Rational:
-    """Return a constant of a claim as a number of sympy."""
-    number = Fraction(value)
-    return sympy.Rational(number.numerator, number.denominator)
 
 
 LEMMA_2 = (

@@ -21,7 +21,6 @@ import sympy
 from flverify._core.sources import Source
 from flverify.claims import judge
 from flverify.claims.agnostic_apart import EVERY, tracks_apart
-from flverify.claims.agnostic_rounds import rational
 from flverify.claims.agnostic_windows import (
     WINDOWS,
     distance,
@@ -33,6 +32,7 @@ from flverify.claims.agnostic_windows import (
 from flverify.claims.claim import Free, claim
 from flverify.claims.judge import Case
 from flverify.claims.nonsmooth import Nonsmooth, gradient_bound
+from flverify.claims.rationals import rational
 from flverify.claims.verdict import Finding
 
 SCHEDULES = {

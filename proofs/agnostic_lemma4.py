@@ -34,14 +34,8 @@ from flverify.claims.nonsmooth_losses import (
     Point,
     squared_distance,
 )
+from flverify.claims.rationals import rational
 from flverify.claims.verdict import Finding
-
-
-def rational(value: Any) -> sympy.Rational:
-    """Return a constant of a claim as a number of sympy."""
-    number = Fraction(value)
-    return sympy.Rational(number.numerator, number.denominator)
-
 
 S = 1 + sympy.Symbol("t", positive=True)  # |A|, at least 1
 LAWS = "every N and every law of nonempty S"

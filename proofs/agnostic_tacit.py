@@ -26,15 +26,10 @@ from flverify.claims.claim import Free, claim
 from flverify.claims.judge import Case
 from flverify.claims.nonsmooth import Nonsmooth
 from flverify.claims.nonsmooth_losses import SILENT, Absolute, Client
+from flverify.claims.rationals import rational
 from flverify.claims.verdict import Finding
 
 G = sympy.Symbol("G", positive=True)
-
-
-def rational(value: Any) -> sympy.Rational:
-    """Return a constant of a claim as a number of sympy."""
-    number = Fraction(value)
-    return sympy.Rational(number.numerator, number.denominator)
 
 
 @claim(

@@ -25,7 +25,7 @@ from flverify._core.sources import Source
 from flverify.claims import agnostic_quadratics, judge
 from flverify.claims import agnostic_rounds as rounds
 from flverify.claims import agnostic_runs as runs
-from flverify.claims.agnostic_rounds import BOUND, ELL, ETA, SIGMA, STEPS, rational
+from flverify.claims.agnostic_rounds import BOUND, ELL, ETA, SIGMA, STEPS
 from flverify.claims.agnostic_terms import (
     MENDED,
     NOTHING,
@@ -38,6 +38,7 @@ from flverify.claims.agnostic_terms import (
 )
 from flverify.claims.claim import Free, claim
 from flverify.claims.judge import Case
+from flverify.claims.rationals import rational
 from flverify.claims.verdict import Finding
 from flverify.reference import agnostic_fedavg
 

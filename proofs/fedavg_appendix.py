@@ -24,7 +24,6 @@ import sympy
 
 from flverify._core.sources import Source
 from flverify.claims import cohorts, judge
-from flverify.claims.agnostic_rounds import rational
 from flverify.claims.claim import claim
 from flverify.claims.fedavg_averages import gaps_below, mean_below, weighted_mean
 from flverify.claims.fedavg_expansion import expanded
@@ -41,6 +40,7 @@ from flverify.claims.parallel_families import (
     mismatch_again,
 )
 from flverify.claims.printed_mixing import virtual
+from flverify.claims.rationals import rational
 from flverify.claims.scalar_runs import column, tidy
 from flverify.claims.verdict import Finding
 from flverify.mixing import aggregation_matrix, pull_matrix

@@ -29,7 +29,7 @@ from flverify.claims import cohorts, judge
 from flverify.claims.claim import Free, claim
 from flverify.claims.fedavg_averages import averages, weighted_mean
 from flverify.claims.fedavg_limit import limit, summed_58
-from flverify.claims.focus_lemma3 import gradient_and_gap, rational, sum_of_vectors
+from flverify.claims.focus_lemma3 import gradient_and_gap, sum_of_vectors
 from flverify.claims.parallel_clients import Setting, step_cap
 from flverify.claims.parallel_families import (
     BALANCED,
@@ -39,6 +39,7 @@ from flverify.claims.parallel_families import (
     heterogeneity_again,
     mismatch_again,
 )
+from flverify.claims.rationals import rational
 from flverify.claims.verdict import Finding
 
 EVERY = "every N, law, dimension, L >= mu > 0 and all models"

@@ -28,7 +28,8 @@ from flverify.claims.focus_caps import Q_READINGS
 from flverify.claims.focus_induction import pending
 from flverify.claims.focus_recursions import PLAIN, Stack, initial, iterate
 from flverify.claims.focus_runs import FORMAL, Run, formal_rounds, rational_runs
-from flverify.claims.focus_theorem1_steps import L, N, eta, mu, number, q
+from flverify.claims.focus_theorem1_steps import L, N, eta, mu, q
+from flverify.claims.rationals import rational
 from flverify.claims.scalar_runs import column, quadratic, tidied
 from flverify.claims.verdict import Finding
 from flverify.claims.written import above
@@ -172,7 +173,7 @@ def _small_step(factor: Fraction) -> Finding:
     """Prove it for eta L N <= factor p_min and eta L (tau-1) <= 1/3; search inside."""
     caps = {"q/(L N)": str(factor), "1/(L (tau-1))": "1/3"}
     kept = 1 - eta * mu * N / 2
-    small = [mu <= L, q <= 1, eta * L * N <= number(str(factor)) * q]
+    small = [mu <= L, q <= 1, eta * L * N <= rational(str(factor)) * q]
     found = {
         "V_R <= k^R V_0": rates.strongly_convex(caps, "1/2", Q_READINGS[2], rows=False),
         "k < 1": judge.implied([], above(1, kept), rates.NUMBERS),

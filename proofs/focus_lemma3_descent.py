@@ -26,8 +26,9 @@ from flverify.algorithms import Focus
 from flverify.certify import quadratic_form as q
 from flverify.claims import judge
 from flverify.claims.claim import Free, claim
-from flverify.claims.focus_lemma3 import EVERY, L, N, eta, mu, n, rational
+from flverify.claims.focus_lemma3 import EVERY, L, N, eta, mu, n
 from flverify.claims.focus_lemma3_proof import PRINTED, Descent, proof
+from flverify.claims.rationals import rational
 from flverify.claims.verdict import Finding
 from flverify.participation import AllOrNothing, Bernoulli, Full, UniformCohort
 from flverify.participation._law import Participation

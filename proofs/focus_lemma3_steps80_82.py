@@ -30,12 +30,12 @@ from flverify.claims.focus_lemma3 import (
     eta,
     gradient_and_gap,
     mu,
-    rational,
     split_in_two,
     traced,
     young,
 )
 from flverify.claims.focus_runs import ETA
+from flverify.claims.rationals import rational
 from flverify.claims.scalar_runs import tidied
 from flverify.claims.verdict import Finding
 

@@ -33,12 +33,12 @@ from flverify.claims.focus_lemma3 import (
     gradients_of_rows,
     movers,
     n,
-    rational,
     split_in_two,
     sum_of_vectors,
     traced,
 )
 from flverify.claims.focus_runs import ETA
+from flverify.claims.rationals import rational
 from flverify.claims.scalar_runs import tidied
 from flverify.claims.verdict import Finding
 

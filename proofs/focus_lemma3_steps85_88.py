@@ -36,11 +36,11 @@ from flverify.claims.focus_lemma3 import (
     movers,
     moves_do_not_grow,
     n,
-    rational,
     stale,
     sum_of_vectors,
     summed_84,
 )
+from flverify.claims.rationals import rational
 from flverify.claims.verdict import Finding
 
 NAMES = "every tau, dimension and L-smooth f_i"

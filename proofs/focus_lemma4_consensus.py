@@ -27,9 +27,10 @@ from flverify._core.sources import Source
 from flverify.claims import judge
 from flverify.claims.claim import Free, claim
 from flverify.claims.focus_caps import Q_READINGS
-from flverify.claims.focus_lemma3 import L, N, eta, n, rational
+from flverify.claims.focus_lemma3 import L, N, eta, n
 from flverify.claims.focus_lemma4 import MENDED, PRINTED, Bound, steps
 from flverify.claims.focus_lemma4_proof import NUMBERS, proof, q
+from flverify.claims.rationals import rational
 from flverify.claims.verdict import Finding
 
 UNIT = "every q_min in (0, 1]"

@@ -30,7 +30,6 @@ from flverify.claims.focus_lemma3 import (
     N,
     State,
     Traced,
-    rational,
     split_by_share,
     split_in_two,
     traced,
@@ -46,6 +45,7 @@ from flverify.claims.focus_lemma4 import (
     weights,
 )
 from flverify.claims.focus_runs import ETA
+from flverify.claims.rationals import rational
 from flverify.claims.scalar_runs import tidied
 from flverify.claims.verdict import Finding
 

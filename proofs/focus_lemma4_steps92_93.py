@@ -35,7 +35,6 @@ from flverify.claims.focus_lemma3 import (
     eta,
     gradients_of_rows,
     n,
-    rational,
     sum_of_vectors,
     summed_84,
 )
@@ -50,6 +49,7 @@ from flverify.claims.focus_lemma4 import (
     twice,
     weights,
 )
+from flverify.claims.rationals import rational
 from flverify.claims.verdict import Finding
 
 FROBENIUS = "(i) ||1 ybar||^2 of the N rows"

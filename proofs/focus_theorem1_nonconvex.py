@@ -34,11 +34,11 @@ from flverify.claims.focus_theorem1_steps import (
     eta,
     for_any_q,
     for_each_q,
-    number,
     plugged_87,
     smooth_step,
     stale,
 )
+from flverify.claims.rationals import rational
 from flverify.claims.verdict import Finding
 
 CAPS = {
@@ -93,8 +93,8 @@ def descent(c: SimpleNamespace) -> Finding:
 )
 def cross_term(c: SimpleNamespace) -> Finding:
     """Expand in one coordinate; Young's inequality."""
-    two = -number(c.gradient) * eta * N * g**2
-    two += number(c.distance) * eta / N * (N * g - S) ** 2
+    two = -rational(c.gradient) * eta * N * g**2
+    two += rational(c.distance) * eta / N * (N * g - S) ** 2
     split = -eta * N * g**2 + eta * g * (N * g - S)
     scope = "every eta > 0, N >= 1 and, coordinate by coordinate, all g and S"
     return judge.all_of(
@@ -130,8 +130,8 @@ def substituted(c: SimpleNamespace) -> Finding:
         F_next <= F - eta * cross + eta**2 * L * E + eta**2 * N**2 * L * G,
         -eta * cross <= -eta * N / 2 * G + eta / (2 * N) * E,
     ]
-    left = number(c.gradient) * eta * N * (1 - number(c.less) * eta * N * L) * G
-    up = number(c.distance) * eta / N + number(c.more) * eta**2 * L
+    left = rational(c.gradient) * eta * N * (1 - rational(c.less) * eta * N * L) * G
+    up = rational(c.distance) * eta / N + rational(c.more) * eta**2 * L
     return judge.implied(known, left <= F - F_next + up * E, EVERY)
 
 
@@ -202,7 +202,7 @@ def simplified(c: SimpleNamespace) -> Finding:
 
     Needed too: with G = 0 and change = -u C (114) holds, and (115) says u <= v.
     """
-    weight = number(c.consensus) / number(c.function)
+    weight = rational(c.consensus) / rational(c.function)
     s, half, u, v = sympy.symbols("s half u v", positive=True)
     change = sympy.Symbol("change", real=True)  # (F - F_next)/(eta N)
     caps = conditions(c.caps)
@@ -215,7 +215,9 @@ def simplified(c: SimpleNamespace) -> Finding:
     drift = (eta / (2 * N) + eta**2 * L) * stale()
     return judge.all_of(
         {
-            "gradient": judge.implied(caps, 1 / number(c.function) <= slope / 2, EVERY),
+            "gradient": judge.implied(
+                caps, 1 / rational(c.function) <= slope / 2, EVERY
+            ),
             "consensus": judge.implied(caps, drift <= weight * eta * L**2, EVERY),
             "combined": combined,
         }

@@ -39,10 +39,10 @@ from flverify.claims.focus_theorem1_steps import (
     for_any_q,
     for_each_q,
     implied,
-    number,
     q,
     summed,
 )
+from flverify.claims.rationals import rational
 from flverify.claims.verdict import Finding
 
 ROUNDS = (2, 3, 4)  # for R = 1 the sums from r = 1 on are empty
@@ -137,7 +137,7 @@ READING_119 = "(i) a bound of the average of C_r, from (118)"
 )
 def shifted(c: SimpleNamespace) -> Finding:
     """Compare with the average, and with the first line."""
-    k, p = number(c.kept) * kept, number(c.push) * push
+    k, p = rational(c.kept) * kept, rational(c.push) * push
     average, printed = {}, {}
     for rounds in ROUNDS:
         terms, n = Terms(rounds), sympy.Integer(rounds)
@@ -175,7 +175,7 @@ def solved(c: SimpleNamespace) -> Finding:
     average = sympy.Symbol("average_C", nonnegative=True)
     gained = 16 * eta**2 * N**2 / (3 * R * q) * total_a
     line_2 = average <= (1 - q / 3) * average + gained
-    claimed = average <= number(c.factor) * eta**2 * N**2 / (R * q**2) * total_a
+    claimed = average <= rational(c.factor) * eta**2 * N**2 / (R * q**2) * total_a
     return judge.implied([line_2], claimed, EVERY_R)
 
 
@@ -190,7 +190,7 @@ def _known_121(cap: str | None) -> list[Any]:
     return [
         total_a <= 4 * fall + 16 * spread,
         spread <= 16 * x * total_a,
-        *([] if cap is None else [x <= number(cap) ** 2 / 2]),
+        *([] if cap is None else [x <= rational(cap) ** 2 / 2]),
     ]
 
 
@@ -227,9 +227,9 @@ def _known_121(cap: str | None) -> list[Any]:
 def telescoped(c: SimpleNamespace) -> Finding:
     """Sum (117); the printed lines lack a factor 1/R beside B_0 - B_R >= 0."""
     known = _known_121(c.cap)
-    change = number(c.function) * fall / R ** vars(c)["1/R"]
-    line_1 = total_a / R <= change + number(c.consensus) * spread / R
-    line_2 = (1 - number(c.gradient) * x) * total_a / R <= change
+    change = rational(c.function) * fall / R ** vars(c)["1/R"]
+    line_1 = total_a / R <= change + rational(c.consensus) * spread / R
+    line_2 = (1 - rational(c.gradient) * x) * total_a / R <= change
     return judge.all_of(
         {
             "summing (117)": summed(EVERY_R),
@@ -251,9 +251,9 @@ def telescoped(c: SimpleNamespace) -> Finding:
 )
 def coefficient(c: SimpleNamespace) -> Finding:
     """Multiply."""
-    first = number(c.consensus) * L**2 / N
-    second = number(c.push) * eta**2 * N**2 / q**2
-    product = number(c.product) * eta**2 * L**2 * N / q**2
+    first = rational(c.consensus) * L**2 / N
+    second = rational(c.push) * eta**2 * N**2 / q**2
+    product = rational(c.product) * eta**2 * L**2 * N / q**2
     return judge.identity([("coefficient", first * second, product)], "every value")
 
 
@@ -281,8 +281,8 @@ def last_line(c: SimpleNamespace) -> Finding:
     """Use B_R >= F* and that half of the gradients remains."""
     known = [*_known_121(c.cap), fall <= gap]
     line_2 = (1 - 256 * x) * total_a / R <= 4 * fall
-    printed = [line_2, x <= number(c.cap) ** 2 / 2, fall <= gap]
-    claimed = total_a / R <= number(c.bound) * gap / R
+    printed = [line_2, x <= rational(c.cap) ** 2 / 2, fall <= gap]
+    claimed = total_a / R <= rational(c.bound) * gap / R
     return judge.readings(
         {
             READING_121: judge.all_of(
@@ -374,7 +374,7 @@ def _besides(c: SimpleNamespace) -> dict[str, Finding]:
         fall <= gap,
         *([sympy.Eq(begun, 0)] if c.C_0 == "zero" else []),
     ]
-    right = number(c.bound) * gap / R + number(c.start) * begun / R
+    right = rational(c.bound) * gap / R + rational(c.start) * begun / R
     return {
         "summing (117) and (118)": summed(EVERY_R),
         **chain.errors_summed(lemma),

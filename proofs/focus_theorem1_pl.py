@@ -37,12 +37,12 @@ from flverify.claims.focus_theorem1_steps import (
     conditions,
     eta,
     for_each_q,
-    number,
     plugged_87,
     q,
     smooth_step,
     stale,
 )
+from flverify.claims.rationals import rational
 from flverify.claims.verdict import Finding
 
 CAPS = {
@@ -101,8 +101,8 @@ def cross_term(c: SimpleNamespace) -> Finding:
     """Expand in one coordinate; drop the square of S."""
     half = sympy.Rational(1, 2)
     three = half * eta / N * (N * g - S) ** 2 - half * eta * N * g**2
-    two = number(c.distance) * eta / N * (N * g - S) ** 2
-    two -= number(c.gradient) * eta * N * g**2
+    two = rational(c.distance) * eta / N * (N * g - S) ** 2
+    two -= rational(c.gradient) * eta * N * g**2
     return judge.all_of(
         {
             "identity": judge.identity(
@@ -147,8 +147,8 @@ def substituted(c: SimpleNamespace) -> Finding:
         F_next <= F - eta * cross + eta**2 * L * E + eta**2 * N**2 * L * G,
         -eta * cross <= eta / (2 * N) * E - eta * N / 2 * G,
     ]
-    up = number(c.distance) * eta / N + number(c.more) * eta**2 * L
-    down = number(c.gradient) * eta * N - number(c.less) * eta**2 * N**2 * L
+    up = rational(c.distance) * eta / N + rational(c.more) * eta**2 * L
+    down = rational(c.gradient) * eta * N - rational(c.less) * eta**2 * N**2 * L
     return judge.implied(known, F_next <= F + up * E - down * G, EVERY)
 
 
@@ -175,7 +175,7 @@ def second_inequality(c: SimpleNamespace) -> Finding:
 
 
 def _line_3(c: SimpleNamespace) -> Finding:
-    right = F + number(c.distance) * eta / N * E - number(c.gradient) * eta * N * G
+    right = F + rational(c.distance) * eta / N * E - rational(c.gradient) * eta * N * G
     scope = "every L-smooth F, N = 1, 2, tau = 1, 3, L = 1, 100, the largest eta"
     return judge.all_of(
         {
@@ -219,8 +219,8 @@ def _bounded_values(c: SimpleNamespace) -> Iterator[tuple[dict[str, Any], Any]]:
 )
 def polyak_lojasiewicz(c: SimpleNamespace) -> Finding:
     """Spend half of the decrease on the PL condition."""
-    right = F + eta / N * E - number(c.pl) * eta * beta * N * A
-    right -= number(c.left) * eta * N * G
+    right = F + eta / N * E - rational(c.pl) * eta * beta * N * A
+    right -= rational(c.left) * eta * N * G
     line_3 = F + eta / N * E - eta * N * G
     return judge.implied([2 * beta * A <= G], line_3 <= right, EVERY)
 
@@ -247,8 +247,8 @@ def subtracted(c: SimpleNamespace) -> Finding:
     """Rewrite F(w_r) as A + F*."""
     least = sympy.Symbol("F_least", real=True)
     line_4 = F + eta / N * E - eta * beta * N * (F - least) - eta * N / 2 * G
-    right = (1 - number(c.contraction) * eta * beta * N) * (F - least)
-    right += number(c.distance) * eta / N * E - number(c.gradient) * eta * N * G
+    right = (1 - rational(c.contraction) * eta * beta * N) * (F - least)
+    right += rational(c.distance) * eta / N * E - rational(c.gradient) * eta * N * G
     return judge.implied([F_next <= line_4, least <= F], F_next - least <= right, EVERY)
 
 
@@ -298,7 +298,7 @@ def stale_gradients(c: SimpleNamespace) -> Finding:
 )
 def consensus_term(c: SimpleNamespace) -> Finding:
     """Put (107) into (106); the coefficient of B is at most 4 eta L^2."""
-    weight = number(c.consensus) * eta * L**2
+    weight = rational(c.consensus) * eta * L**2
     fits = judge.implied(
         [q <= 1, *conditions(c.caps)], eta / N * stale() <= weight, EVERY
     )

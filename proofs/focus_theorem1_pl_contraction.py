@@ -38,11 +38,11 @@ from flverify.claims.focus_theorem1_steps import (
     for_any_q,
     for_each_q,
     implied,
-    number,
     q,
     stale,
     tau,
 )
+from flverify.claims.rationals import rational
 from flverify.claims.verdict import Finding
 from flverify.claims.written import at_most
 
@@ -82,7 +82,7 @@ def added(c: SimpleNamespace) -> Finding:
         q <= 1,
     ]
     right = (1 - x) * A + (1 - q / 3) * B_before
-    claimed = A_next + (1 - number(c.consensus) * y) * B <= right
+    claimed = A_next + (1 - rational(c.consensus) * y) * B <= right
     return judge.implied(known, claimed, EVERY)
 
 
@@ -104,7 +104,7 @@ def quotient(c: SimpleNamespace) -> Finding:
     """Decide it under its own condition, denominators positive."""
     cap = conditions({"q/(beta N (4-q))": c.cap})
     left = (1 - q / 3) / (1 - eta * beta * N)
-    return judge.implied([q <= 1, *cap], left <= 1 - number(c.kept) * q, EVERY)
+    return judge.implied([q <= 1, *cap], left <= 1 - rational(c.kept) * q, EVERY)
 
 
 @claim(
@@ -123,7 +123,7 @@ def quotient(c: SimpleNamespace) -> Finding:
 def last_weight(c: SimpleNamespace) -> Finding:
     """Multiply the condition by 4."""
     cap = conditions({"q/L^2": c.cap})
-    weight = 1 - number(c.consensus) * eta * L**2
+    weight = 1 - rational(c.consensus) * eta * L**2
     return judge.implied([q <= 1, *cap], 1 - q / 4 <= weight, EVERY)
 
 
@@ -176,7 +176,7 @@ def _mended() -> Finding:
     proof = chain.proved(
         for_any_q(_given(own), needs, EVERY),
         chain.lemma_4(),
-        chain.value_recursion(number(own.contraction)),
+        chain.value_recursion(rational(own.contraction)),
         _besides(own),
     )
     search = searches.values(own.caps, own.contraction, "3/128")
@@ -200,8 +200,8 @@ def _chain(c: SimpleNamespace) -> Finding:
 
 def _needs(c: SimpleNamespace) -> dict[str, Any]:
     """Return what the coefficients need, divided by eta/N, eta N, eta and eta N."""
-    lemma, gradient = LEMMAS_4[c.lemma_4], number(c.gradient)
-    spent = number(c.contraction) / 2  # of the decrease, on the PL condition
+    lemma, gradient = LEMMAS_4[c.lemma_4], rational(c.gradient)
+    spent = rational(c.contraction) / 2  # of the decrease, on the PL condition
     pushed = sympy.cancel(WEIGHTS[c.weight] * lemma.push / (eta * N))
     return {
         **asked_by({"Lemma 4": lemma.caps}),
@@ -225,7 +225,7 @@ def _last_line(c: SimpleNamespace) -> Finding:
     weight, kept = WEIGHTS[c.weight], LEMMAS_4[c.lemma_4].kept
     given = [h.subs(eta * beta * N, x) for h in conditions(c.caps)]
     given = [q <= 1, x <= eta * L * N, *(h for h in given if tau not in h.free_symbols)]
-    rate = 1 - number(c.contraction) * x
+    rate = 1 - rational(c.contraction) * x
     need = weight * kept <= rate * (weight - 4 * eta * L**2)
     short = [h.subs(eta * L**2, y) for h in (need, *given)]
     few = [h for h in short[1:] if h.free_symbols <= {q, x, y}]

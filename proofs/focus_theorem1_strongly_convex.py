@@ -38,9 +38,9 @@ from flverify.claims.focus_theorem1_steps import (
     for_any_q,
     for_each_q,
     mu,
-    number,
     q,
 )
+from flverify.claims.rationals import rational
 from flverify.claims.verdict import Finding
 
 CAPS = {
@@ -127,8 +127,8 @@ def _recursions_mended() -> Finding:
 def _from_slopes(c: SimpleNamespace) -> dict[str, Finding]:
     """Judge that (98) gives (99), push being eta^2 N^2/q or eta^2 N^3/q."""
     descent = D - G / L + G / (2 * L) >= 0  # F* <= F(w - g/L), G = |g|^2
-    before = kept * B_before + number(c.gradient) * push * G >= B
-    after = kept * B_before + number(c.function) * push * L * D >= B
+    before = kept * B_before + rational(c.gradient) * push * G >= B
+    after = kept * B_before + rational(c.function) * push * L * D >= B
     found = judge.implied([descent, before, push > 0], after, "every L, eta, N, q")
     return {"(98) gives (99)": found}
 
@@ -157,13 +157,13 @@ def notation(c: SimpleNamespace) -> Finding:
     half = sympy.Rational(1, 2)
     lemma_3 = A_next <= (1 - half * x) * A - 2 * v * D + 8 * p * B
     lemma_4 = kept * B_before + sympy.Rational(32, 3) * k * D >= B
-    first = (1 - number(c.contraction) * x) * A - number(c.drop) * v * D
-    second = kept * B_before + number(c.function) * k * D
+    first = (1 - rational(c.contraction) * x) * A - rational(c.drop) * v * D
+    second = kept * B_before + rational(c.function) * k * D
     scope = "every eta, mu, L, N, q, wherever 2 eta N L < 1"
     return judge.all_of(
         {
             "(100)": judge.implied(
-                [lemma_3], A_next <= first + number(c.consensus) * p * B, scope
+                [lemma_3], A_next <= first + rational(c.consensus) * p * B, scope
             ),
             "(101)": judge.implied([lemma_4], second >= B, scope),
         }
@@ -194,8 +194,8 @@ def function_error(c: SimpleNamespace) -> Finding:
 
 
 def _sign(c: SimpleNamespace) -> Finding:
-    lost = number(c.drop) * (1 - number(c.inner) * eta * N * L)
-    gained = number(c.function) * eta * N * L / q
+    lost = rational(c.drop) * (1 - rational(c.inner) * eta * N * L)
+    gained = rational(c.function) * eta * N * L / q
     return for_each_q(_inside(c.caps), {"sign": gained <= lost}, SCOPE)
 
 
@@ -224,7 +224,9 @@ def added(c: SimpleNamespace) -> Finding:
         rise <= drop,
         weight > 0,
     ]
-    claimed = A_next + (1 - number(c.weight) * weight) * B <= rate * A + kept * B_before
+    claimed = (
+        A_next + (1 - rational(c.weight) * weight) * B <= rate * A + kept * B_before
+    )
     return judge.implied(hypotheses, claimed, "every eta, mu, L, N, q")
 
 
@@ -257,8 +259,8 @@ def _last_line(c: SimpleNamespace) -> Finding:
 
 
 def _kept_below(c: SimpleNamespace, lemmas: str = "printed") -> sympy.Rel:
-    shrink = 1 - number(c.contraction) * eta * mu * N
-    weight = 1 - number(c.weight) * eta * L**2 * N / mu
+    shrink = 1 - rational(c.contraction) * eta * mu * N
+    weight = 1 - rational(c.weight) * eta * L**2 * N / mu
     return LEMMAS_4[lemmas].kept <= shrink * weight
 
 

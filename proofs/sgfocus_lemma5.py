@@ -29,16 +29,9 @@ from flverify.claims import judge
 from flverify.claims import sg_focus_lemma5 as proofs
 from flverify.claims.claim import Free, claim
 from flverify.claims.focus_families import CONVEX
-from flverify.claims.focus_lemma3 import (
-    EVERY,
-    L,
-    N,
-    eta,
-    gradient_and_gap,
-    mu,
-    rational,
-)
+from flverify.claims.focus_lemma3 import EVERY, L, N, eta, gradient_and_gap, mu
 from flverify.claims.focus_search import number
+from flverify.claims.rationals import rational
 from flverify.claims.sg_focus_moments import Curves, NoisyClients, curves
 from flverify.claims.sg_focus_noise import server_moves
 from flverify.claims.sg_focus_recheck import listed

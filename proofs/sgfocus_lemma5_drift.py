@@ -27,15 +27,9 @@ from flverify._core.sources import Source
 from flverify.claims import judge
 from flverify.claims.claim import Free, claim
 from flverify.claims.focus_families import CONVEX
-from flverify.claims.focus_lemma3 import (
-    EVERY,
-    L,
-    gradients_of_rows,
-    n,
-    rational,
-    sum_of_vectors,
-)
+from flverify.claims.focus_lemma3 import EVERY, L, gradients_of_rows, n, sum_of_vectors
 from flverify.claims.focus_search import number
+from flverify.claims.rationals import rational
 from flverify.claims.sg_focus_moments import Curves
 from flverify.claims.sg_focus_moves import drift_bounded, h2, points_of_moves
 from flverify.claims.sg_focus_search import (

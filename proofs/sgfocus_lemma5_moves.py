@@ -25,7 +25,8 @@ import sympy
 from flverify._core.sources import Source
 from flverify.claims import judge
 from flverify.claims.claim import Free, claim
-from flverify.claims.focus_lemma3 import EVERY, rational
+from flverify.claims.focus_lemma3 import EVERY
+from flverify.claims.rationals import rational
 from flverify.claims.sg_focus_search import remembered
 from flverify.claims.tuned_noise import TunedNoise
 from flverify.claims.verdict import Finding

@@ -29,8 +29,9 @@ from flverify.claims import cohorts, judge
 from flverify.claims import sg_focus_lemma6 as proof
 from flverify.claims.claim import Free, claim
 from flverify.claims.focus_families import GENERAL
-from flverify.claims.focus_lemma3 import EVERY, gradients_of_rows, rational
+from flverify.claims.focus_lemma3 import EVERY, gradients_of_rows
 from flverify.claims.focus_search import number
+from flverify.claims.rationals import rational
 from flverify.claims.sg_focus_moments import Curves
 from flverify.claims.sg_focus_noise import sum_of_stored
 from flverify.claims.sg_focus_search import (

@@ -21,8 +21,8 @@ from flverify._core.sources import Source
 from flverify.claims import judge
 from flverify.claims.claim import Free, claim
 from flverify.claims.focus_families import GENERAL
-from flverify.claims.focus_lemma3 import rational
 from flverify.claims.focus_search import number
+from flverify.claims.rationals import rational
 from flverify.claims.sg_focus_moments import Curves
 from flverify.claims.sg_focus_moves import collected_moves, h2
 from flverify.claims.sg_focus_search import (

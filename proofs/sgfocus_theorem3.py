@@ -31,8 +31,9 @@ from flverify.claims import judge
 from flverify.claims import sg_focus_theorem3 as proof
 from flverify.claims.claim import Free, Sharp, claim
 from flverify.claims.focus_families import CONVEX
-from flverify.claims.focus_lemma3 import EVERY, gradient_and_gap, rational
+from flverify.claims.focus_lemma3 import EVERY, gradient_and_gap
 from flverify.claims.focus_search import number, powers
+from flverify.claims.rationals import rational
 from flverify.claims.sg_focus_moments import Curves, NoisyClients
 from flverify.claims.sg_focus_search import (
     LOUD,

@@ -31,8 +31,8 @@ from flverify.claims import judge
 from flverify.claims import sg_focus_theorem4 as proof
 from flverify.claims.claim import Free, claim
 from flverify.claims.focus_families import GENERAL
-from flverify.claims.focus_lemma3 import rational
 from flverify.claims.focus_search import number, powers
+from flverify.claims.rationals import rational
 from flverify.claims.sg_focus_descent import noisy_descent
 from flverify.claims.sg_focus_moments import Curves, NoisyClients
 from flverify.claims.sg_focus_search import (

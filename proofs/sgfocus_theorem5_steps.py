@@ -18,7 +18,7 @@ import sympy
 from flverify._core.sources import Source
 from flverify.claims import judge
 from flverify.claims.claim import Free, claim
-from flverify.claims.focus_lemma3 import rational
+from flverify.claims.rationals import rational
 from flverify.claims.sg_focus_descent import noisy_descent
 from flverify.claims.sg_focus_search import SAMPLES, remembered
 from flverify.claims.sg_focus_steps import FULL

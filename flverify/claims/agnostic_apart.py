@@ -13,7 +13,8 @@ import sympy
 
 from flverify.certify import gram
 from flverify.claims import judge
-from flverify.claims.agnostic_rounds import BOUND, rational
+from flverify.claims.agnostic_rounds import BOUND
+from flverify.claims.rationals import rational
 from flverify.claims.verdict import Finding
 
 EVERY = "windows that start in C; every C, dimension, law of the noise and step size"

@@ -14,6 +14,7 @@ import sympy
 
 from flverify.claims import judge
 from flverify.claims.fedavg_averages import weighted_mean
+from flverify.claims.rationals import rational
 from flverify.claims.verdict import Finding
 
 ETA, BOUND = sympy.symbols("eta G", positive=True)
@@ -22,12 +23,6 @@ STEPS = sympy.Symbol("k", positive=True)  # local steps of a period, at least 1
 EVERY = "every N, dimension, C, law of S and of the noise, step size and period"
 
 Room: TypeAlias = tuple[Any, Any, Any]  # coefficients of sigma^2, G^2 and ell G H
-
-
-def rational(value: Any) -> sympy.Rational:
-    """Return a constant of a claim as a number of sympy."""
-    number = Fraction(value)
-    return sympy.Rational(number.numerator, number.denominator)
 
 
 # -- the steps, as implications -----------------------------------------------------

@@ -22,6 +22,7 @@ from flverify.certify.gram import Function, Lemma, square, vector
 from flverify.claims import judge
 from flverify.claims.focus_runs import Run, formal_rounds
 from flverify.claims.laws import Setting
+from flverify.claims.rationals import rational
 from flverify.claims.scalar_runs import Cohort, column, tidy
 from flverify.claims.verdict import Finding
 from flverify.claims.written import at_least, at_most
@@ -35,11 +36,6 @@ FORMAL_ROUNDS = (
 )
 eta, L, mu = sympy.symbols("eta L mu", positive=True)
 N, n = sympy.symbols("N n", positive=True)  # clients; tau - 1 where that is not 0
-
-
-def rational(text: Any) -> Any:
-    """Return a constant of a claim as an exact number of sympy."""
-    return sympy.Rational(str(text))
 
 
 # Formal rounds -------------------------------------------------------------------

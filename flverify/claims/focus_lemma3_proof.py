@@ -21,10 +21,10 @@ from flverify.claims.focus_lemma3 import (
     moves_do_not_grow,
     mu,
     n,
-    rational,
     split_in_two,
     young,
 )
+from flverify.claims.rationals import rational
 from flverify.claims.verdict import Finding
 from flverify.claims.written import at_least
 

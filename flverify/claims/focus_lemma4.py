@@ -16,11 +16,12 @@ from flverify.algorithms.focus import Focus
 from flverify.certify import quadratic_form as q
 from flverify.claims import cohorts, judge, laws
 from flverify.claims.focus_caps import inside, largest_step, least_q
-from flverify.claims.focus_lemma3 import State, rational
+from flverify.claims.focus_lemma3 import State
 from flverify.claims.focus_moments import Clients
 from flverify.claims.focus_theorem1_steps import N, eta
 from flverify.claims.focus_theorem1_steps import q as least_chance
 from flverify.claims.laws import Setting
+from flverify.claims.rationals import rational
 from flverify.claims.scalar_runs import Cohort
 from flverify.participation._law import Participation
 from flverify.participation.all_or_nothing import AllOrNothing

@@ -20,12 +20,12 @@ from flverify.claims.focus_lemma3 import (
     eta,
     gradients_of_rows,
     n,
-    rational,
     split_by_share,
     split_in_two,
     summed_84,
 )
 from flverify.claims.focus_lemma4 import Bound
+from flverify.claims.rationals import rational
 from flverify.claims.verdict import Finding
 
 EIGHTH = sympy.Rational(1, 8)

@@ -43,10 +43,10 @@ from flverify.claims.focus_theorem1_steps import (
     beta,
     eta,
     implied,
-    number,
     q,
     stale,
 )
+from flverify.claims.rationals import rational
 from flverify.claims.verdict import Finding
 
 # by the constant of a claim that says which
@@ -227,7 +227,7 @@ def square(lemma_4: Bound) -> Any:
 
 def returned(lemma_4: Bound) -> Any:
     """Return the factor of x sum A in (L^2/N) sum C: 16, in print and mended."""
-    return 3 * number(lemma_4.gradient)
+    return 3 * rational(lemma_4.gradient)
 
 
 def errors_summed(lemma_4: Bound) -> Parts:

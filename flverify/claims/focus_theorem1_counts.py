@@ -20,9 +20,9 @@ from flverify.claims.focus_theorem1_steps import (
     eta,
     implied,
     mu,
-    number,
     q,
 )
+from flverify.claims.rationals import rational
 from flverify.claims.verdict import Finding
 
 EVERY = "every epsilon <= 1/2"
@@ -62,7 +62,7 @@ def _loss(caps: Mapping[str, str], name: str) -> Finding:
 
 def _geometric() -> dict[str, Finding]:
     """(1 - x)^m (1 + m x) <= 1 by induction on m; then halve k times."""
-    half = number("1/2")
+    half = rational("1/2")
     line = power * (1 + m * x) <= 1
     longer = power * (1 - x) * (1 + (m + 1) * x) <= 1
     whole = [k <= least + 1, least >= 1]
@@ -79,7 +79,7 @@ def _geometric() -> dict[str, Finding]:
 def _harmonic() -> Finding:
     """V/R <= epsilon for R the least integer that is at least V/epsilon."""
     enough = [rounds >= V / epsilon]
-    few = [rounds <= V / epsilon + 1, epsilon <= number("1/2")]
+    few = [rounds <= V / epsilon + 1, epsilon <= rational("1/2")]
     return judge.all_of(
         {
             "enough": judge.implied(enough, V / rounds <= epsilon, EVERY),

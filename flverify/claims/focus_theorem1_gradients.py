@@ -20,11 +20,11 @@ from flverify.claims.focus_lemma3 import (
     EVERY,
     gradient_and_gap,
     gradients_of_rows,
-    rational,
     split_in_two,
 )
 from flverify.claims.focus_theorem1_round import added, far
 from flverify.claims.focus_theorem1_steps import L, N, eta, q
+from flverify.claims.rationals import rational
 from flverify.claims.verdict import Finding
 from flverify.claims.written import above
 

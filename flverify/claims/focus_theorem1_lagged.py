@@ -60,9 +60,9 @@ from flverify.claims.focus_theorem1_steps import (
     eta,
     implied,
     mu,
-    number,
     q,
 )
+from flverify.claims.rationals import rational
 from flverify.claims.verdict import Finding
 from flverify.claims.written import above, at_least, at_most, put_in
 
@@ -106,7 +106,7 @@ def psi_shrinks(
     chosen = one_round.chances(reading, case_3a)
     caps_kept = _granted(caps, chosen, CONVEX, NEEDS_PSI, mu)
     return _inside_caps(
-        caps_kept, lambda: _psi(number(contraction)) | _assembled(LAGS[lag])
+        caps_kept, lambda: _psi(rational(contraction)) | _assembled(LAGS[lag])
     )
 
 
@@ -121,7 +121,7 @@ def phi_shrinks(
     caps_kept = _granted(caps, chosen, SHORT, NEEDS_PHI, beta, scaled=False)
     lagged = lag in LAGS
     rest = _assembled(LAGS[lag]) if lagged else _same_round()
-    return _inside_caps(caps_kept, lambda: _phi(number(contraction), lagged) | rest)
+    return _inside_caps(caps_kept, lambda: _phi(rational(contraction), lagged) | rest)
 
 
 def _inside_caps(caps_kept: Parts, rest: Callable[[], Parts]) -> Finding:

@@ -48,11 +48,11 @@ from flverify.claims.focus_theorem1_steps import (
     eta,
     implied,
     mu,
-    number,
     q,
     summed,
     without_scale,
 )
+from flverify.claims.rationals import rational
 from flverify.claims.verdict import Finding
 from flverify.claims.written import at_least, at_most, put_in
 
@@ -138,7 +138,7 @@ def strongly_convex(
     known, named = one_round.chances(reading, case_3a)
     given = [mu <= L, *known, *conditions(caps)]
     start = _weight_of_start(caps, given) if rows else {}
-    shrinks = convex_shrinks(number(contraction), CONVEX, THIRDS, FIFTH)
+    shrinks = convex_shrinks(rational(contraction), CONVEX, THIRDS, FIFTH)
     return judge.all_of(
         {"q_min": named, **inside(given, CONVEX, mu), **shrinks, **start},
         scope=RUNS,
@@ -254,14 +254,14 @@ def polyak_lojasiewicz(
     """
     known, named = one_round.chances(reading, case_3a)
     given = [beta <= L, *known, *conditions(caps)]
-    line = value_line(number(contraction))
+    line = value_line(rational(contraction))
     small = list(SMALL.values())
-    begin = at_least(number(start) * eta * L**2 / q, WEIGHT_PL)
+    begin = at_least(rational(start) * eta * L**2 / q, WEIGHT_PL)
     return judge.all_of(
         {
             "q_min": named,
             **inside(given, SMOOTH_PL, beta),
-            **smooth_shrinks(number(contraction), SMOOTH_PL, SIXTH, WEIGHT_PL),
+            **smooth_shrinks(rational(contraction), SMOOTH_PL, SIXTH, WEIGHT_PL),
             "0 <= k": judge.implied(small, at_least(plain(line.k), 0), NUMBERS),
             "A_R <= V_R <= k^R V_0": one_round.unrolled(),
             "the weight of B_0": judge.implied([], begin, NUMBERS),
@@ -363,6 +363,6 @@ def _mean(factor: str, start: str, d: Any) -> Finding:
     """Use V_R >= 0 in the sum d sum |g|^2 <= V_0 - V_R."""
     total, last, high, rows = sympy.symbols("total V_R high B_0", nonnegative=True)
     known = [d * total <= high + WEIGHT_NC * rows - last]
-    bound = number(factor) * high / (eta * N * R)
-    bound += number(start) * L**2 * rows / (q * N * R)
+    bound = rational(factor) * high / (eta * N * R)
+    bound += rational(start) * L**2 * rows / (q * N * R)
     return judge.implied(known, total / R <= bound, "every R, eta, L, N and q_min")

@@ -26,15 +26,10 @@ import sympy
 
 from flverify.claims import judge
 from flverify.claims.focus_caps import Q_READINGS
-from flverify.claims.focus_lemma3 import (
-    EVERY,
-    FORMAL_ROUNDS,
-    moves_do_not_grow,
-    rational,
-    traced,
-)
+from flverify.claims.focus_lemma3 import EVERY, FORMAL_ROUNDS, moves_do_not_grow, traced
 from flverify.claims.focus_runs import ETA
 from flverify.claims.focus_theorem1_steps import L, N, Relations, eta, m, q, tau
+from flverify.claims.rationals import rational
 from flverify.claims.scalar_runs import tidied
 from flverify.claims.verdict import Finding
 from flverify.claims.written import at_most

@@ -21,6 +21,7 @@ from flverify._core.errors import InputError
 from flverify.certify import gram
 from flverify.claims import judge
 from flverify.claims.focus_caps import Q_READINGS, require_monomials
+from flverify.claims.rationals import rational
 from flverify.claims.verdict import Finding
 from flverify.claims.written import put_in
 
@@ -28,18 +29,6 @@ eta, L, mu, beta, q = sympy.symbols("eta L mu beta q", positive=True)
 N, tau, R, m = sympy.symbols("N tau R m", integer=True, positive=True)
 
 Relations = list[Any]
-
-
-def number(text: str) -> sympy.Rational:
-    """Return a constant of a claim as an exact number.
-
-    Examples
-    --------
-    >>> number("16/3")
-    16/3
-    """
-    value = Fraction(text)
-    return sympy.Rational(value.numerator, value.denominator)
 
 
 # both sides of eta <= f * (name), multiplied out; f is the factor
@@ -82,7 +71,7 @@ def conditions(caps: Mapping[str, str]) -> Relations:
     [L*N*eta <= 1/4]
     """
     require_monomials(caps, CONDITIONS)
-    sides = (CONDITIONS[name](number(f)) for name, f in caps.items())
+    sides = (CONDITIONS[name](rational(f)) for name, f in caps.items())
     return [sympy.Le(left, right) for left, right in sides]
 
 
@@ -229,9 +218,9 @@ def plugged_87(factors: tuple[str, str], weighted: tuple[str, str]) -> Finding:
     """
     U, V, E = sympy.symbols("U V E", nonnegative=True)
     first, second = L**2 * N, eta**2 * (tau - 1) ** 2 * L**4 * N
-    a, b = (number(f) for f in weighted)
+    a, b = (rational(f) for f in weighted)
     known = a * first * U + b * second * V >= E
-    c, d = (number(f) for f in factors)
+    c, d = (rational(f) for f in factors)
     claimed = (c * first + d * second) * (U + V) >= E
     return judge.implied([known], claimed, "every eta, L > 0, N, tau >= 1, 0 <= Q <= I")
 
@@ -287,9 +276,9 @@ def _descent(
 def _split(half: str, distance: str, gradient: str) -> Finding:
     """(eta^2 L/2)|S|^2 <= eta^2 L |N g - S|^2 + eta^2 N^2 L |g|^2, for numbers."""
     g, S = sympy.symbols("g S", real=True)
-    left = eta**2 * L * number(half) * S**2
-    right = eta**2 * L * number(distance) * (N * g - S) ** 2
-    right += eta**2 * N**2 * L * number(gradient) * g**2
+    left = eta**2 * L * rational(half) * S**2
+    right = eta**2 * L * rational(distance) * (N * g - S) ** 2
+    right += eta**2 * N**2 * L * rational(gradient) * g**2
     return judge.implied([], left <= right, "every eta, L > 0, N, g, S")
 
 

@@ -12,7 +12,8 @@ from types import SimpleNamespace
 import sympy
 
 from flverify.claims import judge
-from flverify.claims.focus_lemma3 import EVERY, L, N, eta, rational
+from flverify.claims.focus_lemma3 import EVERY, L, N, eta
+from flverify.claims.rationals import rational
 from flverify.claims.sg_focus_noise import S2, added_squares, inner_product
 from flverify.claims.sg_focus_search import SAMPLES, remembered
 from flverify.claims.sg_focus_steps import descent_on_runs

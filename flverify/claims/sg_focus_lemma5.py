@@ -29,9 +29,9 @@ from flverify.claims.focus_lemma3 import (
     gradient_and_gap,
     mu,
     n,
-    rational,
     split_in_two,
 )
+from flverify.claims.rationals import rational
 from flverify.claims.sg_focus_moves import drift_bounded, h2, unrolled
 from flverify.claims.sg_focus_noise import added_squares, inner_product
 from flverify.claims.verdict import Finding

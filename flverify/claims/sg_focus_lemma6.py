@@ -23,7 +23,8 @@ import sympy
 
 from flverify.claims import judge
 from flverify.claims.focus_caps import Q_READINGS
-from flverify.claims.focus_lemma3 import EVERY, N, eta, gradients_of_rows, rational
+from flverify.claims.focus_lemma3 import EVERY, N, eta, gradients_of_rows
+from flverify.claims.rationals import rational
 from flverify.claims.sg_focus_moves import FAR, LOUD, V, h2, path_bounded
 from flverify.claims.sg_focus_noise import S2, last_gradients_come_last, sum_of_stored
 from flverify.claims.verdict import Finding

@@ -30,10 +30,10 @@ from flverify.claims.focus_lemma3 import (
     eta,
     gradients_of_rows,
     n,
-    rational,
     split_in_two,
     sum_of_vectors,
 )
+from flverify.claims.rationals import rational
 from flverify.claims.sg_focus_noise import (
     INDUCTION,
     S2,

@@ -35,7 +35,8 @@ from flverify.claims import judge
 from flverify.claims import sg_focus_contraction as shared
 from flverify.claims import sg_focus_links as links
 from flverify.claims.focus_caps import Q_READINGS
-from flverify.claims.focus_lemma3 import EVERY, L, N, eta, rational
+from flverify.claims.focus_lemma3 import EVERY, L, N, eta
+from flverify.claims.rationals import rational
 from flverify.claims.sg_focus_contraction import x
 from flverify.claims.sg_focus_lemma6 import at_most_inclusion
 from flverify.claims.sg_focus_links import (

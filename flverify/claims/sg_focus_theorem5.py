@@ -34,7 +34,8 @@ import sympy
 from flverify.claims import judge
 from flverify.claims import sg_focus_links as links
 from flverify.claims.focus_caps import Q_READINGS
-from flverify.claims.focus_lemma3 import EVERY, L, N, eta, n, rational
+from flverify.claims.focus_lemma3 import EVERY, L, N, eta, n
+from flverify.claims.rationals import rational
 from flverify.claims.sg_focus_lemma6 import at_most_inclusion
 from flverify.claims.sg_focus_links import (
     INSIDE,
