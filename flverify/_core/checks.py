@@ -8,9 +8,36 @@ from typing import Any
 
 import numpy as np
 
-from flverify._core.errors import DomainError, ShapeError
+from flverify._core.errors import DomainError, InputError, ShapeError
 from flverify._core.exact import Scalar, common_kind, is_symbolic, scalar, text
 from flverify._core.shown import fewer_digits, shown
+
+
+def instance(value: object, name: str, kind: type, like: str) -> Any:
+    """Return a value, if it is an instance of a class.
+
+    Parameters
+    ----------
+    like : str
+        How one is come by, to imitate.
+
+    Raises
+    ------
+    InputError
+        If it is anything else, the class itself included.
+
+    Examples
+    --------
+    >>> instance(3, "claim", dict, "{}")
+    Traceback (most recent call last):
+    flverify._core.errors.InputError: claim must be of the kind dict; got 3; pass ...
+    """
+    if not isinstance(value, kind):
+        raise InputError(
+            f"{name} must be of the kind {kind.__name__}; got {shown(value)}; pass one "
+            f"such as {like}."
+        )
+    return value
 
 
 def positive(value: object, name: str) -> Scalar:

@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 from scipy.stats import chi2
 
+from flverify._core.checks import instance, whole
 from flverify._core.exact import Array, objects, text
 from flverify.advise.intervals import betting_interval, clopper_pearson
 from flverify.advise.log import AvailabilityLog
@@ -89,6 +90,11 @@ def fit(log: AvailabilityLog, shuffles: int = SHUFFLES) -> Fitted:
     support none; else Bernoulli with p_i = k_i/R. A test speaks if its p-value,
     adjusted by Holm's method for all of them, is at most 0.05.
 
+    Raises
+    ------
+    InputError
+        If there is no log, or shuffles are no number of at least 1.
+
     Examples
     --------
     >>> mask = np.random.default_rng(1).random((400, 3)) < [0.2, 0.5, 0.8]
@@ -96,7 +102,8 @@ def fit(log: AvailabilityLog, shuffles: int = SHUFFLES) -> Fitted:
     >>> found.supports, found.law.spec
     ('bernoulli', 'bernoulli:79/400,99/200,309/400')
     """
-    tests = all_tests(log, shuffles)
+    instance(log, "log", AvailabilityLog, 'read_log("log.csv")')
+    tests = all_tests(log, whole(shuffles, "shuffles"))
     supports, reason, law = _choice(log, tests)
     return Fitted(
         log,

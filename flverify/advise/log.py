@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from flverify._core.checks import instance
 from flverify._core.errors import FormatError
 from flverify._core.exact import Array
 
@@ -84,6 +85,8 @@ def read_log(
 
     Raises
     ------
+    InputError
+        If the path is none.
     FormatError
         If the file is missing, or a line is not one client of one round, is repeated,
         or lies outside the clients or the rounds; the message has the line's number.
@@ -97,6 +100,7 @@ def read_log(
     ...     read_log(file).mask.astype(int).tolist()
     [[1, 0, 1], [0, 0, 0], [0, 1, 0]]
     """
+    instance(path, "path", Path, 'Path("log.csv")')
     entries = list(_entries(path, n_clients))
     if not entries:
         raise FormatError(

@@ -12,6 +12,7 @@ from typing import Any
 
 from flverify._core.errors import DomainError
 from flverify._core.exact import Scalar
+from flverify.engines.kinds import require_law, require_problem
 from flverify.participation._law import Participation
 from flverify.participation.bernoulli import Bernoulli
 
@@ -52,6 +53,8 @@ def rarest(problem: Any, law: Participation) -> Rarest:
     ------
     DomainError
         If F has no unique minimiser.
+    InputError
+        If problem or law are none.
 
     Examples
     --------
@@ -61,7 +64,8 @@ def rarest(problem: Any, law: Participation) -> Rarest:
     >>> found.client, found.mean, found.raised.spec, found.dropped
     (2, Fraction(2, 5), 'bernoulli:1/2,1/2,2/5', Fraction(9, 25))
     """
-    chances = law.inclusion().tolist()
+    require_problem(problem)
+    chances = require_law(law).inclusion().tolist()
     client = min(range(len(chances)), key=lambda i: chances[i])
     mean = sum(chances) / len(chances)
     raised, reason = _raised(law, chances, client, mean)

@@ -13,6 +13,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from flverify._core.checks import instance
 from flverify._core.errors import InputError
 from flverify.certify._scalar.coq_lemma import RESERVED, lemma
 from flverify.certify._scalar.parts import CoefficientCertificate
@@ -82,7 +83,8 @@ def export(certificate: CoefficientCertificate, name: str) -> str:
     Raises
     ------
     InputError
-        If the name is no Coq identifier, or a word that Coq reserves.
+        If the name is no Coq identifier, or a word that Coq reserves, or the
+        certificate is none.
 
     Examples
     --------
@@ -97,6 +99,12 @@ def export(certificate: CoefficientCertificate, name: str) -> str:
       0 <= (1 + ((- 1) * (x ^ 2))).
     """
     _require_identifier(name)
+    instance(
+        certificate,
+        "certificate",
+        CoefficientCertificate,
+        "flverify.certify.coefficients.certify(hypotheses, conclusion)",
+    )
     several = len(certificate.parts) > 1
     lemmas = [
         lemma(part, f"{name}_{k}" if several else name)

@@ -19,6 +19,7 @@ from flverify.algorithms.fedavg import FedAvg
 from flverify.algorithms.focus import Focus
 from flverify.certify.classes import classes
 from flverify.certify.sandwich import limits
+from flverify.engines.kinds import require_law
 from flverify.participation._law import Participation
 from flverify.participation.uniform_cohort import UniformCohort
 
@@ -90,6 +91,8 @@ def printed(
     ------
     DomainError
         If not 0 < mu <= L.
+    InputError
+        If the law is none.
     RefusedError
         If an averaging weight is 0 or not rational.
 
@@ -105,8 +108,9 @@ def printed(
     (Fraction(639, 640), Fraction(1, 360), False)
     """
     mu, smooth = limits(strong_convexity, smoothness)
+    law = require_law(participation)
     if isinstance(algorithm, Focus):
-        return _focus(algorithm, participation, mu, smooth)
+        return _focus(algorithm, law, mu, smooth)
     if not isinstance(algorithm, FedAvg):
         return None
     as_printed = (algorithm.aggregation, algorithm.server_step_size) == ("mean", 1)
@@ -128,6 +132,8 @@ def printed_sag(
     ------
     DomainError
         If not 0 < mu <= L.
+    InputError
+        If the law is none.
 
     Examples
     --------
@@ -137,7 +143,7 @@ def printed_sag(
     Fraction(799, 800)
     """
     mu, smooth = limits(strong_convexity, smoothness)
-    n = participation.n_clients
+    n = require_law(participation).n_clients
     step = SAG_STEP / (smooth * n)
     alone = isinstance(participation, UniformCohort) and participation.m == 1
     plain = isinstance(algorithm, Focus) and algorithm.local_steps == 1

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from flverify._core.checks import instance
 from flverify._core.errors import (
     FormatError,
     RefusedError,
@@ -149,7 +150,7 @@ def sharpest(claim: Claim, free: Free, precision: Scalar = PRECISION) -> Sharpes
     Raises
     ------
     InputError
-        If the claim has no such constant or reading.
+        If the claim has no such constant or reading, or is none.
     FormatError
         If its check raises at a value, or returns no finding.
 
@@ -169,6 +170,8 @@ def sharpest(claim: Claim, free: Free, precision: Scalar = PRECISION) -> Sharpes
     >>> found.bracket.best.value, found.finding.verdict, found.counterexample.verdict
     (Fraction(2, 1), <Verdict.PROVED: 'PROVED'>, <Verdict.REFUTED: 'REFUTED'>)
     """
+    instance(claim, "claim", Claim, "a check that @claim(...) stands over")
+    instance(free, "free", Free, 'Free("c", 1, 4, weaker="larger")')
     free.require_of(claim.id, claim.constants)
 
     def ask(value: Fraction) -> tuple[Side, Finding]:

@@ -31,6 +31,7 @@ from flverify._core.rationals import ldl
 from flverify.algorithms._algorithm import Algorithm
 from flverify.engines import enumerate as listing
 from flverify.engines.arithmetic import FLOAT, Arithmetic, arithmetic_for
+from flverify.engines.kinds import require_setting
 from flverify.engines.lower import Layout
 from flverify.engines.moments._moments import Moments
 from flverify.engines.moments._small import SmallMoments
@@ -127,6 +128,7 @@ def noisy_moments(
     """
     if not hasattr(problem, "hessians"):
         return Refusal("moments", "exact moments need a quadratic problem.")
+    require_setting(problem, algorithm, participation)
     if problem.n_clients != participation.n_clients:
         return Refusal(
             "moments",

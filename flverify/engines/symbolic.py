@@ -19,6 +19,7 @@ from flverify.engines.kinds import require_setting
 from flverify.engines.lower import ALWAYS, Draw, Layout, Lowering, dense, lower
 from flverify.engines.trace import trace
 from flverify.participation._law import Participation
+from flverify.participation._law import members as members_of
 
 LARGEST = 40  # state numbers that are still worth printing
 
@@ -61,10 +62,11 @@ class Symbolic:
         [-eta*h + 1, b*eta],
         [         0,     1]])
         """
+        chosen = members_of(members, self.participation.n_clients)
         total = self.feature_matrices[ALWAYS]
         for (feature, client), matrix in self.feature_matrices.items():
-            if client in members:
-                share = 1 if feature == "I" else sympy.Rational(1, len(members))
+            if client in chosen:
+                share = 1 if feature == "I" else sympy.Rational(1, len(chosen))
                 total = total + share * matrix
         return total.applyfunc(sympy.expand)
 

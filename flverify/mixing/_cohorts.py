@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from flverify._core.exact import Array, Scalar, is_symbolic
+from flverify._core.errors import ShapeError
+from flverify._core.exact import Array, Scalar, array, is_symbolic
 from flverify.mixing import _forms
 from flverify.mixing._forms import Features
 
@@ -220,23 +221,43 @@ def virtual_matrix(
 def is_row_stochastic(matrix: Array) -> bool:
     """Whether every row sums to 1, exactly (focus, after Figure 1).
 
+    Raises
+    ------
+    InputError
+        If it is no matrix of numbers.
+
     Examples
     --------
     >>> is_row_stochastic(pull_matrix({0}, 2)), is_row_stochastic(push_matrix({0}, 2))
     (True, False)
     """
-    return all(_is_one(total) for total in matrix.sum(axis=1))
+    return all(_is_one(total) for total in _table(matrix).sum(axis=1))
 
 
 def is_column_stochastic(matrix: Array) -> bool:
     """Whether every column sums to 1, exactly (focus, after Figure 1).
+
+    Raises
+    ------
+    InputError
+        If it is no matrix of numbers.
 
     Examples
     --------
     >>> is_column_stochastic(push_matrix({0}, 2))
     True
     """
-    return all(_is_one(total) for total in matrix.sum(axis=0))
+    return all(_is_one(total) for total in _table(matrix).sum(axis=0))
+
+
+def _table(matrix: object) -> Array:
+    found = array(matrix, "matrix")
+    if found.ndim != 2:
+        raise ShapeError(
+            f"matrix must have rows and columns; got the shape {found.shape}; pass one "
+            "such as pull_matrix({0}, 2)."
+        )
+    return found
 
 
 def _is_one(total: Scalar) -> bool:

@@ -37,6 +37,8 @@ def expected_matrix(name: str, participation: Participation, **settings: str) ->
     ------
     DomainError
         If the name or a setting is unknown.
+    InputError
+        If the law is none.
     RefusedError
         For the weights 1/(|S| + 1) of Figure 1, which moments do not give.
 

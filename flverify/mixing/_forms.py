@@ -14,10 +14,24 @@ from fractions import Fraction
 
 import numpy as np
 
-from flverify._core.checks import choice, whole
+from flverify._core.checks import choice, instance, whole
 from flverify._core.errors import DomainError, RefusedError
 from flverify._core.exact import Array, Scalar, identity, zeros
 from flverify.participation._law import Participation, members
+
+
+def require_law(given: object) -> Participation:
+    """Return a law, if it is one.
+
+    Raises
+    ------
+    InputError
+        If it is not.
+    """
+    law: Participation = instance(
+        given, "participation", Participation, 'Bernoulli(["1/2", "1/3"])'
+    )
+    return law
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +57,9 @@ class Features:
     @staticmethod
     def of_law(participation: Participation) -> Features:
         """Return the expected features under a law, in closed form."""
-        p, q = participation.inclusion(), participation.averaging_weights()
-        return Features(p, q, None, participation.empty_probability())
+        law = require_law(participation)
+        p, q = law.inclusion(), law.averaging_weights()
+        return Features(p, q, None, law.empty_probability())
 
     @property
     def size(self) -> int:

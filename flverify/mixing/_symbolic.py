@@ -10,6 +10,7 @@ import sympy
 from flverify._core.errors import DomainError
 from flverify._core.exact import Array, Scalar, is_symbolic
 from flverify.mixing._expected import expected_matrix, printed_matrix
+from flverify.mixing._forms import require_law
 from flverify.participation._law import Participation
 
 
@@ -101,6 +102,8 @@ def symbolic_table(
     ------
     DomainError
         If the law is in floats or a setting is unknown.
+    InputError
+        If the law is none.
 
     Examples
     --------
@@ -112,7 +115,7 @@ def symbolic_table(
     >>> found.pull.agrees, found.pull.derived[1, 0], found.pull.printed[1, 0]
     (False, p1, -p1*p2/2 + p1)
     """
-    if not participation.exact:
+    if not require_law(participation).exact:
         raise DomainError(
             "a symbolic table needs rational or symbolic probabilities; the law is "
             "in floats; give fractions, decimal text or symbols."
