@@ -19,7 +19,6 @@ from typing import Any
 
 from flverify.claims._arithmetic import arithmetic, renamed, sides_of
 from flverify.claims.audit import Audited
-from flverify.claims.ledger import Entry
 from flverify.claims.verdict import Verdict
 
 LONGEST = 30  # lines of a script
@@ -68,18 +67,10 @@ def refuted(audited: Audited) -> Iterator[Refuted]:
     if found.verdict == Verdict.REFUTED:
         yield Refuted(key, key, str(source), found.evidence)
         return
-    verdicts = {name: str(one.verdict) for name, one in found.readings.items()}
-    for name, label in _refuted_readings(key, verdicts):
-        evidence = found.readings[name].evidence
-        yield Refuted(label, key, f"{source}, read as {name!r}", evidence)
-
-
-def _refuted_readings(
-    key: str, verdicts: Mapping[str, str]
-) -> Iterator[tuple[str, str]]:
-    for place, (name, verdict) in enumerate(verdicts.items(), 1):
-        if verdict == Verdict.REFUTED:
-            yield name, f"{key}.reading{place}"
+    for place, (name, one) in enumerate(found.readings.items(), 1):
+        if one.verdict == Verdict.REFUTED:
+            label = f"{key}.reading{place}"
+            yield Refuted(label, key, f"{source}, read as {name!r}", one.evidence)
 
 
 def bodies(path: Path) -> dict[str, str]:
@@ -209,23 +200,6 @@ def _start(point: Mapping[str, str], texts: Iterable[str]) -> list[str]:
     known = [f'{renamed(name)} = F("{value}")' for name, value in point.items()]
     rooted = any("root(" in text for text in texts)
     return [*(["from math import isqrt", ROOT] if rooted else []), *known]
-
-
-def refuted_keys(entries: Mapping[str, Entry]) -> Iterator[str]:
-    """Name the refuted claims of a ledger, and the refuted readings of open ones.
-
-    Examples
-    --------
-    >>> entries = {"a": {"verdict": "INCONCLUSIVE", "readings": {"x": "REFUTED"}}}
-    >>> [*refuted_keys(entries)]
-    ['a.reading1']
-    """
-    for key, entry in entries.items():
-        readings: Any = entry.get("readings", {})
-        if entry["verdict"] == Verdict.REFUTED:
-            yield key
-        elif isinstance(readings, dict):
-            yield from (label for _, label in _refuted_readings(key, readings))
 
 
 def scripts_of(judged: Iterable[Audited], scripts: Path) -> dict[Path, str | None]:
