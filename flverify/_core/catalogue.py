@@ -38,13 +38,15 @@ def load(package: str, member: str) -> ModuleType:
 
 
 def resolve(package: str, name: str) -> object:
-    """Find a public name in a catalogue package, importing members on use.
+    """Find a public name in a catalogue package, or all, importing members on use.
 
     Raises
     ------
     AttributeError
         If no member defines the name (the contract of module attribute access).
     """
+    if name == "__all__":  # asked for by `from ... import *`
+        return sorted(public_names(package))
     if name.startswith("_") or name not in public_names(package):
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
     return getattr(importlib.import_module(public_names(package)[name]), name)
