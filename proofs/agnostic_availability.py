@@ -22,6 +22,7 @@ from flverify.claims import cohorts, judge, laws
 from flverify.claims.agnostic_rounds import mean_of_cohorts
 from flverify.claims.claim import claim
 from flverify.claims.cohorts import Listed, any_law, people
+from flverify.claims.drawn_anew import by_chances, by_weights
 from flverify.claims.judge import Case
 from flverify.claims.nonsmooth import Nonsmooth, family
 from flverify.claims.nonsmooth_losses import (
@@ -186,37 +187,6 @@ def subsumed(c: Any) -> Finding:
     proofs = {first: by_weights(c.nobody), second: by_chances(c.nobody)}
     found = {k: judge.proof_or_search(p, searches[k]) for k, p in proofs.items()}
     return judge.readings(searches | found)
-
-
-def by_weights(nobody: bool) -> Finding:
-    """Judge M of N clients, drawn one after the other by any weights."""
-    w = sympy.symbols("w_1:4", positive=True)
-    sizes = [(n, m) for n in (1, 2, 3) for m in range(1 - nobody, n + 1)]
-    found = [cohorts.without_replacement(w[:n], m) for n, m in sizes]
-    return drawn_anew(found, "N = 1..3, M = 1..N, all weights, rounds drawn anew")
-
-
-def by_chances(nobody: bool) -> Finding:
-    """Judge clients that come independently with any chances."""
-    p = sympy.symbols("p_1:5", positive=True)
-    free = [cohorts.independent(p[:n]) for n in (1, 2, 3, 4)]
-    found = free if nobody else [cohorts.nonempty(law) for law in free]
-    return drawn_anew(found, "N = 1..4, all chances, rounds drawn anew")
-
-
-def drawn_anew(found: list[Listed], scope: str) -> Finding:
-    """Judge q(empty) = 0 and that the chances add up to 1.
-
-    Then P(S^1 = A) is the sum of P(A) P(B) over B, P(A); and so is that of S^2 = B.
-    """
-    first, second, total = sympy.symbols("P_A P_B sum", positive=True)
-    both = (first * total) * (total * second)
-    pairs: list[Any] = [("two rounds", first * second, both.subs(total, 1))]
-    for law in found:
-        label = f"{len(law)} cohorts"
-        pairs.append((f"{label}, nobody", law.get(frozenset[int](), 0), 0))
-        pairs.append((f"{label}, sum", sum(law.values()), 1))
-    return judge.identity(pairs, scope)
 
 
 HALF = Fraction(1, 2)

@@ -3,7 +3,7 @@
 The models of all clients together are a Markov process. The model of one client is not:
 a communication mixes in the models of others.
 
-Conventions: two clients, H = 2, two rounds; every path is listed.
+Conventions: in searches two clients, H = 2, two rounds, and every path is listed.
 """
 
 from __future__ import annotations
@@ -12,8 +12,11 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
+import sympy
+
 from flverify._core.sources import Source
 from flverify.claims import judge
+from flverify.claims.agnostic_rounds import rational
 from flverify.claims.agnostic_ticks import chances, histories, listed_of, model_of
 from flverify.claims.claim import claim
 from flverify.claims.judge import Case
@@ -36,18 +39,36 @@ from flverify.claims.verdict import Finding
     "cohorts that remember the last one, fails both ways",
 )
 def filtration(c: Any) -> Finding:
-    """List every path of two clients over two rounds of H = 2."""
-    found = {
-        "(i) the models of all clients together": None,
-        "(ii) the model of each client by itself": 0,
-    }
+    """List every path of two clients over two rounds of H = 2; prove the first."""
+    searched = "two clients, H = 2, four ticks"
+    together = judge.instances(transitions(c.stay, None), "==", searched)
+    alone = judge.instances(transitions(c.stay, 0), "==", searched)
     return judge.readings(
         {
-            name: judge.instances(
-                transitions(c.stay, client), "==", "two clients, H = 2, four ticks"
-            )
-            for name, client in found.items()
+            "(i) the models of all clients together": judge.proof_or_search(
+                fresh_alone(rational(c.stay)), together
+            ),
+            "(ii) the model of each client by itself": alone,
         }
+    )
+
+
+def fresh_alone(stay: Any) -> Finding:
+    """Prove that, given the models, the histories that led to them do not matter.
+
+    Lines 5, 6 and 9 make theta^t from theta^{t-1} of all clients and from xi^t or S^t.
+    So each history with the same models goes on to a given theta^t with the chance c of
+    the fresh values that lead there; c is one number if these are independent of the
+    past, as S^t is of the last cohort if `stay` leaves both of two as likely.
+    """
+    one, two, more, c = sympy.symbols("P_1 P_2 P_3 c", positive=True)
+    remembered = (one * stay + two * (1 - stay)) / (one + two)
+    pairs = [
+        ("histories with two last cohorts", remembered, stay),
+        ("one history more", (one * c + more * c) / (one + more), c),
+    ]
+    return judge.identity(
+        pairs, "every N, H, clients and noise of finitely many values, S^t drawn anew"
     )
 
 

@@ -35,8 +35,8 @@ from flverify.claims.fedavg_recursions import (
     single_line,
 )
 from flverify.claims.scalar_runs import CURVATURES, MINIMISERS, STEP
+from flverify.claims.schedules import ROUND, whole_round
 from flverify.claims.verdict import Finding
-from flverify.claims.written import both, either, equal
 from flverify.mixing import (
     is_column_stochastic,
     is_row_stochastic,
@@ -296,9 +296,6 @@ def fig2_schedule(c: SimpleNamespace) -> Finding:
     )
 
 
-ROUND = "every tau and r"
-
-
 def _counted(c: SimpleNamespace, *, ends: bool) -> Finding:
     def listed(tau: int, r: int) -> int:
         local = set(range(r * tau + c.local_from, (r + 1) * tau + c.local_to + 1))
@@ -326,20 +323,11 @@ def _counted(c: SimpleNamespace, *, ends: bool) -> Finding:
 
 def _whole_round(c: SimpleNamespace, *, ends: bool) -> Finding:
     """Judge the number of k = r tau + j counted, with both ends that j is 1..tau."""
-    j, tau = sympy.symbols("j tau", integer=True)
+    if ends:
+        return whole_round(c.local_from, c.local_to)
+    tau = sympy.Symbol("tau", integer=True)
     first, last = c.local_from, tau + c.local_to
-    if not ends:
-        return judge.identity([("last - first + 1", last - first + 1, tau)], ROUND)
-    # z3 works with reals here
-    between = [either(j <= m, j >= m + 1) for m in (0, 1, 2, tau - 1, tau)]
-    counted = either(equal(j, 1), both(j >= first, j <= last), equal(j, tau))
-    known, round_ = [tau >= 1, *between], both(j >= 1, j <= tau)
-    return judge.all_of(
-        {
-            "all of them": judge.implied([*known, round_], counted, ROUND),
-            "no others": judge.implied([*known, counted], round_, ROUND),
-        }
-    )
+    return judge.identity([("last - first + 1", last - first + 1, tau)], ROUND)
 
 
 @claim(

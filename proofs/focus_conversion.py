@@ -37,6 +37,7 @@ from flverify.claims.focus_recursions import (
 )
 from flverify.claims.focus_runs import ETA, FORMAL, Run, formal_rounds
 from flverify.claims.scalar_runs import column, quadratic, tidied, tidy
+from flverify.claims.schedules import whole_round
 from flverify.claims.verdict import Finding
 
 
@@ -193,7 +194,11 @@ def _counted(c: SimpleNamespace, what: str, *, ends: bool) -> Finding:
         )
         for tau in (2, 1, *range(3, 9))
     )
-    return judge.instances(cases, "==", "tau = 1..8, one round of (13)-(14)")
+    search = judge.instances(cases, "==", "tau = 1..8, one round of (13)-(14)")
+    if what != "y" or not ends:
+        return search
+    # (14) updates y in every iteration
+    return judge.proof_or_search(whole_round(c.local_from, c.local_to), search)
 
 
 def _listed(tau: int, c: SimpleNamespace, *, ends: bool) -> set[int]:

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import pytest
 
+from flverify.claims import drawn_anew
 from flverify.claims.agnostic_apart import tracks_apart
 from flverify.claims.agnostic_period_one import any_losses
 from flverify.claims.agnostic_rounds import mean_of_cohorts, one_period
@@ -99,6 +100,14 @@ def test_the_total_weight_of_rule_10_is_above_1_unless_the_p_i_are_equal():
     assert figures.total_weight("inf").verdict == REFUTED
 
 
+@pytest.mark.parametrize("model", [drawn_anew.by_weights, drawn_anew.by_chances])
+def test_two_models_of_availability_are_covered_for_every_number_of_clients(model):
+    found = model(nobody=False)
+    assert found.verdict == PROVED
+    assert found.scope.startswith("every N, ")
+    assert model(nobody=True).verdict == REFUTED
+
+
 @pytest.mark.parametrize(
     ("claim", "printed", "wrong", "planted"),
     [
@@ -134,7 +143,7 @@ def test_the_total_weight_of_rule_10_is_above_1_unless_the_p_i_are_equal():
         ),
         (
             "agnostic.filtration",
-            [SUPPORTED, REFUTED],
+            [PROVED, REFUTED],
             {"stay": F(51, 100)},
             [REFUTED, REFUTED],
         ),

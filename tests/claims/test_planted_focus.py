@@ -90,8 +90,12 @@ def test_the_shift_that_fits_the_plain_form(turned):
     assert verdicts(found) == [PROVED, REFUTED, REFUTED, REFUTED]
 
 
+EVALUATIONS = "(ii) evaluations, that is updates of y, from pull to push"
+
+
 def test_what_is_counted_decides_the_schedule(turned):
-    assert verdicts(turned.fig3_schedule.check()) == [REFUTED, SUPPORTED, REFUTED]
+    assert verdicts(turned.fig3_schedule.check()) == [REFUTED, PROVED, REFUTED]
+    assert turned.fig3_schedule.check().readings[EVALUATIONS].scope == "every tau and r"
     assert turned.fig3_schedule.check(local_to=-3).verdict == REFUTED
 
 
