@@ -2,16 +2,18 @@
 
 The objective is a convex combination of the f_i. The conjecture that Algorithm 1
 solves it is true of the mean of its model after one local step per round, and in the
-limit of a vanishing step size; at a constant step size the model itself does not
-converge to the minimiser, nor does its mean after several local steps.
+limit of a vanishing step size, as it is of the mean of the models in Theorem 4; at a
+constant step size the model itself does not converge to the minimiser, nor does its
+mean after several local steps.
 
 Conventions: scalar quadratics f_i = h_i (x - b_i)^2 / 2 with exact gradients; a round
 is H - 1 local steps and a communication, as Algorithm 1 is printed; the constraint to
 C is never active. Instances have 0 < eta h_i <= 1, so that C may be an interval that
-the iterates do not leave. "Solves" is read four ways, as convergence to the minimiser
+the iterates do not leave. "Solves" is read five ways, as convergence to the minimiser
 of (3) of the mean of the server model or of the model in mean square, at a constant
-step size or, after infinitely many rounds, as the step size vanishes. Reading (ii) is
-what `agnostic.fixedpoint` decides for several dimensions and both schedules.
+step size or, after infinitely many rounds, as the step size vanishes; or of the mean of
+T models, as T grows and the step size with 1/sqrt(TH) falls. Reading (ii) is what
+`agnostic.fixedpoint` decides for several dimensions and both schedules.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from flverify._core.errors import Refusal, RefusedError
 from flverify._core.sources import Source
 from flverify.algorithms import AgnosticFedAvg
 from flverify.claims import cohorts, judge, laws
+from flverify.claims.agnostic_horizon import at_the_horizon
 from flverify.claims.claim import claim
 from flverify.claims.cohorts import Cohort, Listed, any_law, people, sides
 from flverify.claims.judge import Case
@@ -159,11 +162,13 @@ def family(local_steps: int, power: int) -> Iterator[Scalars]:
 
 
 CONSTANT, VANISHING = "constant step size", "rounds to infinity first, then eta -> 0"
+HORIZON = "step size c/sqrt(TH), T to infinity"
 READINGS = (
     f"(i) mean of the model, one local step, {CONSTANT}",
     f"(ii) mean of the model, several local steps, {CONSTANT}",
     f"(iii) the model in mean square, one local step, {CONSTANT}",
     f"(iv) the model in mean square, several local steps, {VANISHING}",
+    f"(v) the mean of T server models, several local steps, {HORIZON}",
 )
 
 
@@ -174,7 +179,8 @@ READINGS = (
     r"\text{conjectured to be the problem that is solved by (agnostic) FedAvg}",
     proposition="(3) with the weights (2) is a convex combination of the f_i, on "
     "quadratics with one minimiser, and the server model of Algorithm 1, if no "
-    "constraint is active and its mean contracts, converges to that minimiser.",
+    "constraint is active and its mean contracts, or the mean of T of its models, as "
+    "Theorem 4 has it, converges to that minimiser.",
     constants={"local_steps": 2, "power": 1},
     twin={"power": 0},
     no_control="depends on what it means to solve (3); the twin, the probabilities of "
@@ -188,6 +194,7 @@ def induced_objective(c: Any) -> Finding:
         judge.instances(many, "==", FAMILY),
         judge.instances(noise_cases(c.power), "==", FAMILY),
         vanishing(c.power),
+        averaged(c.power),
     )
     conjecture = judge.readings(dict(zip(READINGS, findings, strict=True)))
     return together({"definition": definition(c.power), "conjecture": conjecture})
@@ -322,13 +329,11 @@ def vanishing(power: int) -> Finding:
     pairs = []
     for local_steps in (1, 2, 3):
         case = free(2, local_steps, power)
-        eta = case.step
-        at_0, at_1 = (case.expected(sympy.Integer(x), lambda y: y) for x in (0, 1))
+        eta, (limit, loss) = case.step, first_order(case)
         rows = zip(case.weights(), case.curvatures, case.centres, strict=True)
         bend = sum(p * h for p, h, _ in rows)
-        loss = lowest(1 - (at_1 - at_0), eta)
         pairs += [
-            (f"limit, {local_steps} steps", lowest(at_0, eta) / loss, case.minimiser()),
+            (f"limit, {local_steps} steps", limit, case.minimiser()),
             (f"loss, {local_steps} steps", loss, local_steps * bend),
         ]
         slopes = {
@@ -348,6 +353,25 @@ def vanishing(power: int) -> Finding:
         ]
     scope = "scalar quadratics, N = 2, 1 to 3 local steps, every law of nonempty S"
     return judge.identity(pairs, f"{scope}; {VANISHING}")
+
+
+@cache
+def averaged(power: int) -> Finding:
+    """Judge Theorem 4 for (3), then where the mean of T models ends on quadratics."""
+    pairs = []
+    for local_steps in (1, 2, 3):
+        case = free(2, local_steps, power)
+        pairs.append((f"{local_steps} steps", first_order(case)[0], case.minimiser()))
+    scope = "scalar quadratics, N = 2, 1 to 3 local steps, every law of nonempty S"
+    limit = judge.identity(pairs, f"{scope}; {HORIZON}")
+    return judge.all_of({**at_the_horizon(), "limit of the mean": limit})
+
+
+def first_order(case: Scalars) -> tuple[Any, Any]:
+    """Return the limit of the mean as the step size vanishes, and its loss over it."""
+    at_0, at_1 = (case.expected(sympy.Integer(x), lambda y: y) for x in (0, 1))
+    loss = lowest(1 - (at_1 - at_0), case.step)
+    return lowest(at_0, case.step) / loss, loss
 
 
 def lowest(expression: Any, step: Any) -> Any:
