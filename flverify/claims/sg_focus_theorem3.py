@@ -70,6 +70,7 @@ from flverify.claims.sg_focus_virtual import (
     virtual_step,
 )
 from flverify.claims.verdict import Finding
+from flverify.claims.written import at_most
 
 PUSH, EVEN = sympy.Integer(20), sympy.Integer(1)  # Young's weights of noise
 RUNS = (
@@ -343,3 +344,23 @@ def _floor(square: Any) -> Finding:
     """4 phi <= 4 (q + square N^2) eta sigma^2/(mu N q), where N phi = N^2 (...)."""
     unit = phi / N  # eta sigma^2/(mu N q)
     return judge.implied([N >= 1], 4 * phi <= 4 * (q + square * N**2) * unit, EVERY)
+
+
+def level(caps: dict[str, str], contraction: Any, power: int) -> Finding:
+    """Judge a rate of 1 - t x to a level of order eta^m, for t and m of a claim.
+
+    E|w_R - x*|^2 <= (1 - t x)^R |w_0 - x*|^2 + 4 (q + 4 N^2)/(mu N q) L^(m-1) eta^m
+    sigma^2 follows from the bound of `theorem3` if t <= 1/2 and m = 1.
+    """
+    unit = phi / N
+    slower = at_most(1 - x / 2, 1 - rational(contraction) * x)
+    raised = at_most(unit, unit * (L * eta) ** (power - 1))
+    return judge.all_of(
+        {
+            "Theorem 3": theorem3(SimpleNamespace(caps=caps, floor="4")),
+            "rate": judge.implied([24 * x <= q, q <= 1], slower, INSIDE),
+            "order in eta": judge.implied([24 * eta * L * N <= q], raised, INSIDE),
+        },
+        scope=RUNS,
+        argument="Theorem 3, and what is larger than its bound.",
+    )

@@ -118,6 +118,18 @@ def test_a_rate_has_no_more_to_spare_than_it_has():
 
 
 @AUDITED
+@pytest.mark.parametrize(
+    ("contraction", "power", "passes"),
+    [("1/2", 1, True), ("51/100", 1, False), ("1/2", 2, False)],
+)
+def test_the_closing_text_has_the_rate_and_the_order_of_theorem_3(
+    contraction, power, passes
+):
+    found = third.level(THEOREM_3.NARROW["caps"], contraction, power)
+    assert found.passes() == passes
+    assert found.parts["Theorem 3"].verdict == PROVED
+
+
 def test_the_corrections_are_proved_and_the_controls_are_the_corrections():
     for found in (THEOREM_3.theorem3, THEOREM_4.theorem4, THEOREM_4.descent):
         assert found.check().verdict == REFUTED
