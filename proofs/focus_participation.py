@@ -1,13 +1,14 @@
 """FOCUS, Section 3.1: Assumption 1 and its cases 1 and 2, clients on their own.
 
 In Case 2 the printed approximation of q_i has, if rounds may be empty, an error that
-does not vanish when all p_i are equal; given a nonempty round its relative error is at
-most half of the spread of the p_i. Empty rounds, and the cases in which the server
+does not vanish when all p_i are equal; given a nonempty round q_i differs from it, and
+relative to it, by at most half of the spread of the p_i. Relative to q_i it can be more:
+p = (1, 1/1000) has almost the whole spread. Empty rounds, and the cases in which the server
 draws clients, have files of their own.
 
 Conventions: clients from 1; p_i = P(i in S), q_i = E[I_i / sum_j I_j] with 0/0 = 0
-unless a reading says otherwise. "Close to each other" is read as: the relative error
-is at most a factor times the largest |p_i - p_j|.
+unless a reading says otherwise. "Close to each other" is read as: the error relative to
+p_i / sum_j p_j is at most a factor times the largest |p_i - p_j|.
 """
 
 from __future__ import annotations
@@ -233,9 +234,9 @@ CHANCES = (Fraction(1, 2), Fraction(1, 3), Fraction(9, 10))
     statement=r"\mathbb{I}_i\sim\text{Bernoulli}(p_i)\text{ independently},\ "
     r"p_i\in(0,1]\ \text{(Note }\textstyle\sum_i p_i\neq 1\text{)};\quad\text{if }"
     r"\{p_i\}\text{ are close to each other, then } q_i\approx p_i/(\sum_j p_j)",
-    proposition="The p_i are constrained as noted, and the relative error of "
-    "p_i / sum_j p_j as a value of q_i is at most the factor times max |p_i - p_j|, so "
-    "that it vanishes with the spread.",
+    proposition="The p_i are constrained as noted, and q_i differs from p_i / "
+    "sum_j p_j, relative to p_i / sum_j p_j, by at most the factor times max "
+    "|p_i - p_j|, so that the error vanishes with the spread.",
     constants={"factor": Fraction(1, 2), "total": 1},
     twin={"factor": Fraction(1, 3)},
     no_control="depends on the note's meaning and on the empty round; the twin, 1/3 in "
@@ -299,7 +300,7 @@ def closeness(kind: str, factor: Fraction) -> Finding:
     """Prove the bound for N = 2..4 by an identity and two signs.
 
     With Y the number of participants other than i and k, and P_0 = P(S empty), the
-    relative error times 1 - P_0 is sum_k p_k (p_i - p_k) E[1/((1+Y)(2+Y))]; it is at
+    error, relative to p_i / sum_j p_j, times 1 - P_0 is sum_k p_k (p_i - p_k) E[1/((1+Y)(2+Y))]; it is at
     most max |p_i - p_k| times sum_k p_k E[1/((1+Y)(2+Y))] <= factor (1 - P_0).
     """
     identities, signs = [], []
@@ -342,7 +343,7 @@ def meetings(others: Sequence[Any]) -> Any:
 
 
 def approximation_cases(kind: str, factor: Fraction) -> Iterator[Case]:
-    """Relative error against factor times spread, from equal to distant p_i."""
+    """Error over p_i / sum_j p_j against factor times spread, close and distant p_i."""
     for p in chance_vectors():
         if kind == "certain" and max(p) < 1:
             continue

@@ -129,6 +129,15 @@ def test_each_reading_follows_the_constants(claims, claim, printed, wrong, plant
     assert readings(claims[claim].check(**wrong)) == expected
 
 
+def test_case_2_says_to_what_its_error_is_relative(claims):
+    """Of the two, only the error relative to p_i / sum_j p_j is half the spread."""
+    p = Fraction(1), Fraction(1, 1000)
+    rare = p[1] / 2  # client 1 always comes
+    target, half = p[1] / sum(p), (p[0] - p[1]) / 2
+    assert abs(rare / target - 1) <= half < abs(target / rare - 1)
+    assert "relative to p_i / sum_j p_j" in claims["focus.case2"].proposition
+
+
 def test_a_weaker_bound_on_case_2_is_true_and_not_refuted(claims):
     finding = claims["focus.case2"].check(factor=Fraction(3, 5))
     assert readings(finding)[3:] == [PROVED, PROVED]
