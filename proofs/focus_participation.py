@@ -2,9 +2,9 @@
 
 In Case 2 the printed approximation of q_i has, if rounds may be empty, an error that
 does not vanish when all p_i are equal; given a nonempty round q_i differs from it, and
-relative to it, by at most half of the spread of the p_i. Relative to q_i it can be more:
-p = (1, 1/1000) has almost the whole spread. Empty rounds, and the cases in which the server
-draws clients, have files of their own.
+relative to it, by at most half of the spread of the p_i. Relative to q_i it can be
+more: p = (1, 1/1000) has almost the whole spread. Empty rounds, and the cases in which
+the server draws clients, have files of their own.
 
 Conventions: clients from 1; p_i = P(i in S), q_i = E[I_i / sum_j I_j] with 0/0 = 0
 unless a reading says otherwise. "Close to each other" is read as: the error relative to
@@ -300,8 +300,9 @@ def closeness(kind: str, factor: Fraction) -> Finding:
     """Prove the bound for N = 2..4 by an identity and two signs.
 
     With Y the number of participants other than i and k, and P_0 = P(S empty), the
-    error, relative to p_i / sum_j p_j, times 1 - P_0 is sum_k p_k (p_i - p_k) E[1/((1+Y)(2+Y))]; it is at
-    most max |p_i - p_k| times sum_k p_k E[1/((1+Y)(2+Y))] <= factor (1 - P_0).
+    error over p_i / sum_j p_j, times 1 - P_0, is sum_k p_k (p_i - p_k)
+    E[1/((1+Y)(2+Y))]; it is at most max |p_i - p_k| times
+    sum_k p_k E[1/((1+Y)(2+Y))] <= factor (1 - P_0).
     """
     identities, signs = [], []
     for n in (2, 3, 4):
