@@ -187,8 +187,9 @@ def inside(factor: Any = 1) -> Finding:
     step, margin = sympy.symbols("step margin", positive=True)
     at_x, at_y, at_z, top, low = sympy.symbols("f_x f_y f_z top low", real=True)
     chord = (step + margin) * at_y <= margin * at_x + step * at_z
+    inside_both = [low <= v for v in (at_x, at_y)] + [v <= top for v in (at_y, at_z)]
     return judge.implied(
-        [chord, at_z <= top, at_y >= low],
+        [chord, *inside_both],
         (at_y - at_x) * margin <= factor * (top - low) * step,
         "every convex f, every segment of a compact C in the interior of Theta",
     )

@@ -100,6 +100,14 @@ def test_the_total_weight_of_rule_10_is_above_1_unless_the_p_i_are_equal():
     assert figures.total_weight("inf").verdict == REFUTED
 
 
+@pytest.mark.parametrize(
+    ("factor", "verdict"), [(LESS, REFUTED), (1, PROVED), (F(101, 100), PROVED)]
+)
+def test_a_larger_lipschitz_constant_inside_theta_is_not_refuted(factor, verdict):
+    tacit = load_file(proofs_folder() / "agnostic_tacit.py")
+    assert tacit.inside(factor).verdict == verdict
+
+
 @pytest.mark.parametrize("model", [drawn_anew.by_weights, drawn_anew.by_chances])
 def test_two_models_of_availability_are_covered_for_every_number_of_clients(model):
     found = model(nobody=False)
