@@ -34,6 +34,7 @@ from flverify.claims.nonsmooth_losses import (
     project,
 )
 from flverify.claims.verdict import Finding
+from flverify.claims.written import above, both
 from flverify.reference import agnostic_fedavg
 
 ONE = Fraction(1)
@@ -121,27 +122,49 @@ def executed(
 
 
 def counts(word: str, missing: int) -> Finding:
-    """Judge T communications among the ticks 1 to TH, and T (H - missing) steps.
+    """Judge T communications among the ticks 1 to TH, H - missing steps before each.
 
     Every tick but a communication has a local step, or every tick where it takes none.
     """
-    rounds, period = sympy.symbols("T H", positive=True, integer=True)
-    multiples = sympy.floor(rounds * period / period)
-    local = rounds * period - (multiples if word == "literal" else 0)
-    proofs = {
-        "communications": (multiples, rounds),
-        "local steps": (local, rounds * (period - missing)),
-    }
+    taken = 1 if word == "literal" else 0
+    proofs = one_in_each_round(), steps_before_each(taken, missing)
     searches = communications(word), steps(word, missing)
+    named = zip(("communications", "local steps"), proofs, searches, strict=True)
     return judge.all_of(
         {
-            name: judge.proof_or_search(
-                judge.identity([(name, *pair)], "every T and H"),
-                judge.instances(cases, "==", COUNTED),
-            )
-            for (name, pair), cases in zip(proofs.items(), searches, strict=True)
+            name: judge.proof_or_search(proof, judge.instances(cases, "==", COUNTED))
+            for name, proof, cases in named
         }
     )
+
+
+ROUNDS = "every T and H"
+r, period = sympy.symbols("r H", positive=True, integer=True)
+
+
+def one_in_each_round() -> Finding:
+    """Prove that r H is the one multiple of H among (r-1) H + 1, ..., r H."""
+    j = sympy.Symbol("j", positive=True)
+    tick = r * period - j
+    between = both(above(tick, (r - 1) * period), above(r * period, tick))
+    return judge.all_of(
+        {
+            "r of them by r H": judge.identity(
+                [("floor(r H/H)", sympy.floor(r * period / period), r)], ROUNDS
+            ),
+            "none between": judge.implied([j <= period - 1], between, ROUNDS),
+        }
+    )
+
+
+def steps_before_each(taken: int, missing: Any) -> Finding:
+    """Judge the ticks of a round that a communication does not take, then all."""
+    each = r * period - (r - 1) * period - taken
+    pairs = [
+        ("in round r", each, period - missing),
+        ("in r rounds", r * period - r * taken, r * (period - missing)),
+    ]
+    return judge.identity(pairs, ROUNDS)
 
 
 # -- H = 1 ---------------------------------------------------------------------------

@@ -108,6 +108,14 @@ def test_a_larger_lipschitz_constant_inside_theta_is_not_refuted(factor, verdict
     assert tacit.inside(factor).verdict == verdict
 
 
+def test_local_steps_are_counted_before_each_communication():
+    loop = load_file(proofs_folder() / "agnostic_algorithm.py")
+    found = loop.counts("literal", 1)
+    assert found.parts["communications"].parts["none between"].verdict == PROVED
+    assert "in round r" in str(found.parts["local steps"].evidence["identities"])
+    assert loop.steps_before_each(1, 0).verdict == REFUTED
+
+
 @pytest.mark.parametrize("model", [drawn_anew.by_weights, drawn_anew.by_chances])
 def test_two_models_of_availability_are_covered_for_every_number_of_clients(model):
     found = model(nobody=False)
