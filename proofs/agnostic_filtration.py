@@ -53,13 +53,18 @@ def filtration(c: Any) -> Finding:
     )
 
 
+ARGUMENT = (
+    "Lines 5, 6 and 9 make theta^t from theta^{t-1} of all clients and from xi^t or "
+    "S^t. So each history with the same models goes on to a given theta^t with the "
+    "chance c of the fresh values that lead there, and c is one number if these are "
+    "independent of the past."
+)
+
+
 def fresh_alone(stay: Any) -> Finding:
     """Prove that, given the models, the histories that led to them do not matter.
 
-    Lines 5, 6 and 9 make theta^t from theta^{t-1} of all clients and from xi^t or S^t.
-    So each history with the same models goes on to a given theta^t with the chance c of
-    the fresh values that lead there; c is one number if these are independent of the
-    past, as S^t is of the last cohort if `stay` leaves both of two as likely.
+    S^t is independent of the last cohort if `stay` leaves both of two as likely.
     """
     one, two, more, c = sympy.symbols("P_1 P_2 P_3 c", positive=True)
     remembered = (one * stay + two * (1 - stay)) / (one + two)
@@ -67,8 +72,9 @@ def fresh_alone(stay: Any) -> Finding:
         ("histories with two last cohorts", remembered, stay),
         ("one history more", (one * c + more * c) / (one + more), c),
     ]
-    return judge.identity(
-        pairs, "every N, H, clients and noise of finitely many values, S^t drawn anew"
+    scope = "every N, H, clients and noise of finitely many values, S^t drawn anew"
+    return judge.all_of(
+        {"histories": judge.identity(pairs, scope)}, scope=scope, argument=ARGUMENT
     )
 
 

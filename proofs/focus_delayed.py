@@ -182,8 +182,8 @@ def _small_step(factor: Fraction) -> Finding:
     proof = judge.all_of(
         found,
         scope="independent rounds, every N, tau, law and state with y the sum of the "
-        f"stored gradients, convex f_i, F strongly convex, eta L N <= {factor} p_min, "
-        "eta L (tau-1) <= 1/3",
+        "gradients at the clients' rows, as once every client has joined, convex f_i, "
+        f"F strongly convex, eta L N <= {factor} p_min, eta L (tau-1) <= 1/3",
         argument="V is at least E|x - x*|^2, and k^R tends to 0.",
     )
     return judge.proof_or_search(proof, _small_steps(factor))

@@ -107,6 +107,8 @@ def test_one_vector_each_way(turned, wrong):
 
 def test_the_sum_and_the_step_decide_delayed_gradients(delayed):
     assert verdicts(delayed.check()) == [REFUTED, REFUTED, REFUTED, PROVED]
+    last = [*delayed.check().readings.values()][3].parts["convergence"]
+    assert "at the clients' rows, as once every client has joined" in last.scope
     assert delayed.check(sum=2).verdict == REFUTED
     # below 2p/(2 - p) = 2/39 at p = 1/20, the smallest p of the search
     slow = delayed.check(fixed_step="1/20")
