@@ -26,12 +26,13 @@ from flverify._core.sources import Source
 from flverify.claims import cohorts, judge
 from flverify.claims.claim import claim
 from flverify.claims.fedavg_recursions import Run, formal_runs, single_line
+from flverify.claims.fedavg_two_clients import grows
 from flverify.claims.mixing_cases import NONE, SOME
 from flverify.claims.parallel_clients import Setting, step_cap
 from flverify.claims.parallel_families import limit_again
 from flverify.claims.printed_mixing import pull
+from flverify.claims.schedules import made_before
 from flverify.claims.verdict import Finding
-from flverify.claims.written import both, equal
 from flverify.participation import ExplicitLaw, Full, UniformCohort
 
 SMALL = "N = 1..4, d = 1..3, every differentiable f_i"
@@ -268,19 +269,12 @@ def _fedavg(averaged: int) -> Finding:
     )
     return judge.all_of(
         {
-            "index": judge.proof_or_search(_largest_index(averaged), index),
+            "index": judge.proof_or_search(made_before(averaged), index),
             "server models": judge.identity(
                 pairs, "N = 1, 2, tau = 1..3, two rounds of nonempty cohorts, every f_i"
             ),
         }
     )
-
-
-def _largest_index(averaged: int) -> Finding:
-    """Prove that (2b) makes the index averaged, at t = tau - 1 or before."""
-    t, tau = sympy.symbols("t tau", integer=True)
-    last = [tau >= 1, equal(t, tau + averaged - 1)]
-    return judge.implied(last, both(t >= 0, t <= tau - 1), "every tau")
 
 
 def _made(tau: int, averaged: int) -> tuple[int, int]:
@@ -308,6 +302,7 @@ def _box(run: Run, averaged: int) -> list[Any]:
 
 FIXED = "(i) for the clients, laws and step sizes compared"
 EVERY = "(ii) for all heterogeneous clients, every law and step size"
+ALIKE = "(iii) for two clients of one curvature, one of them in every round"
 BIASED = ExplicitLaw({(0,): "1/4", (1,): "3/4"}, 2)
 
 
@@ -327,7 +322,7 @@ BIASED = ExplicitLaw({(0,): "1/4", (1,): "3/4"}, 2)
 )
 def limiting_point(c: SimpleNamespace) -> Finding:
     """Compare exact limits of settings that differ in one quantity."""
-    grows = {
+    more = {
         name: judge.instances(_compared(pairs), c.relation, f"pairs: {name}")
         for name, pairs in _pairs().items()
     }
@@ -337,10 +332,12 @@ def limiting_point(c: SimpleNamespace) -> Finding:
     ]
     always = judge.instances(positive, c.relation, "clients of different minimisers")
     fixed = judge.instances(positive[1:], c.relation, "the same, where |S| < N")
+    alike, grown = judge.all_of({**more, "positive": fixed}), c.relation == ">"
     return judge.readings(
         {
-            FIXED: judge.all_of({**grows, "positive": fixed}),
-            EVERY: judge.all_of({**grows, "positive": always}),
+            FIXED: alike,
+            EVERY: judge.all_of({**more, "positive": always}),
+            ALIKE: judge.proof_or_search(grows(), alike) if grown else alike,
         }
     )
 

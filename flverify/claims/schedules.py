@@ -25,3 +25,10 @@ def whole_round(local_from: int, local_to: int) -> Finding:
             "no others": judge.implied([*known, counted], round_, ROUND),
         }
     )
+
+
+def made_before(averaged: int) -> Finding:
+    """Prove that (2b) makes the index tau + averaged, at t = tau - 1 or before."""
+    t, tau = sympy.symbols("t tau", integer=True)
+    last = [tau >= 1, equal(t, tau + averaged - 1)]
+    return judge.implied(last, both(t >= 0, t <= tau - 1), "every tau")

@@ -95,7 +95,7 @@ READ = [
         "sum_of_latest",
         [PROVED, REFUTED, REFUTED, REFUTED, PROVED],
     ),
-    ("focus_problem", "limiting_point", [SUPPORTED, REFUTED]),
+    ("focus_problem", "limiting_point", [SUPPORTED, REFUTED, PROVED]),
     ("focus_assumptions", "smooth", [REFUTED, CERTIFIED, CERTIFIED]),
     ("focus_assumptions", "bounded_heterogeneity", [PROVED, REFUTED]),
     ("focus_decentralised", "descent_on_a_graph", [REFUTED, REFUTED, PROVED, PROVED]),
