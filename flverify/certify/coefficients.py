@@ -184,4 +184,7 @@ def _ending(part: Part) -> str:
     strict = part.goal.comparison != ">="
     more = "; above, one monomial has positive factors only" if strict else ""
     where = f" and {final}" if final else ""
-    return f"No coefficient is negative{where}{more}."
+    never = "negative"
+    if part.below:
+        never = "positive above or negative below the line"
+    return f"No coefficient is {never}{where}{more}."

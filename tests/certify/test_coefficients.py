@@ -413,6 +413,21 @@ def test_the_text_names_roots_and_equations():
     assert "one monomial has positive factors only" in proof_of(certify([x > 1], x > 0))
 
 
+def test_the_text_says_how_what_is_left_is_no_zero():
+    below, above = (certify([x >= 2], Ne(side, 1)) for side in (x**2, 1 / x))
+    assert "no term of it is positive where u1 >= 0" in str(below)
+    assert "No coefficient is positive above or negative below" in proof_of(below)
+    assert "no term of it is negative where u1 >= 0" in str(above)
+    assert "No coefficient is negative and u1 >= 0" in proof_of(above)
+    square = certify([Eq(x, 3)], x * y**2 >= 0)
+    assert str(square).endswith("what is left is 3*y**2; no term of it is negative")
+
+
+def test_an_equation_is_no_new_symbol_of_the_text():
+    lines = proof_of(certify([Eq(y, x + 1)], Eq(y**2, x**2 + 2 * x + 1))).splitlines()
+    assert lines[1:3] == ["1. Eq(y, x + 1) says x - y + 1 == 0.", "   So x = y - 1."]
+
+
 def test_points_without_a_value_are_not_judged():
     with pytest.raises(UndefinedError):
         value(1 / (x - 1), {"x": F(1)})

@@ -45,15 +45,26 @@ class Part:
 
     def __str__(self) -> str:
         """Write the proof out: what is put for what, and what is left."""
-        signs = ", ".join(f"{symbol} {sign} 0" for symbol, sign in self.final_signs)
+        left = self.numerator / self.denominator
         return "; ".join(
             [
                 f"to show: {self.goal.expression} {self.goal.comparison} 0",
                 *map(_put, self.steps),
-                f"what is left is {self.numerator / self.denominator}",
-                f"no term of it is negative where {signs}" if signs else "a number",
+                f"what is left is {left}",
+                self._signed() if left.free_symbols else "a number",
             ]
         )
+
+    @property
+    def below(self) -> bool:
+        """Whether it is shown to be no 0 by being negative."""
+        terms = self.numerator.as_coefficients_dict()
+        return any(factor < 0 for factor in terms.values())
+
+    def _signed(self) -> str:
+        signs = ", ".join(f"{symbol} {sign} 0" for symbol, sign in self.final_signs)
+        never = "positive" if self.below else "negative"
+        return f"no term of it is {never}" + (f" where {signs}" if signs else "")
 
 
 @dataclass(frozen=True)
