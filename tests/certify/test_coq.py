@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import shutil
+import subprocess
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from sympy import And, Eq, Ge, Mul, Ne, Rational, Symbol, sqrt, symbols
@@ -118,4 +120,27 @@ def test_coq_accepts_every_certificate_of_the_field(item):
 
 def test_without_coq_there_is_no_verdict(monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda _: None)
+    assert coq.check("Lemma.") is None
+
+
+@pytest.mark.parametrize(("code", "verdict"), [(0, True), (1, False), (-9, False)])
+def test_the_verdict_is_that_of_coq_on_the_whole_text(monkeypatch, code, verdict):
+    text, seen = lemma_of(*QUESTIONS["root of a number"]), []
+
+    def coqc(command, *, timeout, **_):
+        seen.append((command[0], Path(command[-1]).read_text("utf-8"), timeout))
+        return subprocess.CompletedProcess(command, code)
+
+    monkeypatch.setattr(shutil, "which", lambda name: f"/here/{name}")
+    monkeypatch.setattr(subprocess, "run", coqc)
+    assert coq.check(text, patience=7) is verdict
+    assert seen == [("/here/coqc", text, 7)]
+
+
+def test_a_coq_that_is_not_back_in_time_has_no_verdict(monkeypatch):
+    def coqc(command, *, timeout, **_):
+        raise subprocess.TimeoutExpired(command, timeout)
+
+    monkeypatch.setattr(shutil, "which", lambda name: name)
+    monkeypatch.setattr(subprocess, "run", coqc)
     assert coq.check("Lemma.") is None

@@ -69,6 +69,7 @@ def test_it_lies_between_a_point_without_and_one_with(shape, where, noisy, slope
     known = 1 - 1e-9, margin(1 - 1e-9)
     found = threshold(margin, 0.0, known, lambda high: min(2e-6, (1 - high) / 200))
     assert found in points
+    assert len(set(points)) == len(points)  # no solve is spent twice
     # above WIDE_ENOUGH: a cube begins to show 2e-4 above its zero
     seen = where + (2.2e-4 if shape == "flat at first" else 0)
     below = max([0.0, *(p for p in points if p < found)])
