@@ -208,6 +208,14 @@ def test_first_touches_are_those_of_known_functions():
     assert np.isinf(found[3])
 
 
+def test_a_gap_that_is_gone_already_has_its_touch_at_the_left_end():
+    def gaps(which, s):
+        return np.choose(which, [s - 5, 0 * s, 1 - s, 5 - s])
+
+    found = first_touches(gaps, np.arange(4), 0.5, 4.0)
+    assert found.tolist() == [0.5, 0.5, pytest.approx(1), np.inf]
+
+
 def test_zeros_beside_a_rational_one_are_enclosed_apart_from_it():
     # (x - 1)((x - 1)^2 - 2 e^2), with zeros at 1 and at 1 -+ e sqrt 2
     e = flint.fmpq(1, 10**13)
@@ -268,6 +276,7 @@ def test_the_boundary_scales_with_the_curvature():
     one = stability_boundary(Focus("1/8"), law, MU, L)
     eight = stability_boundary(Focus("1/8"), law, 8 * MU, 8 * L)
     assert eight.step_size == pytest.approx(one.step_size / 8)
+    assert eight.interval == tuple(end / 8 for end in one.interval)
     assert {g.curvature for g in eight.instance.groups} == {8 * MU, 8 * L}
 
 
