@@ -162,7 +162,10 @@ class Rows:
     def server(
         self, form: ServerForm
     ) -> tuple[Array, dict[tuple[int, Feature], Array]]:
-        """Sure row of a server form, and a row per group and feature."""
+        """Sure row of a server form, and a row per group and feature.
+
+        Deviations of a group add up to zero; those in the sure row are not to be read.
+        """
         sure = self.batch.zeros(self.width)
         drawn: dict[tuple[int, Feature], Array] = {}
         for symbol, value in form.fixed.items():
@@ -175,7 +178,6 @@ class Rows:
                 else:
                     known = drawn.get((r, feature))
                     drawn[r, feature] = row if known is None else known + row
-        sure[:, self.size :] = self.batch.number(0)  # deviations add up to zero
         return sure, drawn
 
     def after(self, branch: Branch) -> tuple[list[Any], list[list[Drawn]]]:
@@ -195,11 +197,9 @@ class Rows:
         return state, clients
 
     def _group_mean(self, rows: Drawn, r: int) -> Any:
-        sure = rows[ONE].copy()
-        sure[:, self.size :] = self.batch.number(0)
         filled = self.batch.number(np.maximum(self.batch.clients[:, r], 1))
         drawn = {(r, f): row / filled[:, None] for f, row in rows.items() if f != ONE}
-        return sure, drawn
+        return rows[ONE], drawn
 
 
 def _client(form: Form) -> ClientForm:
