@@ -17,7 +17,7 @@ from flverify.algorithms._algorithm import Algorithm, Server
 from flverify.certify.classes import classes
 from flverify.certify.quadratics import Group, Instance, QuadraticRates
 from flverify.certify.stability import boundary_of, stability_boundary
-from flverify.certify.stability._chebyshev import first_touches
+from flverify.certify.stability._chebyshev import first_touches, positive
 from flverify.certify.stability._exact_boundary import positive_zeros
 from flverify.engines.moments import moments
 from flverify.participation import AllOrNothing, Bernoulli, Full, UniformCohort
@@ -214,6 +214,18 @@ def test_a_gap_that_is_gone_already_has_its_touch_at_the_left_end():
 
     found = first_touches(gaps, np.arange(4), 0.5, 4.0)
     assert found.tolist() == [0.5, 0.5, pytest.approx(1), np.inf]
+
+
+def test_a_tail_as_large_as_the_rest_may_hide_a_zero():
+    # what is left out is taken to be as large as the last two coefficients
+    clear, last, last_but_one = np.eye(13)[[0, 12, 11]]
+    for tail in (last, last_but_one):
+        assert positive(
+            np.array([clear + 0.4 * tail, clear - 0.6 * tail])
+        ).tolist() == [
+            True,
+            False,
+        ]
 
 
 def test_zeros_beside_a_rational_one_are_enclosed_apart_from_it():
