@@ -560,6 +560,41 @@ def test_a_weight_on_a_class_that_is_not_there_is_refused():
     assert says(check_plainly, entries) == "there must be a class 1"
 
 
+OUT_OF_RANGE = [
+    ("contraction", ("neighbourhood", "weight"), "-1"),
+    ("contraction", ("neighbourhood", "constant"), "-1"),
+    ("contraction", ("rho",), "1"),
+    ("focus", ("rho",), "1"),
+    ("focus", ("rho",), "0"),
+    ("focus", ("function_class", "strong_convexity"), "0"),
+    ("focus", ("function_class", "strong_convexity"), "1"),
+]
+
+
+@pytest.mark.parametrize(("name", "path", "value"), OUT_OF_RANGE)
+def test_constants_that_mean_nothing_are_refused(name, path, value):
+    # of a negative weight any V would do, as |x - x*|^2 is on the other side then
+    entries = copy.deepcopy(certificate(name))
+    mutations.at(entries, path[:-1])[path[-1]] = value
+    assert says(check_plainly, entries) == "the constants are out of range"
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "value"),
+    [
+        ("all or nothing", ("law", "probability"), "3/2"),
+        ("all or nothing", ("law", "probability"), "-1/2"),
+        ("all or nothing", ("law", "probability"), "0"),
+        ("focus", ("law", "classes", 0, "inclusion"), "3/2"),
+        ("focus", ("law", "classes", 0, "inclusion"), "0"),
+    ],
+)
+def test_chances_that_none_can_have_are_refused(name, path, value):
+    entries = copy.deepcopy(certificate(name))
+    mutations.at(entries, path[:-1])[path[-1]] = value
+    assert says(check_plainly, entries) == "the law must be possible"
+
+
 def test_a_class_without_clients_is_refused():
     entries = certificate("focus")
     [known] = entries["law"]["classes"]
