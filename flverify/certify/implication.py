@@ -26,7 +26,8 @@ from flverify.certify._scalar.counterexamples import (
 from flverify.certify._scalar.domain import settle
 from flverify.certify._scalar.formulas import Formula, Reading, negation, settled
 from flverify.certify._scalar.parts import CoefficientCertificate
-from flverify.certify._scalar.relations import read
+from flverify.certify._scalar.relations import read, relations_of, roots_of
+from flverify.certify._scalar.rooted import Root
 from flverify.certify._scalar.sizes import MOST_DIGITS
 from flverify.certify._scalar.smtlib import script
 
@@ -45,6 +46,8 @@ SETTLED_HYPOTHESIS = (
 )
 NOWHERE = "the conclusion is defined nowhere"
 
+DECIDED = (Answer.PROVED, Answer.REFUTED)
+ROOTED = "roots put for symbols"
 VACUOUS = {
     "no": "the hypotheses cannot hold together where all is defined",
     "open": "it was not shown that the hypotheses can hold together",
@@ -107,6 +110,10 @@ def implies(
     satisfies the hypotheses and is all that has to be found too. Questions that are
     too large, `_scalar.sizes` says which, are INCONCLUSIVE.
 
+    A question that stays open is asked once more with A = a^k for symbols A under
+    roots that are not negative by a hypothesis or an assumption; its answer rests on
+    "roots put for symbols", too.
+
     Examples
     --------
     >>> from sympy import symbols
@@ -123,19 +130,44 @@ def implies(
     >>> implies([eta > 1, eta < 1], eta > 2).reason
     'the hypotheses cannot hold together where all is defined'
     """
-    steps = whole(limit, "limit")
+    asked = whole(limit, "limit"), cross_check
+    relations = relations_of(hypotheses, conclusion), conclusion
+    found, mended = _answered(*relations, *asked)
+    if mended:
+        try:
+            roots = roots_of(*relations)
+        except RefusedError:
+            roots = {}
+        if roots:
+            again, _ = _answered(*relations, *asked, roots)
+            return again if again.answer in mended else found
+    return found
+
+
+def _answered(
+    hypotheses: Sequence[Any],
+    conclusion: Any,
+    limit: int,
+    cross_check: bool,
+    roots: Mapping[sympy.Symbol, Root] | None = None,
+) -> tuple[Implication, Sequence[Answer]]:
+    """Answer, and which answers one that puts roots for symbols may give instead."""
     try:
-        reading = read(hypotheses, conclusion)
-        return _Question(reading, steps, cross_check).answer()
+        reading = read(hypotheses, conclusion, roots)
+        question = _Question(reading, limit, cross_check, bool(roots))
+        return question.answer(), question.mended
     except RefusedError as refused:
-        return Implication(Answer.INCONCLUSIVE, str(refused))
+        return Implication(Answer.INCONCLUSIVE, str(refused)), DECIDED
 
 
 class _Question:
     """One implication on its way to an answer."""
 
-    def __init__(self, reading: Reading, limit: int, cross_check: bool) -> None:
-        self.reading, self.cross_check = reading, cross_check
+    def __init__(
+        self, reading: Reading, limit: int, cross_check: bool, rooted: bool
+    ) -> None:
+        self.reading, self.cross_check, self.rooted = reading, cross_check, rooted
+        self.mended: Sequence[Answer] = ()
         self.solver = Solver(reading, limit)
         self.domain = settle(reading, self._impossible)
         denied = negation(reading.conclusion.formula)
@@ -154,11 +186,13 @@ class _Question:
         held = witness(self.solver, self.reading, self.domain.facts)
         if held != "yes":
             alone = held == "no" and not self.reading.relations
+            self.mended = DECIDED if held == "open" else ()
             return self._open(NOWHERE if alone else VACUOUS[held])
         certificate = coefficients.from_reading(self.reading)
         if first.status == "unsat" and certificate is None:
             return self._proved_by_solvers()
         if certificate is None:
+            self.mended = DECIDED
             return self._open(f"z3 gave up: {first.reason}")
         agreed = ("z3",) if first.status == "unsat" else ()
         return self._proved((*agreed, "coefficients"), certificate)
@@ -183,6 +217,8 @@ class _Question:
             return self._given(Answer.REFUTED, reason, methods, counterexample=point)
         if any(symbol.is_integer for symbol in self.reading.symbols):
             return self._open(NOT_ON_INTEGERS)
+        # z3 has a point already: no second question may prove that there is none
+        self.mended = (Answer.REFUTED,)
         return self._open(
             "it fails over the reals by z3, but exact arithmetic confirms no rational "
             "counterexample near its model"
@@ -202,6 +238,8 @@ class _Question:
         reason = "no real point satisfies the hypotheses and not the conclusion"
         if self.domain.assumed:
             reason += f", wherever {' and '.join(self.domain.assumed)}"
+        if self.rooted:
+            methods = (*methods, ROOTED)
         return self._given(Answer.PROVED, reason, methods, certificate=certificate)
 
     def _open(self, reason: str) -> Implication:

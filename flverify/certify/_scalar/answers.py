@@ -31,8 +31,8 @@ class Implication:
     side_conditions : tuple of str
         What had to be assumed so that every quotient and root is defined.
     methods : tuple of str
-        What the answer rests on: z3, coefficients, cvc5, exact evaluation; sympy where
-        it had settled the conclusion before it was asked.
+        What the answer rests on: z3, coefficients, cvc5, exact evaluation; "roots put
+        for symbols" where A was written as a^k, so that no root of A is left.
     certificate : CoefficientCertificate or None
         A proof that needs no solver.
     assumed : tuple of str

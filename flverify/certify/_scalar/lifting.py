@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
 from typing import Any
 
@@ -20,6 +20,7 @@ from flverify.certify._scalar.formulas import (
     Kind,
     negation,
 )
+from flverify.certify._scalar.rooted import Root
 from flverify.certify._scalar.sizes import shown
 
 LARGEST_POWER = 32  # beyond it a polynomial is too large to expand
@@ -44,15 +45,33 @@ class Walker:
     ----------
     taken : iterable of str
         Names of the symbols of the question.
+    roots : mapping
+        Symbols that are written as powers of their roots.
     """
 
-    def __init__(self, taken: Iterable[str]) -> None:
+    def __init__(
+        self, taken: Iterable[str], roots: Mapping[sympy.Symbol, Root] | None = None
+    ) -> None:
         avoided = set(taken)
         names = (f"s{k}" for k in count(1))
         self._names = (name for name in names if name not in avoided)
         self.auxiliaries: dict[tuple[Any, ...], sympy.Symbol] = {}
         self.definitions: list[Fact] = []
         self.conditions: list[Fact] = []
+        self._powers = {
+            symbol: (self._rooted(symbol, root), root.degree)
+            for symbol, root in (roots or {}).items()
+        }
+
+    def _rooted(self, symbol: sympy.Symbol, root: Root) -> sympy.Symbol:
+        """Define the root of a symbol that is not negative by what is known of it."""
+        degree = root.degree
+        put = self._auxiliary(("root", degree, symbol))
+        counts = symbol.is_integer and symbol.is_positive
+        least = [Atom(put - 1, ">=")] if counts else []
+        defining = (Atom(put, root.sign), *least, Atom(symbol - put**degree, "=="))
+        self._define(defining, frozenset(), f"{put} = ({symbol})**(1/{degree})")
+        return put
 
     def fact(self, relation: Any) -> Fact:
         """Read one relation."""
@@ -112,8 +131,11 @@ class Walker:
 
     def lift(self, e: Any) -> Lifted:
         """Replace roots, minima and maxima; collect what must be defined."""
-        if e.is_Rational or e.is_Symbol:
+        if e.is_Rational:
             return e, frozenset()
+        if e.is_Symbol:
+            root, degree = self._powers.get(e, (e, 1))
+            return root**degree, frozenset()
         if e.is_Add or e.is_Mul:
             parts = [self.lift(arg) for arg in e.args]
             needs = frozenset[int]().union(*(needed for _, needed in parts))
@@ -127,10 +149,11 @@ class Walker:
         raise RefusedError(_why_not(e))
 
     def _power(self, e: Any) -> Lifted:
-        exponent = e.exp
+        root, degree = self._powers.get(e.base, (None, 1))
+        exponent = e.exp * degree
         if not exponent.is_Rational or max(abs(exponent.p), exponent.q) > LARGEST_POWER:
             raise RefusedError(_why_not(e))
-        base, needs = self.lift(e.base)
+        base, needs = self.lift(e.base) if root is None else (root, frozenset[int]())
         if exponent.q > 1:
             base, needs = self._root(e.base, base, needs, int(exponent.q))
         if exponent < 0 and base == 0:

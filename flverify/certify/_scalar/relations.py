@@ -7,21 +7,39 @@ root gives a condition; what uses it is meaningful only where the condition hold
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import sympy
 from sympy.logic import boolalg
 
 from flverify._core.errors import InputError, RefusedError
-from flverify.certify._scalar.formulas import Atom, Comparison, Fact, Reading
+from flverify.certify._scalar.formulas import (
+    Atom,
+    Comparison,
+    Fact,
+    Reading,
+    stated_signs,
+)
 from flverify.certify._scalar.lifting import Walker
 from flverify.certify._scalar.quotients import Quotients
+from flverify.certify._scalar.rooted import Root, has_root, roots_for
 from flverify.certify._scalar.sizes import require_small, shown
 
 
-def read(hypotheses: Iterable[Any], conclusion: Any) -> Reading:
+def read(
+    hypotheses: Iterable[Any],
+    conclusion: Any,
+    roots: Mapping[sympy.Symbol, Root] | None = None,
+) -> Reading:
     """Read hypotheses and a conclusion.
+
+    Parameters
+    ----------
+    hypotheses : iterable of sympy relations
+    conclusion : sympy relation
+    roots : mapping
+        Symbols that are written as powers of their roots, from `roots_of`.
 
     Raises
     ------
@@ -39,12 +57,10 @@ def read(hypotheses: Iterable[Any], conclusion: Any) -> Reading:
     >>> len(reading.auxiliaries), len(reading.conditions)
     (2, 3)
     """
-    listed = _listed(hypotheses)
-    for relation in (*listed, conclusion):
-        _require_relation(relation)
+    listed = relations_of(hypotheses, conclusion)
     require_small([*listed, conclusion])
     symbols = _symbols([*listed, conclusion])
-    walker = Walker(symbol.name for symbol in symbols)
+    walker = Walker((symbol.name for symbol in symbols), roots)
     given = [walker.fact(part) for h in listed for part in conjuncts(h)]
     concluded = walker.fact(conclusion)
     auxiliaries = tuple(walker.auxiliaries.values())
@@ -62,15 +78,48 @@ def read(hypotheses: Iterable[Any], conclusion: Any) -> Reading:
     )
 
 
-def _listed(hypotheses: Iterable[Any]) -> tuple[Any, ...]:
-    """Take the hypotheses once: an iterator would be empty the second time."""
+def roots_of(hypotheses: Sequence[Any], conclusion: Any) -> dict[sympy.Symbol, Root]:
+    """Return the roots of symbols whose sign the hypotheses without roots tell.
+
+    Raises
+    ------
+    RefusedError
+        If these hypotheses cannot be read, or something is too large.
+
+    Examples
+    --------
+    >>> x, y = sympy.symbols("x y", real=True)
+    >>> roots_of([x >= 1], sympy.sqrt(x) + sympy.sqrt(y) >= 1)
+    {x: Root(degree=2, sign='>')}
+    """
+    require_small([*hypotheses, conclusion])
+    parts = [part for h in hypotheses for part in conjuncts(h)]
+    plain = read([part for part in parts if not has_root(part)], sympy.true)
+    # of a symbol that only roots contain, too, all that sympy assumes is known
+    symbols = _symbols([*hypotheses, conclusion])
+    facts = [fact.formula for symbol in symbols for fact in _assumed(symbol)]
+    assumed = stated_signs(facts, Quotients(symbols))
+    return roots_for([*hypotheses, conclusion], {**assumed, **plain.signs})
+
+
+def relations_of(hypotheses: Iterable[Any], conclusion: Any) -> tuple[Any, ...]:
+    """Take the hypotheses once: an iterator would be empty the second time.
+
+    Raises
+    ------
+    InputError
+        If they are no list, or something is not a relation.
+    """
     single = isinstance(hypotheses, boolalg.Boolean | str | bytes)
     if single or not isinstance(hypotheses, Iterable):
         raise InputError(
             f"hypotheses must be a list of relations; got {shown(hypotheses)}; put "
             "one relation into brackets, and write [] for none."
         )
-    return tuple(hypotheses)
+    listed = tuple(hypotheses)
+    for relation in (*listed, conclusion):
+        _require_relation(relation)
+    return listed
 
 
 def conjuncts(relation: Any) -> tuple[Any, ...]:
