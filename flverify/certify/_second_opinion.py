@@ -1,7 +1,8 @@
 """A second opinion by cvc5, asked in a child process that can be ended.
 
-cvc5 may run on past its own limit, so it never runs in this process; a child that is
-not back in time has no opinion. As a script this file is that child.
+One step that cvc5 counts, a cylindrical covering, may take minutes, so no count bounds
+it and it never runs in this process; a child that is not back in time has no opinion,
+and what z3 found then stands alone. As a script this file is that child.
 """
 
 from __future__ import annotations

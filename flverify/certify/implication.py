@@ -24,7 +24,13 @@ from flverify.certify._scalar.counterexamples import (
     witness,
 )
 from flverify.certify._scalar.domain import settle
-from flverify.certify._scalar.formulas import Formula, Reading, negation, settled
+from flverify.certify._scalar.formulas import (
+    Formula,
+    Reading,
+    degree,
+    negation,
+    settled,
+)
 from flverify.certify._scalar.parts import CoefficientCertificate
 from flverify.certify._scalar.relations import read, relations_of, roots_of
 from flverify.certify._scalar.rooted import Root
@@ -34,6 +40,8 @@ from flverify.certify._scalar.smtlib import script
 __all__ = ["Answer", "Implication", "Solver", "implies"]
 
 LIMIT = 1_000_000  # z3 steps per question: the field's take some thousands
+# with integers one step of z3 may take minutes beyond this total degree
+LARGEST_WHOLE_DEGREE = 16
 DIGITS = 40  # of the rational that stands in for an irrational value of a model
 SETTLED = (sympy.true, sympy.false)
 SETTLED_HERE = (
@@ -80,10 +88,14 @@ def implies(
         integer is at least 1.
     conclusion : sympy relation
     limit : int
-        Steps z3 may take for one question; a count, so that answers do not depend
-        on the machine.
+        Steps z3 may take each time it is asked; a count, so that answers do not depend
+        on the machine. How long a step takes does not show in it: where degrees are
+        high a million of them may take a minute.
     cross_check : bool
         Whether to ask cvc5, if installed, where no coefficient certificate is found.
+        It gets 20 seconds of the clock, for a single one of its own steps may take
+        minutes. Past them it has no opinion, and the answer is that of z3 alone: of
+        what is found only `methods` depends on the machine then.
 
     Returns
     -------
@@ -278,7 +290,13 @@ class Solver:
         integers: bool = False,
         share: int = 1,
     ) -> Model:
-        """Whether formulas can hold together, with a share of the steps."""
+        """Whether formulas can hold together, with a share of the steps.
+
+        With integers, formulas of a high degree are unknown: z3 would count few steps
+        there and take minutes for each.
+        """
+        if integers and self._degree(formulas) > LARGEST_WHOLE_DEGREE:
+            return Model("unknown", reason="the degree is too high with integers")
         # a fresh context each time: an answer depends on its question alone
         context = z3.Context()
         logic = "QF_NIRA" if integers else "QF_NRA"
@@ -292,6 +310,10 @@ class Solver:
         if status == "unsat":
             return Model("unsat")
         return Model("unknown", reason=solver.reason_unknown())
+
+    def _degree(self, formulas: Sequence[Formula]) -> int:
+        quotients = self.reading.quotients
+        return max((degree(formula, quotients) for formula in formulas), default=0)
 
     def _model(self, model: z3.ModelRef) -> Model:
         found: dict[str, Any] = {str(entry): model[entry] for entry in model.decls()}

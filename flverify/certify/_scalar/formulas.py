@@ -172,6 +172,24 @@ def negation(formula: Formula) -> Formula:
     return Atom(e, "!=" if comparison == "==" else "==")
 
 
+def degree(formula: Formula, quotients: Quotients) -> int:
+    """Return the largest total degree of a monomial above or below a fraction bar.
+
+    Examples
+    --------
+    >>> x, y = sympy.symbols("x y")
+    >>> degree(Atom(x**2 * y - 1 / y, ">"), Quotients([x, y]))
+    4
+    """
+    if isinstance(formula, Junction):
+        return max((degree(part, quotients) for part in formula.parts), default=0)
+    quotient = quotients.of(formula.expression)
+    parts = quotient.numer, quotient.denom
+    return max(
+        (sum(powers) for part in parts for powers in part.itermonoms()), default=0
+    )
+
+
 def interior(formula: Formula) -> Formula:
     """Return the formula with every inequality made strict; equations stay.
 

@@ -17,6 +17,7 @@ from flverify.certify._scalar.sizes import LARGEST_DEGREE, MOST_TERMS, is_long, 
 
 MOST_PRODUCTS = 100 * MOST_TERMS  # of terms, in one product or sum of quotients
 MOST_FACTORED = 200  # terms of a polynomial that is still factored
+LONGEST_FACTORED = 300  # bits of its numbers; to factor with thousands takes minutes
 
 Sign: TypeAlias = Literal[">", ">="]  # above zero, or not below zero
 Signs: TypeAlias = Mapping[sympy.Symbol, Sign]
@@ -187,7 +188,7 @@ def without_positive_factors(
     >>> without_positive_factors(p, {x: ">", y: ">"}).as_expr()
     1 - x
     """
-    if len(polynomial) > MOST_FACTORED:
+    if len(polynomial) > MOST_FACTORED or _has_long_numbers(polynomial):
         return polynomial  # factors may be left in; to look for them would take long
     out = polynomial.ring.one
     content, factors = _factors(polynomial)
@@ -200,6 +201,11 @@ def without_positive_factors(
         elif multiplicity % 2:
             out = out * factor
     return out
+
+
+def _has_long_numbers(polynomial: Polynomial) -> bool:
+    ends = (n for c in polynomial.coeffs() for n in (c.numerator, c.denominator))
+    return any(int(n).bit_length() > LONGEST_FACTORED for n in ends)
 
 
 @lru_cache(maxsize=4096)  # z3 is asked about the same polynomials again and again
