@@ -20,6 +20,11 @@ from tests.certify.implications import TRUE
 eta, L, mu = symbols("eta L mu", positive=True)
 x, y = symbols("x y", real=True)
 needs_coq = pytest.mark.skipif(shutil.which("coqc") is None, reason="Coq is not here")
+AXIOMS_OF_THE_REALS = {  # of its own library, since Coq 8.11
+    "ClassicalDedekindReals.sig_forall_dec",
+    "ClassicalDedekindReals.sig_not_dec",
+    "FunctionalExtensionality.functional_extensionality_dep",
+}
 THIRD = Rational(1, 3)
 
 
@@ -96,6 +101,31 @@ QUESTIONS = {
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_coq_accepts(name):
     assert coq.check(lemma_of(*QUESTIONS[name])) is True
+
+
+@needs_coq
+@pytest.mark.parametrize("name", ["two caps", "root", "not zero"])
+def test_a_lemma_rests_on_the_axioms_of_the_reals_alone(name, tmp_path):
+    text = lemma_of(*QUESTIONS[name]) + "\nPrint Assumptions claim.\n"
+    (tmp_path / "claim.v").write_text(text, encoding="utf-8")
+    command = [shutil.which("coqc"), "-q", "claim.v"]
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    axioms = set(re.findall(r"^([\w.]+)\s*:", done.stdout, re.MULTILINE)) - {"Axioms"}
+    assert axioms
+    assert axioms <= AXIOMS_OF_THE_REALS
+
+
+@needs_coq
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_coq_rejects_a_planted_false_lemma(name):
+    """The proof is kept; what it is to show is strengthened beyond what is true."""
+    text = lemma_of(*QUESTIONS[name])
+    start = text.index("Lemma claim")
+    end = text.index(".\nProof.", start)
+    goal = text[start:end].rindex("->") + start + 2
+    assert coq.check(text[:goal] + " 1 <= 0" + text[end:]) is False
 
 
 @needs_coq
