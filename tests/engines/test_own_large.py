@@ -15,8 +15,9 @@ import pytest
 
 from flverify import moments
 from flverify._core.errors import RefusedError
+from flverify.algorithms import Scaffold
 from flverify.engines.moments._large import LargeMoments
-from flverify.participation import Bernoulli, Full, UniformCohort
+from flverify.participation import Bernoulli, ExplicitLaw, Full, UniformCohort
 from flverify.problems import Quadratics
 from flverify.testing import Algorithm, Clients, Server
 from tests.testing.own import Turning
@@ -190,3 +191,16 @@ def test_what_a_constant_pushes_around_never_settles(turn):
     assert not moments(*asked).mean_settles
     assert not moments(THREE.as_float(), algorithm, Full(3)).mean_settles
     assert not LargeMoments(THREE.as_float(), algorithm, Full(3)).mean_settles
+
+
+@pytest.mark.parametrize(("step_size", "rate"), [(0.05, 0.7684992), (0.02, 0.8956775)])
+def test_clients_that_never_take_part_leave_no_rate_behind(step_size, rate):
+    # two outcomes make long chains of weak directions, which amplify rounding; the
+    # rates are those of the system reduced in rationals
+    clients = range(50)
+    often, rarely = frozenset(clients[8:]), frozenset(clients[8::2])
+    law = ExplicitLaw({often: Fraction(1, 3), rarely: Fraction(2, 3)}, 50)
+    hessians = [[[1 + i / 50]] for i in clients]
+    problem = Quadratics(hessians, [[float(i % 7)] for i in clients])
+    large = LargeMoments(problem, Scaffold(step_size, 2), law)
+    assert large.mean_square_rate == pytest.approx(rate, abs=1e-7)

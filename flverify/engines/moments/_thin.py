@@ -34,16 +34,26 @@ class Thin:
 
     def restricted(self, seeds: Array) -> tuple[Thin, Array]:
         """Restrict to the smallest invariant subspace that holds the seeds."""
+        touched = _touched(seeds, self)
+        picked = np.eye(len(self.mean))[:, touched]
+        if not touched.all():
+            kept = float_rows(self.kept[:, touched], self.kept[:0, touched], LEVELS[-1])
+            part = replace(self._within(picked), kept=kept)
+            inner, basis = part.restricted(seeds[touched])
+            return inner, picked @ basis
         if _spans_all(seeds, self):
-            return self, np.eye(len(self.mean))
+            return self, picked
         basis = _closure(seeds, self)
+        return self._within(basis), basis
+
+    def _within(self, basis: Array) -> Thin:
+        """Take coordinates in the orthonormal columns of a basis."""
         mean = _cleared(basis.T @ self.mean @ basis, self.mean)
         rows = _cleared(basis.T @ self.rows, self.rows)
         columns = _cleared(self.columns @ basis, self.columns)
         moved = {"start": basis.T @ self.start, "seen": self.seen @ basis}
         none = np.zeros((0, len(mean)))
-        thin = replace(self, mean=mean, rows=rows, columns=columns, kept=none, **moved)
-        return thin, basis
+        return replace(self, mean=mean, rows=rows, columns=columns, kept=none, **moved)
 
     def scaled(self, scales: Array) -> Thin:
         """Measure each coordinate in its own unit."""
@@ -150,6 +160,21 @@ def _sums(layout: Layout, k: int, size: int) -> Iterator[Array]:
         for block in blocks:
             row[layout.places[block].start + k] = 1.0
         yield row
+
+
+def _touched(seeds: Array, system: Thin) -> Array:
+    """Say which coordinates some entries that are not 0 lead to from the seeds.
+
+    Others stay 0, as those of a client that never takes part. In a turned basis they
+    would have some rounding, which long chains of weak directions amplify.
+    """
+    mean, rows, columns = system.mean != 0, system.rows != 0, system.columns != 0
+    touched, more = np.zeros(len(mean), dtype=bool), seeds.any(axis=1)
+    while (more & ~touched).any():
+        touched = touched | more
+        heard = columns[:, touched].any(axis=1)
+        more = mean[:, touched].any(axis=1) | rows[:, heard].any(axis=1)
+    return touched
 
 
 def _spans_all(seeds: Array, system: Thin) -> bool:
