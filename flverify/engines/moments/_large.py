@@ -19,6 +19,7 @@ from scipy.sparse.linalg import LinearOperator, gmres
 
 from flverify._core.errors import RefusedError
 from flverify._core.exact import Array
+from flverify.engines.moments._dimension import FEW, LONG, dimension
 from flverify.engines.moments._eigen import visible_radius
 from flverify.engines.moments._fixed import fixed_state
 from flverify.engines.moments._messages import MessageSystem, message_system
@@ -54,7 +55,17 @@ class LargeMoments:
 
     @cached_property
     def _thin(self) -> Thin:
-        return thin(self.system)
+        found = thin(self.system)
+        size = len(found.mean)
+        if size > LONG and found.factor.shape[1] < FEW:
+            real = dimension(self.problem, self.algorithm, self.participation)
+            if real is not None and real < size:
+                raise RefusedError(
+                    f"a float rate must be of the directions that starts move, {real}; "
+                    f"rounding makes them {size}, as where clients are alike under few "
+                    "outcomes; use fewer clients, in rationals."
+                )
+        return found
 
     @cached_property
     def _spectrum(self) -> Spectrum:

@@ -19,6 +19,7 @@ from flverify.engines.arithmetic import (
     settings_are_symbolic,
 )
 from flverify.engines.kinds import require_listed, require_setting
+from flverify.engines.moments._dimension import FEW, LONG, dimension
 from flverify.engines.moments._kept import conserves
 from flverify.engines.moments._large import LargeMoments
 from flverify.engines.moments._small import SmallMoments
@@ -216,12 +217,26 @@ def _engine(
     small = build(problem, algorithm, participation, arithmetic)
     if isinstance(small, Refusal):
         return small
-    if arithmetic.exact or size > LARGEST_EXACT or not conserves(small):
-        return SmallMoments(small)
+    found = SmallMoments(small)
+    if arithmetic.exact or not _misled(found, problem, algorithm, participation):
+        return found
     # in floats what is conserved may look reachable: what is reachable is decided in
     # rationals, from the numbers as the floats they are
     twin = build(problem, exact_twin(algorithm), participation, RATIONAL)
     return twin if isinstance(twin, Refusal) else SmallMoments(small, twin)
+
+
+def _misled(
+    found: SmallMoments, problem: Any, algorithm: Any, participation: Any
+) -> bool:
+    """Whether rounding makes what no start moves look reachable in floats."""
+    small = found.system
+    if _state_size(problem, algorithm) <= LARGEST_EXACT and conserves(small):
+        return True
+    if small.sizes[0] <= LONG or len(small.moves[0].terms) > FEW:
+        return False
+    real = dimension(problem, algorithm, participation)
+    return real is not None and real < found.directions
 
 
 def _state_size(problem: Any, algorithm: Any) -> int:

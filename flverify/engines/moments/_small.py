@@ -50,6 +50,11 @@ class SmallMoments:
         """Whether the arithmetic is rational."""
         return self.system.arithmetic.exact
 
+    @property
+    def directions(self) -> int:
+        """Number of directions of differences, in the largest mode."""
+        return max(self._differences.system.sizes)
+
     @cached_property
     def _differences(self) -> SecondMoments:
         return SecondMoments(self._reduced(_reduce.differences))

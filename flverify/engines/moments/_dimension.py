@@ -1,0 +1,87 @@
+"""How many directions starts move and the server sees, counted without rounding.
+
+Where few outcomes are drawn, directions are reached one by one, each weaker than the
+last, and what they amplify of rounding looks like directions of its own, with the
+spectrum of what never happens. Integers modulo a prime lose no digits.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import flint
+import numpy as np
+
+from flverify._core.errors import ReadingError, RefusedError
+from flverify._core.exact import Array
+from flverify.engines import enumerate as listing
+from flverify.engines.arithmetic import RATIONAL
+from flverify.engines.trace import exact_twin
+
+PRIME = 2**61 - 1
+FEW = 8  # outcomes; with more of them directions are reached many at a time
+LONG = 12  # directions up to which nothing is amplified
+LARGEST = 160  # state numbers that are counted, in a few seconds
+
+
+def dimension(problem: Any, algorithm: Any, participation: Any) -> int | None:
+    """Count the directions of differences of two runs; None where it would take long.
+
+    Examples
+    --------
+    >>> from flverify.algorithms import Scaffold
+    >>> from flverify.participation import Full
+    >>> from flverify.problems import Quadratics
+    >>> alike = Quadratics([[[1]], [[1]], [[2]]], [[0], [1], [2]])
+    >>> dimension(alike, Scaffold("1/8"), Full(3))
+    1
+    """
+    if not participation.exact or len(participation.modes().laws) > 1:
+        return None
+    try:
+        outcomes = [s for s, share in participation.support().items() if share != 0]
+        layout = listing.listed_layout(algorithm, problem.n_clients, problem.dim)
+        if len(outcomes) > FEW or layout.size - 1 > LARGEST:
+            return None
+        twin, convert = exact_twin(algorithm), RATIONAL.convert
+        data = RATIONAL.array(problem.hessians), RATIONAL.array(problem.linear)
+        begun = listing.start_of(twin, layout, *data, convert)
+        rounds = [
+            listing.outcome_matrix(twin, layout, *data, s, convert) for s in outcomes
+        ]
+    except (ReadingError, RefusedError):
+        return None
+    maps = [_modular(values[:-1, :-1]) for values in rounds]
+    model = layout.places["server", "model", -1]
+    reached = _closure(_modular(begun[:-1, :-1].T), [m.transpose() for m in maps])
+    seen = _closure(_modular(RATIONAL.array(np.eye(layout.size - 1)[model])), maps)
+    return int((seen * reached.transpose()).rank())
+
+
+def _modular(values: Array) -> flint.nmod_mat:
+    return _stacked(values.shape[1], [_residue(value) for value in values.flat])
+
+
+def _residue(value: flint.fmpq) -> int:
+    return int(value.p) * pow(int(value.q), -1, PRIME) % PRIME if value else 0
+
+
+def _stacked(width: int, flat: list[Any]) -> flint.nmod_mat:
+    return flint.nmod_mat(len(flat) // width, width, flat, PRIME)
+
+
+def _closure(seeds: flint.nmod_mat, maps: list[flint.nmod_mat]) -> flint.nmod_mat:
+    """Rows of the smallest space that holds the seeds and that the maps respect."""
+    width, basis = seeds.ncols(), _independent(seeds)
+    while True:
+        images = [entry for m in maps for entry in (basis * m).entries()]
+        grown = _independent(_stacked(width, basis.entries() + images))
+        if grown.nrows() == basis.nrows():
+            return basis
+        basis = grown
+
+
+def _independent(rows: flint.nmod_mat) -> flint.nmod_mat:
+    reduced, rank = rows.rref()
+    width = rows.ncols()
+    return _stacked(width, reduced.entries()[: rank * width])
