@@ -1,11 +1,14 @@
 """A problem of a user's own that contradicts itself is one sentence, not a number."""
 
+import math
+
 import numpy as np
 import pytest
 
 from flverify import simulate
 from flverify._core.errors import InputError
 from flverify.algorithms import FedAvg
+from flverify.engines.own_problems import require_consistent
 from flverify.participation import Bernoulli
 from flverify.problems._problem import Problem
 from flverify.testing import assert_error_bound
@@ -69,8 +72,8 @@ WRONG = {
     ),
     "value of the wrong sign": (
         {"value": lambda _, i, x: -(i + 1) * float(x @ x) / 2},
-        r"must be the gradient of value\(0, x\); at x = \[1.0\] the slope of the "
-        "value is -1, that of the gradient 1;",
+        r"must be the gradient of value\(0, x\); at x = \[0.8112\] the slope of the "
+        "value is -0.8112, that of the gradient 0.8112;",
     ),
     "value of another client": (
         {"value": lambda *given: float(given[2] @ given[2]) / 2},
@@ -114,3 +117,46 @@ def none_yet(*_):
 @pytest.mark.parametrize("ask", ASK.values(), ids=ASK)
 def test_values_that_are_not_written_yet_are_not_missed(ask):
     assert ask(type("Half", (Mine,), {"value": none_yet})())
+
+
+class Barrier(Mine):
+    """f_i(x) = -(i + 1) log x - 2 log(1 - x), from 0 to 1."""
+
+    def gradient(self, client, point):
+        return np.array([2 / (1 - point[0]) - (client + 1) / point[0]])
+
+    def value(self, client, point):
+        x = float(point[0])
+        return -(client + 1) * math.log(x) - 2 * math.log(1 - x)
+
+    def minimiser(self):
+        return np.array([3 / 7])
+
+
+class Kinks(Mine):
+    """f_i(x) = |x - i|, with a gradient between those of both sides."""
+
+    n_clients = 3
+
+    def gradient(self, client, point):
+        return np.sign(point - client)
+
+    def value(self, client, point):
+        return float(abs(point[0] - client))
+
+    def minimiser(self):
+        return np.ones(1)
+
+
+def test_problems_with_an_end_or_kinks_agree_with_themselves():
+    require_consistent(Barrier())
+    require_consistent(Kinks())
+
+
+def test_what_an_end_hides_is_still_compared():
+    turned = {"value": lambda *given: -Barrier.value(*given)}
+    with pytest.raises(InputError, match=r"must be the gradient of value\(0, x\)"):
+        require_consistent(type("Wrong", (Barrier,), turned)())
+    other = {"minimiser": lambda _: np.array([0.5])}
+    with pytest.raises(InputError, match="must have the mean 0 at its minimiser"):
+        require_consistent(type("Wrong", (Barrier,), other)())
