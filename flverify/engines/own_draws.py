@@ -25,7 +25,8 @@ def require_draws(
     ------
     InputError
         If they are no bools of their shape, depend on more than their seed, run and
-        round, are none of the outcomes, or come in too often or too rarely.
+        round, or on the round before, are none of the outcomes, or come in too often
+        or too rarely.
 
     Examples
     --------
@@ -49,6 +50,7 @@ def require_draws(
     flat = drawn.reshape(DRAWS, -1)
     _require_listed(flat, outcomes, name)
     _require_frequencies(law, flat, name)
+    _require_no_memory(law, flat, name)
 
 
 def _require_listed(
@@ -110,6 +112,23 @@ def _require_pairs(law: Participation, flat: Array, name: str) -> None:
         )
 
 
-def _allowed(compared: int) -> float:
+def _require_no_memory(law: Participation, flat: Array, name: str) -> None:
+    """Check that a round says nothing of the next one: pairs of rounds are compared."""
+    pairs = flat.reshape(DRAWS // 2, 2, -1).astype(float)
+    often = pairs[:, 0].T @ pairs[:, 1] / len(pairs)
+    shares = np.asarray(law.inclusion(), dtype=float)
+    said = np.outer(shares, shares)
+    wrong = np.argwhere(abs(often - said) > _allowed(said.size, len(pairs)))
+    if len(wrong):
+        i, j = wrong[0]
+        raise DomainError(
+            f"sample() of {name} must draw a round whatever the round before was, as a "
+            f"law without modes; client {i} and then client {j} came in "
+            f"{often[i, j]:.3g} of {len(pairs)} pairs of rounds, not {said[i, j]:.3g}; "
+            "use ModeChain for a law with memory."
+        )
+
+
+def _allowed(compared: int, draws: int = DRAWS) -> float:
     """How far so many frequencies may be off, by Hoeffding's inequality."""
-    return math.sqrt(math.log(2 * compared / DOUBT) / (2 * DRAWS))
+    return math.sqrt(math.log(2 * compared / DOUBT) / (2 * draws))

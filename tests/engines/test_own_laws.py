@@ -74,6 +74,13 @@ def draws_by_run(self, seed, runs, rounds):
     return Either._draw(self, seed, runs, [0] * len(rounds))
 
 
+def draws_in_turn(self, seed, runs, rounds):
+    """Draw who begins, and then take turns."""
+    begins = Either._draw(self, seed, runs, [0])[:, 0, :1]
+    first = (begins + np.array(rounds)) % 2 == 0
+    return np.stack([first, ~first], axis=-1)
+
+
 TOSSES = np.random.default_rng(0)
 
 
@@ -111,6 +118,11 @@ WRONG = {
     "in a row": ({"_draw": draws_in_a_row}, "runs 1 and 2 draw otherwise alone"),
     "every run": ({"_draw": draws_by_round}, "must draw every run anew"),
     "every round": ({"_draw": draws_by_run}, "must draw every round anew"),
+    "in turn": (
+        {"_draw": draws_in_turn},
+        r"whatever the round before was, as a law without modes; client . and then "
+        r"client . came in 0\.?\d* of 2048 pairs of rounds, not 0.25; use ModeChain",
+    ),
     "float moment": (
         {"_moment": lambda self, *asked: float(Either._moment(self, *asked))},
         "must be a rational, since its exact is True; got the float 0.5",
