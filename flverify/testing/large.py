@@ -47,7 +47,9 @@ class LargeDynamics:
 
     @cached_property
     def _system(self) -> Thin:
-        return _thin(self.asked, self.answer.found._engine)
+        engine = self.answer.found._engine
+        engine.require_reached()
+        return _thin(self.asked, engine)
 
     @cached_property
     def doubt(self) -> float:

