@@ -26,7 +26,7 @@ from flverify._core.errors import (
 from flverify._core.scaling import per_client
 from flverify.algorithms import FedAU, FedAvg, Focus, GradientDescent, Scaffold
 from flverify.algorithms._algorithm import Algorithm, Clients, Numbers, Server
-from flverify.engines.simulate import _blocks, simulate
+from flverify.engines.simulate import _basis, _blocks, simulate
 from flverify.engines.simulate._literal import Literal
 from flverify.engines.simulate._step_polynomial import StepPolynomial
 from flverify.engines.trace import trace
@@ -265,6 +265,35 @@ def test_kernels_compute_what_numpy_does(algorithm, method):
             assert numba == numpy
         else:
             assert numba == pytest.approx(numpy, rel=1e-11)
+
+
+@pytest.mark.parametrize("fast", [False, pytest.param(True, marks=WITH_KERNELS)])
+@pytest.mark.parametrize("algorithm", [FedAvg(0.05, 3), Focus(0.05, 3)])
+@pytest.mark.parametrize("method", METHODS)
+def test_products_may_be_done_in_parts(monkeypatch, algorithm, method, fast):
+    law, problem = Bernoulli([0.3, 0.5, 1.0, 0.2]), pairs()
+
+    def errors():
+        settings = {"rounds": 8, "runs": 9, "seed": 4, "method": method, "fast": fast}
+        got = simulate(problem, algorithm, law, **settings)
+        return got if isinstance(got, Refusal) else got.errors
+
+    whole = errors()
+    monkeypatch.setattr(_basis, "WORK", 0)
+    monkeypatch.setattr(_basis, "MOST", 2)  # nine rows of client 2 are five parts
+    assert _basis.rows_per_product(5) == 2
+    parts = errors()
+    if isinstance(whole, Refusal):
+        assert parts == whole
+    else:
+        assert parts == pytest.approx(whole, rel=1e-11)
+
+
+def test_rows_of_a_product_suit_the_dimension():
+    assert _basis.rows_per_product(100) == 100
+    assert _basis.rows_per_product(176) == 32
+    assert _basis.rows_per_product(177) == _basis.MOST  # 31 rows would be too few
+    assert _basis.rows_per_product(5000) == _basis.MOST
 
 
 def test_kernels_without_numba_are_a_missing_extra(monkeypatch):
@@ -551,6 +580,27 @@ def per_client_twice(stack):
 @pytest.mark.parametrize("name", RENEWALS)
 def test_slots_are_renewed_from_old_values(name):
     crossed(RENEWALS[name])
+
+
+class TwoModels(NamedTuple):
+    model: Server
+    earlier: Server
+
+
+@pytest.mark.parametrize("method", ["literal", "compiled"])
+def test_server_slots_may_begin_as_one_vector(method):
+    # x+ = 0.5 x + y, y+ = x + 0.25 y from x = y = 1: 1.5, 1.25, then 2, 1.8125
+    class Paired(Listed):
+        State = TwoModels
+
+    def play(state, _):
+        x, y = state.model, state.earlier
+        return TwoModels(0.5 * x + y, x + 0.25 * y)
+
+    algorithm = Paired(play, lambda start, _: TwoModels(start, start))
+    settings = {"rounds": 3, "runs": 2, "seed": 1, "start": [1.0], "method": method}
+    got = simulate(line(), algorithm, Full(2), keep_models=True, **settings)
+    assert got.models[:, :, 0].tolist() == [[1, 1.5, 2, 2.8125]] * 2
 
 
 class Tagged(NamedTuple):

@@ -17,7 +17,7 @@ import numpy as np
 from flverify._core.errors import ReadingError
 from flverify._core.exact import Array
 from flverify.engines.forms import ONE, SHARE
-from flverify.engines.simulate._basis import Basis
+from flverify.engines.simulate._basis import Basis, multiply
 from flverify.engines.simulate._blocks import Block
 from flverify.engines.simulate._draws import Draw
 from flverify.engines.simulate._plan import Plan
@@ -115,8 +115,8 @@ class NumpyAdder:
         for client, matrix in enumerate(maps.matrices):
             first, last = draw.bounds[client : client + 2]
             rows = self.gathered[: last - first]
-            np.take(x, draw.rows[first:last], axis=0, out=rows, mode="clip")
-            np.matmul(rows, matrix, out=pairs[first:last])
+            x.take(draw.rows[first:last], axis=0, out=rows, mode="clip")
+            multiply(rows, matrix, pairs[first:last])
         out += self.scatter.total(draw, pairs, share)
         weights = draw.mask * (draw.shares if share else 1.0)
         out += weights.T @ maps.shifts

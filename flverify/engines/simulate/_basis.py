@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from flverify._core.exact import Array
+
+WORK = 10**6  # multiplications at a time
+FEWEST, MOST = 32, 256  # rows at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,9 +31,33 @@ class Basis:
     values: Array
     linear: Array
 
+    @cached_property
+    def back(self) -> Array:
+        """V_i', laid out afresh: dgemm reads a transposed factor more slowly."""
+        return np.ascontiguousarray(self.vectors.transpose(0, 2, 1))
+
     @staticmethod
     def of(hessians: Array, linear: Array) -> Basis:
         """Factor the Hessians of a quadratic problem in floats."""
         values, vectors = np.linalg.eigh(hessians)
         turned = np.einsum("ikj,ik->ij", vectors, linear)
         return Basis(np.ascontiguousarray(vectors), values, turned)
+
+
+def rows_per_product(dim: int) -> int:
+    """Rows by which to multiply at a time with a (dim, dim) matrix.
+
+    A product of at most 10^6 multiplications stays in the cache, and OpenBLAS does it
+    without copying its factors first; at larger dim that would be too few rows.
+    """
+    few = WORK // dim**2
+    return few if few >= FEWEST else MOST
+
+
+def multiply(rows: Array, matrix: Array, out: Array) -> None:
+    """Write rows @ matrix, a part of the rows at a time."""
+    n = len(rows)
+    parts = -(-n // rows_per_product(len(matrix)))
+    for p in range(parts):
+        part = slice(n * p // parts, n * (p + 1) // parts)
+        np.matmul(rows[part], matrix, out=out[part])

@@ -9,7 +9,7 @@ import numpy as np
 
 from flverify._core.exact import Array
 from flverify.engines.forms import SHARE, Feature, Symbol
-from flverify.engines.simulate._basis import Basis
+from flverify.engines.simulate._basis import Basis, multiply
 from flverify.engines.simulate._blocks import Block
 from flverify.engines.simulate._draws import Draw
 from flverify.engines.simulate._plan import Plan
@@ -105,7 +105,7 @@ class NumpyClients:
             else:
                 gathered = self.gathered[:n]
                 np.take(server[name], rows, axis=0, out=gathered, mode="clip")
-                np.matmul(gathered, self.basis.vectors[client], out=into)
+                multiply(gathered, self.basis.vectors[client], into)
 
     def _act(
         self, client: int, rows: Array, errand: Errand, tables: Tables, first: int
@@ -116,7 +116,7 @@ class NumpyClients:
             formed = self.message[:n]
             self._combine(tables.messages[message], client, steps, formed)
             out = self.sent[message][first : first + n]
-            np.matmul(formed, self.basis.vectors[client].T, out=out)
+            multiply(formed, self.basis.back[client], out)
         for slot in errand.updates:
             self._combine(tables.updates[slot], client, steps, self.fresh[slot][:n])
         for slot in errand.updates:

@@ -71,7 +71,7 @@ class Compiled:
     tables_at: Callable[[tuple[float, ...]], Tables]
     half: HalfMaker = NumpyClients
     name: str = "compiled"
-    block_bytes: int = 256 * 800
+    block_bytes: int = 384 * 800
     mixes_steps: bool = True
 
     def walker(self, setting: Setting, block: Block) -> CompiledWalker:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from flverify._core.exact import Array
 from flverify.engines.forms import SHARE
 from flverify.engines.simulate._affine import Maps
-from flverify.engines.simulate._basis import Basis
+from flverify.engines.simulate._basis import Basis, rows_per_product
 from flverify.engines.simulate._blocks import Block
 from flverify.engines.simulate._clients import Errand, Sums, errands
 from flverify.engines.simulate._draws import Draw
@@ -18,6 +19,7 @@ from flverify.engines.simulate._plan import Plan
 from flverify.engines.simulate._tables import CONSTANT, Tables
 
 
+@cache
 def kernels() -> Any:
     """Return the module of kernels; numba is imported here, on demand."""
     return import_module("flverify.engines.simulate._kernels")
@@ -28,7 +30,8 @@ class FastAdder:
 
     def __init__(self, n_clients: int, n_rows: int, dim: int) -> None:
         del n_clients
-        self.gathered, self.sent = np.empty((n_rows, dim)), np.empty((n_rows, dim))
+        part = min(n_rows, rows_per_product(dim)), dim
+        self.gathered, self.sent = np.empty(part), np.empty(part)
         self.ones = np.ones(n_rows)
 
     def add(self, maps: Maps, draw: Draw, share: bool, x: Array, out: Array) -> None:
@@ -77,8 +80,10 @@ class _FastErrand:
         self.errand, self.clients, self.everybody = errand, clients, everybody
         self.tables: Tables | None = None
         outputs = len(errand.messages) + len(errand.updates)
-        self.formed = np.empty((outputs, *clients.shape))
-        self.spare = np.empty(clients.shape)
+        n_rows, dim = clients.shape
+        self.part = min(n_rows, rows_per_product(dim)), dim  # done at a time
+        self.formed = np.empty((outputs, *self.part))
+        self.spare = np.empty(self.part)
         self.target = np.array(
             [clients.names.index(slot) for slot in errand.updates], dtype=np.int64
         )
@@ -103,6 +108,7 @@ class _FastErrand:
             self.clients.own,
             self.target,
             self.clients.basis.vectors,
+            self.clients.basis.back,
             self.coefficients,
             self.clients.step_of_row,
             sums,
@@ -127,4 +133,4 @@ class _FastErrand:
                 if symbol in row:
                     self.coefficients[:, :, t, q] = row[symbol]
         self.pulls, self.tables = pulls, tables
-        self.pulled = np.empty((len(pulls), *self.clients.shape))
+        self.pulled = np.empty((len(pulls), *self.part))

@@ -70,10 +70,14 @@ def add_maps(
     """Add sum over S of weight (x M_i + shift_i) to out."""
     index = np.empty(len(x), dtype=np.int64)
     for client in range(len(matrices)):
-        n = participants(mask[client], index)
-        gather(x, index, n, gathered)
-        np.dot(gathered[:n], matrices[client], sent[:n])
-        scatter(sent, index, n, shifts[client], weights, out)
+        total = participants(mask[client], index)
+        parts = -(-total // len(sent))
+        for p in range(parts):
+            part = index[total * p // parts : total * (p + 1) // parts]
+            n = len(part)
+            gather(x, part, n, gathered)
+            np.dot(gathered[:n], matrices[client], sent[:n])
+            scatter(sent, part, n, shifts[client], weights, out)
 
 
 @kernel
@@ -167,6 +171,7 @@ def run_errand(
     own: Array,
     target: Array,
     vectors: Array,
+    back: Array,
     coefficients: Array,
     step_of_row: Array,
     sums: Array,
@@ -183,14 +188,18 @@ def run_errand(
     index = np.empty(mask.shape[1], dtype=np.int64)
     still = np.zeros(vectors.shape[1])
     for client in range(len(mask)):
-        n = participants(mask[client], index)
-        for q in range(len(server)):
-            gather(server[q], index, n, spare)
-            np.dot(spare[:n], vectors[client], pulled[q, :n])
-        table, slots = coefficients[:, client], own[client]
-        combine(index, n, step_of_row, table, pulled, slots, target, formed)
-        for m in range(len(formed) - len(target)):
-            np.dot(formed[m, :n], vectors[client].T, spare[:n])
-            for s in range(len(sums)):
-                if message_of_sum[s] == m:
-                    scatter(spare, index, n, still, weights[s], sums[s])
+        total = participants(mask[client], index)
+        parts = -(-total // len(spare))
+        for p in range(parts):
+            part = index[total * p // parts : total * (p + 1) // parts]
+            n = len(part)
+            for q in range(len(server)):
+                gather(server[q], part, n, spare)
+                np.dot(spare[:n], vectors[client], pulled[q, :n])
+            table, slots = coefficients[:, client], own[client]
+            combine(part, n, step_of_row, table, pulled, slots, target, formed)
+            for m in range(len(formed) - len(target)):
+                np.dot(formed[m, :n], back[client], spare[:n])
+                for s in range(len(sums)):
+                    if message_of_sum[s] == m:
+                        scatter(spare, part, n, still, weights[s], sums[s])

@@ -20,28 +20,43 @@ class ServerHalf:
     """Server slots of a block of rows, each (rows, d)."""
 
     def __init__(self, plan: Plan, slots: dict[str, Array], step_of_row: Array) -> None:
-        self.plan, self.slots, self.step_of_row = plan, slots, step_of_row
+        self.plan, self.step_of_row = plan, step_of_row
+        # copies: two slots may begin as one array
+        self.slots = {slot: values.copy() for slot, values in slots.items()}
+        self.next = {slot: values.copy() for slot, values in slots.items()}
+        self.term = np.empty_like(next(iter(slots.values())))
 
     def advance(self, tables: Tables, draw: Draw, sums: Sums) -> None:
         """Combine the old slots with the sums of messages."""
         rows = self.step_of_row if tables.count > 1 else ONLY
-        new = {slot: self._own(tables.fixed[slot], rows) for slot in self.slots}
+        new = self.next
+        for slot, into in new.items():
+            self._own(tables.fixed[slot], rows, into)
         for held, coefficient in zip(self.plan.held, tables.held, strict=True):
             weights = feature_weights(draw, held.feature, coefficient[rows])
-            new[held.slot] += weights[:, None] * self.slots[held.of]
+            np.multiply(weights[:, None], self.slots[held.of], out=self.term)
+            new[held.slot] += self.term
         for use, ratio in zip(self.plan.uses, tables.ratios, strict=True):
-            sent = sums[use.message, use.feature]
-            new[use.slot] += _scaled(ratio, rows, sent)
-        self.slots = new
+            new[use.slot] += self._scaled(ratio, rows, sums[use.message, use.feature])
+        self.slots, self.next = new, self.slots
 
-    def _own(self, terms: Mapping[str, Array], rows: Array) -> Array:
-        parts = [_scaled(factor, rows, self.slots[s]) for s, factor in terms.items()]
-        if not parts:
-            return np.zeros_like(next(iter(self.slots.values())))
-        return parts[0].copy() if len(parts) == 1 else np.add.reduce(parts)
+    def _own(self, terms: Mapping[str, Array], rows: Array, out: Array) -> None:
+        """Write the combination of old slots."""
+        begun = False
+        for slot, factor in terms.items():
+            part = self._scaled(factor, rows, self.slots[slot])
+            if begun:
+                out += part
+            else:
+                np.copyto(out, part)
+            begun = True
+        if not begun:
+            out[...] = 0.0
 
-
-def _scaled(factor: Array, rows: Array, values: Array) -> Array:
-    if len(factor) > 1:
-        return np.asarray(factor[rows, None] * values)
-    return values if factor[0] == 1.0 else np.asarray(factor[0] * values)
+    def _scaled(self, factor: Array, rows: Array, values: Array) -> Array:
+        """Values times a factor, in scratch memory unless the factor is 1."""
+        if len(factor) > 1:
+            return np.asarray(np.multiply(factor[rows, None], values, out=self.term))
+        if factor[0] == 1.0:
+            return values
+        return np.asarray(np.multiply(factor[0], values, out=self.term))
