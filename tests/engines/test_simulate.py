@@ -5,6 +5,7 @@ The agreement with the plain loops is in tests/contracts/test_readings.py.
 
 from __future__ import annotations
 
+import gc
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib.util import find_spec
@@ -26,7 +27,14 @@ from flverify._core.errors import (
 from flverify._core.scaling import per_client
 from flverify.algorithms import FedAU, FedAvg, Focus, GradientDescent, Scaffold
 from flverify.algorithms._algorithm import Algorithm, Clients, Numbers, Server
-from flverify.engines.simulate import _basis, _blocks, simulate
+from flverify.engines.simulate import (
+    _basis,
+    _blocks,
+    _literal,
+    _room,
+    _stacks,
+    simulate,
+)
 from flverify.engines.simulate._literal import Literal
 from flverify.engines.simulate._step_polynomial import StepPolynomial
 from flverify.engines.trace import trace
@@ -568,7 +576,16 @@ RENEWALS = {
         c.select(per_client_twice(x), b),
     ),
     "unchanged": lambda _c, _x, a, b: (a, b),
+    "one reads what the other becomes": lambda c, x, a, b: reads(c.select(x, a), b),
+    "selections of selections": lambda c, x, a, b: (
+        c.select(c.select(x + b, x), c.select(a + b, b)) - b,
+        b,
+    ),
 }
+
+
+def reads(first, second):
+    return first, first + second
 
 
 def per_client_twice(stack):
@@ -577,9 +594,126 @@ def per_client_twice(stack):
     return per_client([0, 1, 2, 3]) * stack
 
 
+@pytest.fixture(params=["at once", "client by client"])
+def waiting(request, monkeypatch):
+    """Stacks that are worked out as they are made, or in passes over the clients."""
+    if request.param == "client by client":
+        monkeypatch.setattr(_room, "CACHE_BYTES", 0)
+        monkeypatch.setattr(_room, "PLACE_BYTES", 1)
+    return request.param
+
+
+@pytest.mark.usefixtures("waiting")
 @pytest.mark.parametrize("name", RENEWALS)
 def test_slots_are_renewed_from_old_values(name):
     crossed(RENEWALS[name])
+
+
+@pytest.mark.usefixtures("waiting")
+@pytest.mark.parametrize(
+    "algorithm",
+    [Focus(0.05, 3), Focus(0.05, 2, "skip", "start", "sum"), Scaffold(0.05, 2)],
+)
+def test_literal_rounds_are_the_compiled_ones(algorithm):
+    law, problem = Bernoulli([0.3, 0.5, 0.7, 0.2]), pairs()
+    settings = {"rounds": 8, "runs": 5, "seed": 4, "step_sizes": [0.05, 0.02]}
+    literal = simulate(problem, algorithm, law, method="literal", **settings)
+    compiled = simulate(problem, algorithm, law, method="compiled", **settings)
+    assert literal.errors == pytest.approx(compiled.errors, rel=1e-11)
+
+
+@pytest.mark.usefixtures("waiting")
+def test_what_is_pulled_may_be_a_sum_of_the_same_round():
+    def play(state, cohort):
+        here = cohort.pull(state.model)
+        unused = cohort.sum(5 * here)
+        for _ in range(3):  # x <- x - (pulled mean of (i + 1) x) / 8, then the mean
+            weighted = per_client([1, 2]) * here
+            mean = cohort.mean(weighted - 0.5 * here, otherwise=state.model)
+            here = here - 0.125 * cohort.pull(mean)
+        del unused
+        return OneSlot(cohort.mean(here, otherwise=state.model))
+
+    settings = {"rounds": 4, "runs": 9, "seed": 2, "start": [1.0]}
+    law = Bernoulli([0.5, 0.5])
+    got = simulate(line(), Written(play), law, **settings, method="literal")
+    # the mean weight is 1/2, 3/2 or 1, so that all rows of a run shrink alike
+    mask = law.sample(2, 9, 4)
+    weight = np.where(mask.all(axis=2), 1.0, np.where(mask[:, :, 0], 0.5, 1.5))
+    factor = np.where(mask.any(axis=2), 1.0, 0.0) * weight
+    model, errors = np.ones(9), [np.full(9, 0.25)]
+    for r in range(4):
+        model = model * (1 - 0.125 * factor[:, r]) ** 3
+        errors.append((model - 0.5) ** 2)
+    assert got.errors == pytest.approx(np.array(errors).T, rel=1e-12)
+
+
+def test_stacks_that_nobody_holds_are_kept_in_registers(monkeypatch):
+    monkeypatch.setattr(_room, "CACHE_BYTES", 0)
+    rooms = []
+
+    class Watched(_room.Room):
+        def __init__(self, *args):
+            super().__init__(*args)
+            rooms.append(self)
+
+    monkeypatch.setattr(_literal, "Room", Watched)
+    settings = {"rounds": 3, "runs": 5, "seed": 1, "method": "literal"}
+    law = Bernoulli([0.5, 0.4, 0.6, 0.5])
+    simulate(pairs(), Focus(1e-5, 2000), law, **settings)  # too deep for recursion
+    (room,) = rooms
+    assert len(room.registers) <= 8
+    assert len(room._pool) <= 3  # one for the slot, one for what is sent
+
+
+@pytest.mark.usefixtures("waiting")
+def test_states_of_earlier_rounds_are_let_go():
+    alive = []
+
+    class Crossed(Written):
+        State = TwoStacks
+
+    def begin(start, cohort):
+        here = cohort.broadcast(start)
+        return TwoStacks(start, here, here)
+
+    def play(state, cohort):
+        alive.append(sum(isinstance(o, _stacks.Stack) for o in gc.get_objects()))
+        here = cohort.pull(state.model)
+        first = cohort.select(here, 0.5 * state.first)
+        return TwoStacks(state.model, first, cohort.select(here, state.second))
+
+    settings = {"rounds": 20, "runs": 3, "seed": 1, "method": "literal"}
+    simulate(line(), Crossed(play, begin), Full(2), **settings)
+    assert alive[-1] == alive[1]
+
+
+@pytest.mark.usefixtures("waiting")
+def test_a_long_way_from_a_sum_to_the_model():
+    def play(state, cohort):
+        model = cohort.mean(cohort.pull(state.model), otherwise=state.model)
+        for _ in range(3000):
+            model = model + 0.001 * state.model
+        return OneSlot(model)
+
+    settings = {"rounds": 1, "runs": 1, "seed": 1, "start": [1.0]}
+    got = simulate(line(), Written(play), Full(2), **settings, method="literal")
+    assert got.final_models == pytest.approx(4.0, rel=1e-9)
+
+
+@pytest.mark.usefixtures("waiting")
+def test_stacks_of_another_round_are_refused():
+    kept = []
+
+    def play(state, cohort):
+        kept.append(cohort.pull(state.model))
+        return OneSlot(cohort.mean(kept[0] + kept[-1], otherwise=state.model))
+
+    settings = {"rounds": 2, "runs": 3, "seed": 1, "method": "literal"}
+    with pytest.raises(ReadingError, match="keep it in a slot"):
+        simulate(line(), Written(play), Full(2), **settings)
+    kept.clear()
+    simulate(line(), Written(play), Full(2), **(settings | {"rounds": 1}))
 
 
 class TwoModels(NamedTuple):

@@ -56,8 +56,11 @@ def rows_per_product(dim: int) -> int:
 
 def multiply(rows: Array, matrix: Array, out: Array) -> None:
     """Write rows @ matrix, a part of the rows at a time."""
-    n = len(rows)
-    parts = -(-n // rows_per_product(len(matrix)))
+    n, dim = rows.shape
+    if n * dim * dim <= WORK:
+        np.matmul(rows, matrix, out=out)
+        return
+    parts = -(-n // rows_per_product(dim))
     for p in range(parts):
         part = slice(n * p // parts, n * (p + 1) // parts)
         np.matmul(rows[part], matrix, out=out[part])

@@ -44,8 +44,7 @@ class CompiledWalker:
         at_server = {s: getattr(state, s).values for s in plan.server_slots}
         shape = (setting.n_clients, block.n_rows, -1)
         at_clients = {
-            s: getattr(state, s).plain().reshape(shape).copy()
-            for s in plan.client_slots
+            s: getattr(state, s).values.reshape(shape).copy() for s in plan.client_slots
         }
         self.server = ServerHalf(plan, at_server, block.step_of_row)
         self.clients = method.half(method.plan, method.basis, block, at_clients)

@@ -6,6 +6,8 @@ fresh aggregate. Participants' rows only are computed where the round pulls.
 
 from __future__ import annotations
 
+import weakref
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,9 +22,12 @@ from flverify.engines.forms import require
 from flverify.engines.own_rounds import require_state, running
 from flverify.engines.simulate._blocks import Block
 from flverify.engines.simulate._draws import Draw
-from flverify.engines.simulate._panels import Numbers, Panel, Stack
+from flverify.engines.simulate._panels import Numbers, Panel
+from flverify.engines.simulate._passes import work_out
+from flverify.engines.simulate._places import Place
 from flverify.engines.simulate._room import Room
 from flverify.engines.simulate._setting import Setting
+from flverify.engines.simulate._stacks import Stack
 
 KINDS: dict[type, type] = {
     _algorithm.Server: Panel,
@@ -36,25 +41,31 @@ class LiteralCohort:
 
     def __init__(self, room: Room) -> None:
         self.room, self.n_clients = room, room.n_clients
+        self.waiting: list[weakref.ref[Stack]] = []  # what sums wait for
 
     def pull(self, vector: Panel) -> Stack:
         """Give participants the server's vector, each in its own basis."""
         require(vector, Panel, "what is pulled")
-        room, draw = self.room, self.room.draw
-        out = Stack.empty(room, partial=True)
-        for client, place in room.segments(partial=True):
-            rows = room.rows[: place.stop - place.start]
-            np.take(vector.values, draw.rows[place], axis=0, out=rows, mode="clip")
-            room.into_basis(rows, client, out.values[place])
-        return out
+        room, draw, values = self.room, self.room.draw, vector.values
+
+        def write(at: Place, out: Array) -> None:
+            rows = room.rows[: len(out)]
+            values.take(draw.rows[at.part], axis=0, out=rows, mode="clip")
+            for client, own in at.each(partial=True):
+                room.into_basis(rows[own], client, out[own])
+
+        return Stack(room, True, write)
 
     def broadcast(self, vector: Panel) -> Stack:
         """Give every client the server's vector."""
         require(vector, Panel, "what is broadcast")
-        out = Stack.empty(self.room, partial=False)
-        for client, place in self.room.segments(partial=False):
-            self.room.into_basis(vector.values, client, out.values[place])
-        return out
+        room, values = self.room, vector.values
+
+        def write(at: Place, out: Array) -> None:
+            for client, own in at.each(partial=False):
+                room.into_basis(values, client, out[own])
+
+        return Stack(room, False, write)
 
     def select(self, new: Any, old: Any) -> Any:
         """Take new where the client takes part, else old."""
@@ -82,11 +93,8 @@ class LiteralCohort:
                 "everyone() must be given a stack known at all clients; got one pulled "
                 "by participants only; broadcast instead."
             )
-        total, values = np.zeros((self.room.n_rows, self.room.dim)), stack.plain()
-        for client, place in self.room.segments(partial=False):
-            self.room.out_of_basis(values[place], client, self.room.rows)
-            total += self.room.rows
-        return Panel(total)
+        shape = self.n_clients, self.room.n_rows, self.room.dim
+        return self._later(stack, lambda sent: np.add.reduce(sent.reshape(shape)))
 
     def numbers(self, value: Scalar) -> Numbers:
         """Give every client the same number."""
@@ -103,37 +111,73 @@ class LiteralCohort:
         require(weights, Numbers, "weights")
         mask = self.room.draw.mask
         whole = np.where(mask, weights.values, 0.0).sum(axis=0)
-        total = self._total(weights * stack, share=False).values
-        total = total / np.where(self.room.draw.taken, whole, 1.0)[:, None]
-        return self._nonempty(Panel(total), otherwise)
+        whole = np.where(self.room.draw.taken, whole, 1.0)[:, None]
+        total = self._total(weights * stack, share=False)
+        mean = Panel.later(lambda: total.values / whole, total)
+        return self._nonempty(mean, otherwise)
 
     def project(self, stack: Stack, region: Region) -> Stack:
         """Project every row; a ball looks the same in every basis."""
         require(stack, Stack, "what is projected")
-        room, values = self.room, stack.plain()
-        out = Stack.empty(room, stack.partial)
-        if room.basis is None or isinstance(region, Ball):
-            np.copyto(out.values, region.project(values))
-            return out
-        for client, place in room.segments(stack.partial):
-            rows = room.rows[: place.stop - place.start]
-            room.out_of_basis(values[place], client, rows)
-            room.into_basis(region.project(rows), client, out.values[place])
-        return out
+        room, partial = self.room, stack.partial
+        turned = room.basis is not None and not isinstance(region, Ball)
+
+        def write(at: Place, out: Array, values: Array) -> None:
+            if not turned:
+                np.copyto(out, region.project(values))
+                return
+            for client, own in at.each(partial):
+                rows = room.rows[: own.stop - own.start]
+                room.out_of_basis(values[own], client, rows)
+                room.into_basis(region.project(rows), client, out[own])
+
+        return Stack(room, partial, write, (stack,))
 
     def _total(self, stack: Stack, share: bool) -> Panel:
         require(stack, Stack, "what is summed")
-        here, room = stack.here(), self.room
-        values, pairs = here.plain(), room.scatter.pairs
-        for client, place in room.segments(partial=True):
-            room.out_of_basis(values[place], client, pairs[place])
-        return Panel(room.scatter.total(room.draw, pairs, share))
+        room, draw = self.room, self.room.draw
+        return self._later(
+            stack.here(), lambda sent: room.scatter.total(draw, sent, share)
+        )
+
+    def _later(self, stack: Stack, total: Callable[[Array], Array]) -> Panel:
+        """Wait for what the clients send: all sums are taken in one pass."""
+        room, partial = self.room, stack.partial
+
+        def write(at: Place, out: Array, values: Array) -> None:
+            for client, own in at.each(partial):
+                room.out_of_basis(values[own], client, out[own])
+
+        if not room.waits:
+            pairs = room.scatter.pairs
+            write(room.place, pairs, stack.values)
+            return Panel(total(pairs))
+        sent = Stack(room, partial, write, (stack,))
+        self.waiting.append(weakref.ref(sent))
+        return Panel(None, lambda: total(self._arrived(sent)), depth=1)
+
+    def _arrived(self, sent: Stack) -> Array:
+        if sent.buffer is None:
+            self.work_out([])
+        return sent.values
+
+    def work_out(self, others: list[Stack]) -> None:
+        """Work out other stacks, and all sums that somebody still waits for."""
+        if not self.room.waits:
+            return
+        waited = [stack for held in self.waiting if (stack := held()) is not None]
+        self.waiting = []
+        work_out(self.room, [*waited, *others])
 
     def _nonempty(self, panel: Panel, otherwise: Panel) -> Panel:
         draw = self.room.draw
-        if draw.any_empty:
-            panel.values[~draw.taken] = otherwise.values[~draw.taken]
-        return panel
+        if not draw.any_empty:
+            return panel
+
+        def values() -> Array:
+            return np.where(draw.taken[:, None], panel.values, otherwise.values)
+
+        return Panel.later(values, panel, otherwise)
 
 
 class LiteralOracle:
@@ -145,11 +189,13 @@ class LiteralOracle:
     def gradient(self, points: Stack) -> Stack:
         """Gradient of each client at its own points."""
         require(points, Stack, "the point of a gradient")
-        out = Stack.empty(self.room, points.partial)
-        values = points.plain()
-        for client, place in self.room.segments(points.partial):
-            self._rows(client, values[place], out.values[place])
-        return out
+        partial = points.partial
+
+        def write(at: Place, out: Array, values: Array) -> None:
+            for client, own in at.each(partial):
+                self._rows(client, values[own], out[own])
+
+        return Stack(self.room, partial, write, (points,), over=True)
 
     def _rows(self, client: int, points: Array, out: Array) -> None:
         basis, problem = self.room.basis, self.room.setting.problem
@@ -172,7 +218,9 @@ class LiteralWalker:
         with running(algorithm, "init"):
             begun = algorithm.init(start, self.cohort, self.oracle)
         require_state(algorithm, "init", begun, self.slots)
-        self.state = self._kept(begun)
+        self.state: Any = None
+        with running(algorithm, "init"):
+            self.state = self._kept(begun)
 
     def model(self) -> Array:
         """Server models now."""
@@ -185,7 +233,8 @@ class LiteralWalker:
         with running(algorithm, "round"):
             after = algorithm.round(self.state, self.cohort, self.oracle)
         require_state(algorithm, "round", after, self.slots)
-        self.state = self._kept(after)
+        with running(algorithm, "round"):
+            self.state = self._kept(after)
 
     def _algorithm(self, round_index: int) -> Any:
         steps = self.setting.steps_at(self.block.sweep, round_index)
@@ -194,50 +243,37 @@ class LiteralWalker:
         return self.setting.algorithm.retuned(PerRun(steps[self.block.step_of_row]))
 
     def _kept(self, state: Any) -> Any:
-        """Check the slots, and write selections in place where that harms nobody."""
+        """Check the slots, and work out what they hold."""
         record = state._asdict()
         for name, kind in self.slots.items():
             require(record[name], KINDS[kind], f"slot {name}")
-        stacks = [name for name, v in record.items() if isinstance(v, Stack)]
-        for name in stacks:
-            record[name] = self._settled(name, record, stacks)
-        return state._replace(**record)
+        stacks = {name: v for name, v in record.items() if isinstance(v, Stack)}
+        for name, stack in stacks.items():
+            if stack.partial:
+                raise ReadingError(
+                    f"slot {name} must be known at every client; got a stack pulled by "
+                    "participants only; select it against the old one."
+                )
+            stack.in_place = self._alone(name, stacks)
+        self.cohort.work_out(list(stacks.values()))
+        for panel in record.values():
+            if isinstance(panel, Panel):
+                panel.work_out()
+        return state
 
-    def _settled(self, name: str, record: Any, stacks: list[str]) -> Stack:
-        stack: Stack = record[name]
-        if stack.partial:
-            raise ReadingError(
-                f"slot {name} must be known at every client; got a stack pulled by "
-                "participants only; select it against the old one."
-            )
-        stack.settle(in_place=self._alone(name, record, stacks))
-        if stack.factor is not None:
-            scaled = Stack.empty(self.room, partial=False)
-            np.multiply(stack.values, stack.factor, out=scaled.values)
-            return scaled
-        return stack
-
-    def _alone(self, name: str, record: Any, stacks: list[str]) -> bool:
-        """Whether a slot is selected against its old value, which no other reads."""
-        selected = record[name].selected
-        if selected is None or selected[1] is not getattr(self.state, name):
+    def _alone(self, name: str, stacks: dict[str, Stack]) -> bool:
+        """Whether a slot is selected against its old value, which no other keeps."""
+        old = stacks[name].selected_from
+        if old is None or old is not getattr(self.state, name, None):
             return False
-        old = selected[1]
-        others = (record[other] for other in stacks if other != name)
-        return not any(_reads(other, old) for other in others)
-
-
-def _reads(stack: Stack, old: Stack) -> bool:
-    if stack.selected is not None:
-        return stack.selected[1].buffer is old.buffer
-    return stack.buffer is old.buffer
+        return all(other is not old for other in stacks.values())
 
 
 class Literal:
     """The method of this reading."""
 
     name = "literal"
-    block_bytes = 192 * 800
+    block_bytes = 384 * 800
     mixes_steps = True
 
     def walker(self, setting: Setting, block: Block) -> LiteralWalker:

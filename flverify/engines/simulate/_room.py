@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -10,27 +11,29 @@ import numpy as np
 from flverify._core.errors import ReadingError
 from flverify._core.exact import Array, Scalar, within_floats
 from flverify._core.scaling import PerClient, PerRun
+from flverify.engines.simulate._basis import multiply
 from flverify.engines.simulate._blocks import Block
 from flverify.engines.simulate._draws import Draw
+from flverify.engines.simulate._places import Place, places
 from flverify.engines.simulate._scatter import Scatter
 from flverify.engines.simulate._setting import Setting
+
+CACHE_BYTES = 1 << 19  # below, all clients are worked on at once
+PLACE_BYTES = 1 << 17  # above, so many, a client at least
 
 
 class Buffer:
     """Memory of one stack, given back for the next one when nobody holds it.
 
-    Stacks come and go a dozen times a round; memory that is used again is in cache,
-    fresh memory is not.
+    Stacks come and go every round; memory that is used again is there already.
     """
 
-    def __init__(self, pool: list[Array], length: int, dim: int) -> None:
+    def __init__(self, pool: list[Array], shape: tuple[int, int]) -> None:
         self.pool = pool
-        fits = pool and len(pool[-1]) >= length
-        self.whole = pool.pop() if fits else np.empty((length + length // 8, dim))
-        self.values = self.whole[:length]
+        self.values = pool.pop() if pool else np.empty(shape)
 
     def __del__(self) -> None:
-        self.pool.append(self.whole)
+        self.pool.append(self.values)
 
 
 class Room:
@@ -41,9 +44,16 @@ class Room:
         self.n_clients, self.n_rows = setting.n_clients, block.n_rows
         self.dim, self.basis = len(setting.start), setting.basis
         self.scatter = Scatter(self.n_clients, self.n_rows, self.dim)
-        self.rows = np.empty((self.n_rows, self.dim))  # scratch of one client's rows
+        size = 8 * self.dim * self.n_rows  # of one client's rows
+        few = max(PLACE_BYTES // size, 1)
+        self.waits = self.n_clients * size > CACHE_BYTES
+        self.at_once = few if self.waits else self.n_clients  # clients of a place
+        self.rows = np.empty((self.at_once * self.n_rows, self.dim))  # scratch
+        self.registers: list[Array] = []  # rows of some clients, while it is their turn
         self.current: Draw | None = None
-        self._pools: tuple[list[Array], list[Array]] = ([], [])
+        self._pool: list[Array] = []
+        self.numbers = count()  # of stacks, in the order in which they are made
+        self._place: Place | None = None
 
     @property
     def draw(self) -> Draw:
@@ -55,24 +65,20 @@ class Room:
             )
         return self.current
 
-    def length(self, partial: bool) -> int:
-        """Rows of a stack."""
-        return self.draw.bounds[-1] if partial else self.n_clients * self.n_rows
-
-    def buffer(self, partial: bool) -> Buffer:
+    def buffer(self) -> Buffer:
         """Memory for one stack."""
-        return Buffer(self._pools[partial], self.length(partial), self.dim)
+        return Buffer(self._pool, (self.n_clients * self.n_rows, self.dim))
 
-    def segments(self, partial: bool) -> Iterator[tuple[int, slice]]:
-        """Each client with its rows of a stack."""
-        for client in range(self.n_clients):
-            if partial:
-                first, last = self.draw.bounds[client : client + 2]
-            else:
-                first = client * self.n_rows
-                last = first + self.n_rows
-            if last > first:
-                yield client, slice(first, last)
+    @property
+    def place(self) -> Place:
+        """Where the rows of all clients are."""
+        if self._place is None or self._place.draw is not self.current:
+            (self._place,) = self.places()
+        return self._place
+
+    def places(self) -> Iterator[Place]:
+        """Yield where the clients' rows are, a few clients at a time."""
+        return places(self.n_clients, self.n_rows, self.at_once, self.current)
 
     def factor(self, value: Scalar, partial: bool) -> Any:
         """Resolve a scalar for a stack: a float, or a column with one per row."""
@@ -95,11 +101,11 @@ class Room:
         if self.basis is None:
             np.copyto(out, values)
         else:
-            np.matmul(values, self.basis.vectors[client], out=out)
+            multiply(values, self.basis.vectors[client], out)
 
     def out_of_basis(self, values: Array, client: int, out: Array) -> None:
         """V_i of rows of a client's vectors."""
         if self.basis is None:
             np.copyto(out, values)
         else:
-            np.matmul(values, self.basis.vectors[client].T, out=out)
+            multiply(values, self.basis.back[client], out)
