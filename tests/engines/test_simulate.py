@@ -297,6 +297,18 @@ def test_products_may_be_done_in_parts(monkeypatch, algorithm, method, fast):
         assert parts == pytest.approx(whole, rel=1e-11)
 
 
+@pytest.mark.parametrize("n_rows", [1, 7, 8, 40])
+def test_leaving_the_basis_undoes_entering_it(n_rows):
+    problem = pairs()
+    basis = _basis.Basis.of(problem.hessians, problem.linear)
+    rows = np.random.default_rng(1).standard_normal((n_rows, 5))
+    turned, back = np.empty((2, n_rows, 5))
+    _basis.multiply(rows, basis.vectors[2], turned)
+    basis.leave(turned, 2, back)
+    assert back == pytest.approx(rows, rel=1e-12)
+    assert turned != pytest.approx(rows, rel=1e-3)
+
+
 def test_rows_of_a_product_suit_the_dimension():
     assert _basis.rows_per_product(100) == 100
     assert _basis.rows_per_product(176) == 32

@@ -11,6 +11,7 @@ from flverify._core.exact import Array
 
 WORK = 10**6  # multiplications at a time
 FEWEST, MOST = 32, 256  # rows at a time
+FEW = 8  # rows: below, a second layout of the bases would crowd the cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +36,13 @@ class Basis:
     def back(self) -> Array:
         """V_i', laid out afresh: dgemm reads a transposed factor more slowly."""
         return np.ascontiguousarray(self.vectors.transpose(0, 2, 1))
+
+    def leave(self, rows: Array, client: int, out: Array) -> None:
+        """Write V_i of every row, rows @ V_i'."""
+        if len(rows) < FEW:
+            np.matmul(rows, self.vectors[client].T, out=out)
+        else:
+            multiply(rows, self.back[client], out)
 
     @staticmethod
     def of(hessians: Array, linear: Array) -> Basis:

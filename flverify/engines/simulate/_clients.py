@@ -116,7 +116,7 @@ class NumpyClients:
             formed = self.message[:n]
             self._combine(tables.messages[message], client, steps, formed)
             out = self.sent[message][first : first + n]
-            multiply(formed, self.basis.back[client], out)
+            self.basis.leave(formed, client, out)
         for slot in errand.updates:
             self._combine(tables.updates[slot], client, steps, self.fresh[slot][:n])
         for slot in errand.updates:

@@ -108,4 +108,4 @@ class Room:
         if self.basis is None:
             np.copyto(out, values)
         else:
-            multiply(values, self.basis.back[client], out)
+            self.basis.leave(values, client, out)
