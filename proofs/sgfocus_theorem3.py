@@ -324,6 +324,10 @@ PLAIN, NOISY = "(i) FOCUS, as the text says", "(ii) SG-FOCUS, as Theorem 3 says"
     constants={"contraction": "1/2", "power": 1},
     twin={"contraction": "4"},
     reading_twins={NOISY: {"power": 2}},
+    free=[
+        Free("contraction", "1/8", "4", weaker="smaller"),
+        Free("power", 0, 2, weaker="smaller", reading=NOISY, whole=True),
+    ],
 )
 def closing(c: SimpleNamespace) -> Finding:
     """Prove it; compute exact rates and stationary errors at steps that shrink."""

@@ -6,6 +6,7 @@ import pytest
 
 from flverify.claims.fedavg_averages import gaps_below
 from flverify.claims.registry import load_file, proofs_folder
+from flverify.claims.schedules import made_before
 from flverify.claims.verdict import Verdict
 
 REFUTED, PROVED, SUPPORTED = Verdict.REFUTED, Verdict.PROVED, Verdict.SUPPORTED
@@ -140,8 +141,8 @@ def test_equal_curvatures_are_as_far_apart_everywhere_and_not_less(proofs):
     assert not file._same_everywhere(Fraction(99, 100)).passes()
 
 
-def test_the_index_that_is_averaged_has_to_be_made(proofs):
-    found = [proofs("focus_problem")._largest_index(i).verdict for i in (-1, 0, 1)]
+def test_the_index_that_is_averaged_has_to_be_made():
+    found = [made_before(i).verdict for i in (-1, 0, 1)]
     assert found == [REFUTED, PROVED, REFUTED]
 
 
