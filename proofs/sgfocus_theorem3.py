@@ -355,13 +355,8 @@ def _settings(noise: Fraction) -> Iterator[tuple[NoisyInstance, Any]]:
     )
     for (h, law), tau in product(laws, (1, 2)):
         clients = NoisyClients(h, law, tau, variance=noise)
-        listed = chosen(
-            NARROW["caps"],
-            Q_READINGS[0],
-            [clients],
-            "1/N",
-            ("1", "1/8", "1/64"),
-        )
+        shares = ("1", "1/8", "1/64")
+        listed = chosen(NARROW["caps"], Q_READINGS[0], [clients], "1/N", shares)
         for own, longest, q_min in listed:
             step = Fraction(1, -(-longest.denominator // longest.numerator))
             nil = (Fraction(0), (Fraction(0),) * len(h))
