@@ -4,11 +4,12 @@ The proofs of (23)-(25) need a tracker that is the sum of the gradients at the c
 rows. Line 2 sets the tracker to 0 with stored gradients that need not be those at x_0;
 the bounds are evaluated exactly from that start, for each reading of the rows that
 enter Psi_0 and Phi_0. A server that starts at x* leaves it, because the first cohort's
-gradients do not cancel. Everything is kept small (tau = 1, N = 2, steps inside every
-printed cap). A start with the sum of all gradients at x_0 obeys all three bounds, for
-all functions of the class, once (24) has a cap on local steps. It prints none: many
-local steps lead a client back to where its gradient is the stored one, the server
-learns nothing from it, and even one client x^2/2 that always comes exceeds the bound.
+gradients do not cancel. Everything is kept small (N = 2, steps inside every printed
+cap, tau = 2, as at 1 a cap is void or undefined). A start with the sum of all gradients
+at x_0 obeys all three bounds, for all functions of the class, once (24) has a cap on
+local steps. It prints none: many local steps lead a client back to where its gradient
+is the stored one, the server learns nothing from it, and even one client x^2/2 that
+always comes exceeds the bound.
 
 Conventions: f_i = h_i (x - b_i)^2/2 in what is evaluated; q_i = E[I_i/|S|], 0 for the
 empty S; rounds are independent and of one law; xbar_{1-tau} = xbar_0 in Psi_0; (25) as
@@ -216,7 +217,7 @@ def _sides(
         "stored": "zero",
         "tracker": "zero",
         "caps": CAPS,
-        "local_steps": (1,),
+        "local_steps": (2,),
         "rows": ("x_0", "stored", "x*"),
     },
     twin=MENDED,

@@ -148,7 +148,10 @@ def _model_after(clients: Clients, cohort: Cohort, step: Fraction) -> Any:
 
 
 def settings() -> tuple[tuple[tuple[Any, ...], Participation, int], ...]:
-    """List curvatures, laws and tau; L/mu up to 30, some bent downwards."""
+    """List curvatures, laws and tau; L/mu up to 30, some bent downwards.
+
+    Where the print fails tau >= 2: at tau = 1 its second cap is void or undefined.
+    """
     return (
         ((1,), Full(1), 2),
         ((1,), AllOrNothing(1, "1/10"), 1),
@@ -156,8 +159,8 @@ def settings() -> tuple[tuple[tuple[Any, ...], Participation, int], ...]:
         ((-1, 2), Full(2), 2),
         ((1, 5, 1), Bernoulli(["1/20", "1", "1"]), 2),
         ((3, -1, 2), AllOrNothing(3, "1/4"), 1),
-        ((1,) * 6, Full(6), 1),
-        ((1,) * 9, UniformCohort(9, 1), 1),
+        ((1,) * 6, Full(6), 2),
+        ((1,) * 9, UniformCohort(9, 1), 2),
         ((1,) * 8, UniformCohort(8, 1), 5),
         ((2, 1, 1, -1), UniformCohort(4, 2), 20),
     )

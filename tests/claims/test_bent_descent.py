@@ -88,7 +88,8 @@ def test_the_step_is_inside_the_printed_caps():
 def test_both_computations_are_the_run_line_by_line(tau):
     squares = [gradient(w) ** 2 for w in served(tau)]
     for last in (True, False):
-        case = [*bent.descents(CAPS, Fraction(8), last=last)][tau - 1]
+        cases = bent.descents(CAPS, Fraction(8), last=last)
+        case = next(one for one in cases if one.where["tau"] == tau)
         left = squares[-1] if last else sum(squares[:-1]) / R
         assert case.recheck() == (case.left, case.right) == (left, case.right)
         assert (left > case.right) is last
@@ -100,8 +101,9 @@ def test_it_refutes_the_last_gradient_and_not_the_mean():
         for last in (True, False)
     ]
     assert [one.verdict for one in found] == [Verdict.REFUTED, Verdict.SUPPORTED]
-    assert found[0].evidence["counterexample"]["R"] == R
-    # a bound a little larger holds: 8 times 0.8869/0.8560 < 8.3
+    at = found[0].evidence["counterexample"]
+    assert (at["tau"], at["R"]) == (2, R)  # where no cap is void
+    # a bound a little larger holds: 8 times 0.9149/0.8560 < 8.6
     larger = judge.instances(bent.descents(CAPS, Fraction(9), last=True), "<=", "")
     assert larger.verdict == Verdict.SUPPORTED
     less = judge.instances(bent.descents(CAPS, Fraction(1, 10), last=False), "<=", "")

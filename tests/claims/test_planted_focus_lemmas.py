@@ -184,9 +184,10 @@ def test_the_counterexample_to_lemma_4_by_hand():
     # f_i = x^2/2, nine clients, one of them per round, rows at 10 and server at 8
     size, eta, w, z = 9, F(1, 648), F(8), F(10)
     q = F(1, size)
-    assert (8 * eta) ** 2 * size == q**3  # the first cap; no second one at tau = 1
-    new = w - eta * ((size - 1) * z + w)
-    left = (size - 1) * (new - z) ** 2 + (new - w) ** 2
+    assert (8 * eta) ** 2 * size == q**3  # the first cap, below the second at tau = 2
+    moved = w - eta * (w - z)  # where the one that comes takes its last gradient
+    new = w - eta * ((size - 1) * z + moved)
+    left = (size - 1) * (new - z) ** 2 + (new - moved) ** 2
     right = (1 - q / 3) * size * (w - z) ** 2 + 16 * eta**2 * size**2 / (3 * q) * new**2
     assert left > right
     found = lemma4().readings["q_i = E[I_i/|S|]; (i) E|grad F|^2"].evidence

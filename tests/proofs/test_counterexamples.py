@@ -15,7 +15,7 @@ import pytest
 
 from flverify.claims import counterexamples, judge, ledger
 from flverify.claims.audit import audit
-from flverify.claims.registry import claims_in, proofs_folder
+from flverify.claims.registry import claims_in, proofs_folder, shipped_claims
 
 LEDGER = proofs_folder() / "ledger.toml"
 FOLDER = counterexamples.folder(LEDGER)
@@ -98,6 +98,29 @@ def test_what_refutes_the_display_after_135_is_inside_the_caps_around_it():
     eta, L, n = at["eta"], at["L"], at["N"]
     assert L * n * eta * max(4, 2 * at["n"]) <= 1
     assert eta <= 3 * at["q"] / (32 * n)
+
+
+# the paper sets tau = 1 in what it says of Theorem 2, and Lemma 3 has readings of it
+SINGLE_STEPS = ("focus.lemma2", "focus.lemma3", "focus.thm2")
+
+
+def test_what_refutes_a_bound_of_local_steps_has_some_of_them():
+    """At tau = 1 caps such as 1/(L (tau-1)) are void, or ask for tau >= 2."""
+    statements = {
+        key: one.statement
+        for key, one in shipped_claims().items()
+        if key.startswith("focus.") and not key.startswith(SINGLE_STEPS)
+    }
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in SCRIPTS}
+    capped = {
+        name: "'tau': 1," in text
+        for name, text in texts.items()
+        if r"(\tau-1)}" in statements.get(name.split(".reading")[0], "")
+        and "'tau': " in text
+    }
+    assert {"focus.lemma4", "focus.thm1.sc", "focus.thm1.nc.reading1"} <= {*capped}
+    assert [name for name, single in capped.items() if single] == []
+    assert "'tau': 2," in texts["focus.thm1.init"]
 
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
