@@ -42,7 +42,12 @@ from flverify.claims.fedavg_bounds import (
     terms,
     uniform_below,
 )
-from flverify.claims.fedavg_never_exact import HOMOGENEOUS, STATIONARY, never_exact
+from flverify.claims.fedavg_never_exact import (
+    HOMOGENEOUS,
+    STATIONARY,
+    alike_never_exact,
+    never_exact,
+)
 from flverify.claims.parallel_clients import Setting, step_cap
 from flverify.claims.parallel_families import (
     ALONE,
@@ -307,6 +312,12 @@ def _equal_clients(law: Any, tau: int, rows: Any, spread: Fraction) -> Setting:
     return Setting(curvatures, points, law, tau, cap, reach=Fraction(1))
 
 
+PAIRED = ExplicitLaw({(0,): "1/3", (1, 2): "2/3"}, 3)
+FEWER = "(i) for all heterogeneous clients; uniform sampling is m < N of Case 3a"
+BALANCE = "(ii) for all heterogeneous clients; it is q = u, full participation too"
+SOME = "(iii) for some heterogeneous clients, whatever m < N of Case 3a"
+
+
 @claim(
     "focus.thm2.remark",
     source=Source("focus", "Remark of Theorem 2"),
@@ -316,9 +327,14 @@ def _equal_clients(law: Any, tau: int, rows: Any, spread: Fraction) -> Setting:
     r"FedAvg fails to converge to the optimal solution unless the objective functions "
     r"are homogeneous}",
     proposition="The printed terms do what (i)-(iii) say, and with tau = 1 and uniform "
-    "sampling limsup E|xbar_K - x*|^2 > 0 for all heterogeneous clients.",
-    constants={**PRINTED, "unless": HOMOGENEOUS},
+    "sampling limsup E|xbar_K - x*|^2 > 0 for all heterogeneous clients, or for some, "
+    "whatever m < N: those of one curvature, minimisers not all equal.",
+    constants={**PRINTED, "unless": HOMOGENEOUS, "spared": "1"},
     twin={"unless": STATIONARY},
+    no_control="whether all heterogeneous clients are meant, or some, decides; the "
+    "twin, which lets clients converge that rest in x* in every cohort, passes under "
+    "all readings",
+    reading_twins={SOME: {"spared": "0"}},
 )
 def remark(c: SimpleNamespace) -> Finding:
     """Differentiate the terms; judge whether heterogeneous clients reach x*."""
@@ -331,26 +347,20 @@ def remark(c: SimpleNamespace) -> Finding:
     )
 
 
-PAIRED = ExplicitLaw({(0,): "1/3", (1, 2): "2/3"}, 3)
-
-
 def _remark_readings(c: Any) -> Finding:
-    formula = _remark_terms(c)
-    laws = {
-        "(i) uniform sampling is m < N clients of Case 3a": UNIFORM,
-        "(ii) uniform sampling is q = u, full participation included": (
-            Full(2),
-            Full(3),
-            PAIRED,
-            *UNIFORM,
+    full = (Full(2), Full(3))
+    found = {
+        FEWER: never_exact(c.unless, UNIFORM),
+        BALANCE: never_exact(c.unless, (*full, PAIRED, *UNIFORM)),
+        SOME: alike_never_exact(
+            c.spared, UNIFORM if c.spared == "1" else full + UNIFORM
         ),
     }
+    terms = _remark_terms(c)
     return judge.readings(
         {
-            name: judge.all_of(
-                {"terms": formula, "(iv)": never_exact(c.unless, chosen)}
-            )
-            for name, chosen in laws.items()
+            name: judge.all_of({"terms": terms, "(iv)": one})
+            for name, one in found.items()
         }
     )
 

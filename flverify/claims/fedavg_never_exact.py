@@ -5,6 +5,10 @@ sum q_i = 1, so that xbar_K is the server model. If S comes in round r, which is
 independent of e = x_r - x*, the next e' is e - eta (m_S(x_r) - m_S(x*)) - eta m_S(x*).
 Hence P(S) eta^2 |m_S(x*)|^2 <= 3 (1 + eta^2 L^2) E|e|^2 + 3 E|e'|^2: were the limsup 0,
 then so would be m_S(x*). The search takes clients of sigma_G > 0.
+
+Clients of one curvature h have m_S(x*) = h (x* - mean of b_i over S). If b_i and b_j
+differ and m < N clients come, i and j can each come with the same m - 1 others, and not
+both means are x*.
 """
 
 from __future__ import annotations
@@ -22,6 +26,7 @@ from flverify.claims.fedavg_averages import EVERY, weighted_mean
 from flverify.claims.fedavg_client_step import one_client
 from flverify.claims.parallel_clients import Setting, step_cap
 from flverify.claims.parallel_families import PARTS, Laws, limit_again
+from flverify.claims.rationals import rational
 from flverify.claims.verdict import Finding
 
 HOMOGENEOUS, STATIONARY = "homogeneous", "x* is stationary for every cohort"
@@ -30,6 +35,40 @@ HOMOGENEOUS, STATIONARY = "homogeneous", "x* is stationary for every cohort"
 def never_exact(unless: str, laws: Laws) -> Finding:
     """Judge that the limsup is positive, `unless` one of the two exceptions holds."""
     return judge.proof_or_search(_bounded_away(unless), _searched(unless, laws))
+
+
+def alike_never_exact(spared: str, laws: Laws) -> Finding:
+    """Judge that the limsup is positive for clients of one curvature, minimisers apart.
+
+    Every cohort of m clients can come, N - m >= `spared` of them staying out.
+    """
+    proof = judge.all_of(
+        {
+            "limsup": _bounded_away(STATIONARY),
+            "some m_S(x*) is not 0": _not_all_at_rest(spared),
+        },
+        scope="tau = 1, every eta inside the caps; clients of one curvature, not all "
+        f"b_i equal, of whom at least {spared} stays out",
+        argument=__doc__,
+    )
+    return judge.proof_or_search(proof, _searched(STATIONARY, laws, alike=True))
+
+
+def _not_all_at_rest(spared: str) -> Finding:
+    """Prove it of the two cohorts above; `others` sums the b of what they share."""
+    curvature, came, size = sympy.symbols("h m N", positive=True)
+    one, two, others, best = sympy.symbols("b_i b_j others x_star", real=True)
+    slopes = (curvature * (best - (others + b) / came) for b in (one, two))
+    return judge.all_of(
+        {
+            "m - 1 others": judge.implied(
+                [size - came >= rational(spared)], size - 2 >= came - 1, EVERY
+            ),
+            "not both 0": judge.implied(
+                [(one - two) ** 2 > 0], sum(v**2 for v in slopes) > 0, EVERY
+            ),
+        }
+    )
 
 
 @cache
@@ -57,11 +96,11 @@ def _bounded_away(unless: str) -> Finding:
     )
 
 
-def _searched(unless: str, laws: Laws) -> Finding:
+def _searched(unless: str, laws: Laws, *, alike: bool = False) -> Finding:
     def cases() -> Iterator[judge.Case]:
         for law, part in product(laws, PARTS):
             for setting in _different_clients(law, part):
-                if not _excepted(unless, setting):
+                if _alike(setting) if alike else not _excepted(unless, setting):
                     yield judge.Case(
                         {"clients": _kind(setting), **setting.where()},
                         setting.limit(),
@@ -94,6 +133,10 @@ def _kind(setting: Setting) -> str:
     shared = all(len(set(row)) == 1 for row in setting.minimisers)
     kind = "sharing a minimiser" if shared else "of different minimisers"
     return f"heterogeneous, {kind}"
+
+
+def _alike(setting: Setting) -> bool:
+    return all(len(set(row)) == 1 for row in setting.curvatures)
 
 
 def _excepted(unless: str, setting: Setting) -> bool:

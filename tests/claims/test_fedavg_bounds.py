@@ -1,6 +1,7 @@
 """The proof of Theorem 2 about FedAvg: its links, its constants, and exact limits."""
 
 from fractions import Fraction
+from itertools import combinations, product
 from types import SimpleNamespace
 
 import pytest
@@ -15,8 +16,15 @@ from flverify.claims import (
     fedavg_stationary,
 )
 from flverify.claims.fedavg_bounds import alone, several, with_bias
-from flverify.claims.parallel_families import ALONE, BALANCED, BIASED, family
+from flverify.claims.parallel_families import (
+    ALONE,
+    BALANCED,
+    BIASED,
+    UNIFORM,
+    family,
+)
 from flverify.claims.verdict import Verdict
+from flverify.participation import Full
 
 PROVED = Verdict.PROVED
 F = Fraction
@@ -117,6 +125,29 @@ def test_homogeneous_clients_are_the_wrong_exception():
     assert not wrong.passes()
     right = fedavg_never_exact._bounded_away(fedavg_never_exact.STATIONARY)
     assert right.verdict == PROVED
+
+
+def test_clients_of_one_curvature_with_minimisers_apart_never_arrive():
+    found = fedavg_never_exact.alike_never_exact("1", UNIFORM)
+    assert found.verdict == PROVED
+    assert "at least 1 stays out" in found.scope
+    # with everybody they do, and then it is not proved either
+    full = fedavg_never_exact.alike_never_exact("0", (Full(2), *UNIFORM))
+    assert full.verdict == Verdict.REFUTED
+    at = full.evidence["counterexample"]
+    assert (at["law"], at["h"], at["b"]) == ("full", ["1", "1"], ["0", "1"])
+    unsure = fedavg_never_exact.alike_never_exact("0", UNIFORM)
+    assert unsure.verdict == Verdict.INCONCLUSIVE
+
+
+def test_fewer_of_some_such_clients_are_never_all_at_rest():
+    for n in range(2, 6):
+        for b in product(range(3), repeat=n):
+            best = F(sum(b), n)
+            for m in range(1, n):
+                moves = (sum(S) - m * best for S in combinations(b, m))
+                assert any(moves) == (len({*b}) > 1)
+            assert sum(b) - n * best == 0
 
 
 # exact limits -------------------------------------------------------------------------
