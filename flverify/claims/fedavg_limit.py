@@ -90,14 +90,17 @@ def _sums() -> Iterator[judge.Case]:
 
 
 def limit(c: SimpleNamespace, reading: str) -> Finding:
-    """B/alpha + C/alpha against (59); K is 100 tau if it is a number of iterations."""
+    """B/alpha + C/alpha against (59); K is 100 tau if it is a number of iterations.
+
+    delta_q = 0 comes first: over all stacked x (29) leaves it to nothing but q = u.
+    """
     factor = 1 if reading == "tau" else 100
     values = {eta: eta, L: L, mu: mu, tau: tau, sigma: sigma, delta: delta}
     proof = judge.identity(
         [("(B + C)/alpha", _derived(values, factor), _printed(c, values))],
         "every eta, L, mu, tau, sigma_G and delta_q",
     )
-    places = product((1, Fraction(1, 10), 10), (1, 5), (1, 3), ((1, 0), (1, 1)))
+    places = product((0, 1), (1, Fraction(1, 10), 10), (1, 5), (1, 3))
     cases = (_limit_case(c, factor, *place) for place in places)
     return judge.proof_or_search(
         proof, judge.instances(cases, "<=", "L = 1/10..50, kappa = 1, 5, tau = 1, 3")
@@ -120,12 +123,12 @@ def _printed(c: SimpleNamespace, v: Any) -> Any:
 
 
 def _limit_case(
-    c: SimpleNamespace, factor: int, scale: Any, kappa: int, n: int, noise: Any
+    c: SimpleNamespace, factor: int, mismatch: int, scale: Any, kappa: int, n: int
 ) -> judge.Case:
     small = Fraction(scale)
     big = small * kappa
     step = 1 / (3 * big) if n == 1 else min(1 / (3 * big), 1 / (4 * (n - 1) * big))
-    s, d = map(Fraction, noise)
+    s, d = Fraction(1), Fraction(mismatch)
     v = {eta: step, L: big, mu: small, tau: n, sigma: s, delta: d}
     where = {"L": big, "mu": small, "tau": n, "step size": step}
     where |= {"sigma_G^2": s, "delta_q^2": d, "K": factor * n}

@@ -150,6 +150,19 @@ def test_fewer_of_some_such_clients_are_never_all_at_rest():
             assert sum(b) - n * best == 0
 
 
+def test_the_end_of_theorem_2s_proof_fails_whatever_x_29_is_over():
+    # L = mu = 1/10, tau = 3, q = u: the sums of (58) without what (59) makes of them
+    L, eta, drift = F(1, 10), F(5, 4), 40 * F(5, 4) ** 3 * 2**2
+    assert eta <= min(1 / (3 * L), 1 / (4 * 2 * L))
+    left = (drift * L + 8 * eta**2 * 3**2) / (eta * L / 2)
+    right = 80 * eta**2 * L**2 * 2**2 + 16 * eta * 3**2 / L
+    printed = SimpleNamespace(drift_L=2, bias_Lmu=0)
+    found = fedavg_limit.limit(printed, "tau")
+    assert found.evidence["counterexample"]["delta_q^2"] == "0"
+    assert (F(found.evidence["left"]), F(found.evidence["right"])) == (left, right)
+    assert left > right
+
+
 # exact limits -------------------------------------------------------------------------
 
 
