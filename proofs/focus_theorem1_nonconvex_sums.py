@@ -312,11 +312,13 @@ CAPS_115 = {"1/(L N)": "1/4", "1/(L (tau-1))": "1/2"}
     "focus.thm1.nc.collected",
     source=Source("focus", "Theorem 1, eq. (25), and Appendix D.7"),
     statement=r"\eta\le\min\Big\{\frac1{2L(\tau-1)},\frac{q_{\min}^{3/2}}{8L\sqrt N},"
-    r"\frac{q_{\min}}{16L\sqrt{2N}},\frac1{4LN}\Big\}:\quad\frac1R\sum_{r=0}^{R-1}"
-    r"\mathbb{E}\|\nabla F(\bar x_{r\tau+1})\|^2\le\frac{8(F(\bar x_1)-F^\star)}{\eta N"
-    r"R}",
+    r"\frac{q_{\min}}{16L\sqrt{2N}},\frac1{4LN}\Big\}\text{ implies what Lemma 4, "
+    r"(115) and (121) ask of }\eta\text{, and (117)-(121) then give }\frac1R\sum_{r=0}"
+    r"^{R-1}\mathbb{E}\|\nabla F(\bar x_{r\tau+1})\|^2\le\frac{8(F(\bar x_1)-F^\star)}"
+    r"{\eta NR}",
     proposition="The caps of (25) imply every condition that the chain (111)-(121) "
-    "uses, and with C_0 = 0 the two recursions then give the bound of (25).",
+    "uses, and with C_0 = 0 the two recursions then give the bound of (25). Whether "
+    "the bound holds, by this chain or not, is judged in focus.thm1.nc.",
     constants={
         "caps": CAPS,
         "bound": "8",

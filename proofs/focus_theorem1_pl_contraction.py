@@ -142,11 +142,12 @@ MENDED = {
     "focus.thm1.pl.collected",
     source=Source("focus", "Theorem 1, eq. (24), and Appendix D.6"),
     statement=r"\eta\le\min\Big\{\frac{3q_{\min}}{32N},\frac{q_{\min}}{12\beta N},"
-    r"\frac{q_{\min}}{16L^2},\frac{q_{\min}^{3/2}}{8L\sqrt N}\Big\}:\quad V_{r+1}\le("
-    r"1-\eta\beta N)V_r,\quad V_r=A_r+(1-4\eta L^2)B_{r-1}",
+    r"\frac{q_{\min}}{16L^2},\frac{q_{\min}^{3/2}}{8L\sqrt N}\Big\}\text{ implies what "
+    r"Lemma 4 and (103)-(110) ask of }\eta\text{, which then give }V_{r+1}\le(1-\eta"
+    r"\beta N)V_r,\quad V_r=A_r+(1-4\eta L^2)B_{r-1}",
     proposition="The caps of (24) imply every inequality between coefficients that "
     "the chain (103)-(110) uses for the contraction 1 - eta beta N, and Lemma 4's "
-    "conditions.",
+    "conditions. Whether (24) holds, by this chain or not, is judged in focus.thm1.pl.",
     constants={
         "caps": CAPS,
         "gradient": "1",

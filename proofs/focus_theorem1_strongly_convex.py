@@ -281,10 +281,12 @@ MENDED = {
     "focus.thm1.sc.collected",
     source=Source("focus", "Theorem 1, eq. (23), and Appendix D.5"),
     statement=r"\eta\le\min\Big\{\frac{3\mu}{27NL^2},\frac{1}{3L(\tau-1)},\frac{q_{"
-    r"\min}^{3/2}}{8L\sqrt N}\Big\}:\quad V_{r+1}\le(1-\eta\mu N/2)V_r,\quad V_r=A_r+"
-    r"\Big(1-\frac{8\eta L^2N}{\mu}\Big)B_{r-1}",
+    r"\min}^{3/2}}{8L\sqrt N}\Big\}\text{ implies what Lemmas 3 and 4, the sign before "
+    r"(102) and (102) ask of }\eta\text{, and (97)-(102) then give }V_{r+1}\le(1-\eta"
+    r"\mu N/2)V_r,\quad V_r=A_r+\Big(1-\frac{8\eta L^2N}{\mu}\Big)B_{r-1}",
     proposition="The caps of (23) imply every condition that the chain (97)-(102) "
-    "uses: those of Lemmas 3 and 4, the sign in stepDF and the last line of (102).",
+    "uses: those of Lemmas 3 and 4, the sign in stepDF and the last line of (102). "
+    "Whether (23) holds, by this chain or not, is judged in focus.thm1.sc.",
     constants={
         "caps": CAPS,
         "contraction": LEMMAS_3["printed"].contraction,

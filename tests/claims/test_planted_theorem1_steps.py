@@ -184,6 +184,15 @@ def test_no_cap_of_a_mended_chain_can_be_raised_or_left_out(claims, part, name, 
         assert found.readings[CHANCE].verdict == REFUTED
 
 
+@pytest.mark.parametrize("part", ["sc", "pl", "nc"])
+def test_what_a_chain_asks_is_not_said_of_its_bound(claims, part):
+    # under one reading (25) is proved, while its chain is refuted
+    one = claims[f"{part}.collected"]
+    assert one.statement.count(r"}\text{ implies what ") == 1
+    assert " ask of }" in one.statement
+    assert f"is judged in focus.thm1.{part}." in one.proposition
+
+
 def test_the_pl_chain_loses_part_of_its_contraction(claims):
     one = claims["pl.collected"]
     assert one.check(**{**one.twin, "contraction": "1"}).verdict == REFUTED
