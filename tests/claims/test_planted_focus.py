@@ -173,7 +173,12 @@ def test_the_general_bound_depends_on_q_and_on_its_factor(theorem1):
 
 def test_the_start_decides_whether_algorithm_1_obeys_theorem_1(begun):
     claim = begun.initialisation
-    assert verdicts(claim.check()) == [REFUTED] * 4
+    found = claim.check()
+    assert verdicts(found) == [REFUTED] * 4
+    # from such rows (23) holds with the weight of (102); the bound of (25) is 0
+    at_minimisers = list(found.readings.values())[1]
+    assert at_minimisers.evidence["part"] == "(25)"
+    assert at_minimisers.evidence["right"] == "0"
     assert verdicts(claim.check(stored="start", tracker="sum")) == [SUPPORTED] * 4
     assert claim.check(tracker="sum").verdict == Verdict.INCONCLUSIVE
 
