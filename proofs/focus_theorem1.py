@@ -12,9 +12,9 @@ focus_theorem1_rates and focus_theorem1_lagged of flverify/claims. The bound of 
 itself holds at the printed caps; that of (24), from a start with another weight, with a
 cap on tau - 1; and that of (25) with a quarter of its factor.
 
-In (23) the printed weight of the consensus error can be negative, and with that of
-Appendix D a large uniform population gathers consensus error faster than Psi allows,
-though the error itself stays below the bound. No cap of (24) holds tau back, and inside
+In (23) the printed weight of the consensus error can be negative; where it is not, and
+with that of Appendix D, a large uniform population gathers consensus error faster than
+Psi allows, though the error stays below. No cap of (24) holds tau back, and inside
 those that its proof adds such a population is too much for Phi. (25) knows nothing of
 the clients' rows; with its printed index it bounds the gradient of one round, not the
 mean, and a gradient that bends exceeds that. Otherwise how it fares depends on what q
@@ -126,12 +126,15 @@ def strongly_convex(c: SimpleNamespace) -> Finding:
 
     A proof is known for the weight of Appendix D.5, with either consensus error.
     """
+    few = {} if c.weight == WEIGHT_102 else {"1/(tau L N)": "1/16"}
+    small = SimpleNamespace(**{**vars(c), "caps": {**c.caps, **few}})
     named = {
-        "as printed": (c.weight, "w_{r-1}, x_{r tau}"),
-        "of (102)": (WEIGHT_102, "w_{r-1}, x_{(r-1) tau}"),
+        "as printed": (c, c.weight, "w_{r-1}, x_{r tau}"),
+        "as printed, its weight at least 1/2": (small, c.weight, "w_{r-1}, x_{r tau}"),
+        "of (102)": (c, WEIGHT_102, "w_{r-1}, x_{(r-1) tau}"),
     }
     found = {
-        f"Psi {name}; {reading}": _sc_finding(c, reading, *named[name])
+        f"Psi {name}; {reading}": _sc_finding(named[name][0], reading, *named[name][1:])
         for name, reading in product(named, Q_READINGS)
     }
     return judge.readings(found).corrected(

@@ -61,6 +61,7 @@ SQUARES: dict[str, Square] = {
     "q/L^2": lambda c, q: (q / c.smoothness**2) ** 2,
     "q/(L sqrt(2 N))": lambda c, q: q**2 / (2 * c.total * c.smoothness**2),
     "1/(L N)": lambda c, _: 1 / (c.smoothness * c.total) ** 2,
+    "1/(tau L N)": lambda c, _: 1 / (c.local_steps * c.smoothness * c.total) ** 2,
 }
 
 

@@ -169,6 +169,7 @@ def test_caps_by_hand():
         "q/(L N)": Fraction(1, 16),
         "q/(L sqrt(2 N))": Fraction(1, 16),
         "1/(L N)": Fraction(1, 4),
+        "1/(tau L N)": Fraction(1, 12),
     }
     for name, cap in by_hand.items():
         assert largest_step({name: "1"}, clients, q) == cap

@@ -131,16 +131,42 @@ def test_without_independent_rounds_delayed_gradients_do_not_converge(delayed):
     assert models[-1][0] < -Fraction(1, 10) < models[0][0] == 0  # x* = 0
 
 
+def test_psi_as_printed_does_not_shrink_where_its_weight_is_positive(theorem1):
+    """64 clients x^2/2, one of them in each round, two local steps, all models 1."""
+    n, eta, q = 64, Fraction(1, 52224), Fraction(1, 64)
+    assert eta <= Fraction(3, 27 * n)
+    assert eta**2 <= q**3 / (64 * n)
+    weight, kept = 1 - 8 * eta * 2 * n, 1 - eta  # a row goes to z + kept (w - z)
+    assert weight > Fraction(1, 2)
+    # means of w^2, w s and s^2, s the sum of the rows z, and of the sum of z^2
+    ww, ws, ss, zz = Fraction(1), Fraction(n), Fraction(n**2), Fraction(n)
+    for _ in range(28):
+        moved = kept**2 * (ww - 2 * ws / n + zz / n)
+        ss += moved + 2 * kept * (ws - ss / n)
+        zz += moved + 2 * kept * (ws - zz) / n
+        ws += kept * (ww - ws / n)
+        apart = n * ww - 2 * ws + zz  # the rows from the model that was pulled
+        ww, ws = ww - 2 * eta * ws + eta**2 * ss, ws - eta * ss
+    psi, bound = ww + weight * apart, (1 - eta * n / 2) ** 28
+    assert psi > bound
+    found = theorem1.strongly_convex.check().readings
+    one = found["Psi as printed, its weight at least 1/2; q_i = E[I_i/|S|]"]
+    assert one.evidence["part"] == "Psi_R <= (1 - eta mu N/2)^R Psi_0"
+    assert Fraction(one.evidence["left"]) == psi
+    assert Fraction(one.evidence["right"]) == bound
+    assert len(found) == 9
+
+
 @pytest.mark.slow
 def test_each_correction_of_the_strongly_convex_bound_is_needed(theorem1):
     claim = theorem1.strongly_convex
     assert claim.check().verdict == REFUTED
     mended = claim.control()
-    assert verdicts(mended) == [PROVED] * 6
+    assert verdicts(mended) == [PROVED] * 9
     without_weight = claim.check(**{**claim.twin, "weight": "8 eta tau L N"})
-    assert verdicts(without_weight) == [REFUTED] * 3 + [PROVED] * 3
+    assert verdicts(without_weight) == [REFUTED] * 3 + [SUPPORTED] * 3 + [PROVED] * 3
     without_q = claim.check(**{**claim.twin, "case_3a": "1/m"})
-    assert verdicts(without_q)[4] == REFUTED
+    assert verdicts(without_q)[7] == REFUTED
     faster = claim.check(**{**claim.twin, "contraction": "3"})
     assert faster.verdict == REFUTED
 
