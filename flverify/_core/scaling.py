@@ -16,7 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from flverify._core.exact import Array, Scalar
+from flverify._core.errors import InputError
+from flverify._core.exact import Array, Scalar, scalar
+from flverify._core.shown import shown
 
 
 def _float(value: Scalar) -> Any:
@@ -92,12 +94,41 @@ class PerClient(_Arithmetic):
 def per_client(weights: Iterable[Scalar]) -> PerClient:
     """Return one weight per client, to multiply a clients stack with.
 
+    Parameters
+    ----------
+    weights : (N,) numbers
+        Text of numbers is read; multiples of the step size are taken as they are.
+
+    Returns
+    -------
+    PerClient
+
+    Raises
+    ------
+    InputError
+        If it is no list of numbers.
+    DomainError
+        If a weight is no number.
+
     Examples
     --------
     >>> (2 * per_client([1, 3])).values
     (2, 6)
+    >>> per_client(["1/2", "1/3"]).values
+    (Fraction(1, 2), Fraction(1, 3))
     """
-    return PerClient(tuple(weights))
+    if isinstance(weights, str) or not isinstance(weights, Iterable):
+        raise InputError(
+            f"per_client must be given a list of numbers; got {shown(weights)}; give "
+            "one number per client."
+        )
+    return PerClient(tuple(map(_weight, weights)))
+
+
+def _weight(given: Any) -> Any:
+    """Return a weight; the step size may be an unknown, or one per run."""
+    plain = isinstance(given, str | bool | Iterable) or given is None
+    return scalar(given, "a weight of per_client") if plain else given
 
 
 def per_run(step_sizes: Iterable[float]) -> PerRun:

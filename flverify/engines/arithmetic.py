@@ -13,6 +13,7 @@ import numpy as np
 from flverify._core.errors import BeyondFloatsError
 from flverify._core.exact import Array, Scalar, is_symbolic, within_floats
 from flverify._core.rationals import from_flint, to_flint, to_fraction
+from flverify.engines.own_factors import computes_in_floats
 
 
 @dataclass(frozen=True)
@@ -51,9 +52,11 @@ RATIONAL = Arithmetic(True, _rational, to_flint, from_flint, to_fraction)
 FLOAT = Arithmetic(False, _float, _float_array, _float_array, float)
 
 
-def settings_are_exact(algorithm: Any) -> bool:
-    """Whether no setting of an algorithm is a float."""
-    return not any(isinstance(value, float) for value in _settings(algorithm))
+def is_exact_on(algorithm: Any, n_clients: int) -> bool:
+    """Whether no setting is a float, nor what an own round multiplies vectors by."""
+    if any(isinstance(value, float) for value in _settings(algorithm)):
+        return False
+    return not computes_in_floats(algorithm, n_clients)
 
 
 def settings_are_symbolic(algorithm: Any) -> bool:
@@ -70,5 +73,6 @@ def _settings(algorithm: Any) -> Iterator[Any]:
 
 def arithmetic_for(problem: Any, algorithm: Any, participation: Any) -> Arithmetic:
     """Rationals when every input is rational, floats otherwise."""
-    exact = problem.exact and participation.exact and settings_are_exact(algorithm)
+    exact = problem.exact and participation.exact
+    exact = exact and is_exact_on(algorithm, problem.n_clients)
     return RATIONAL if exact else FLOAT

@@ -11,6 +11,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from flverify._core.scaling import per_client
     from flverify.algorithms._algorithm import (
         Algorithm,
         Clients,
@@ -43,6 +44,7 @@ _NAMES = {
     "Numbers": "flverify.algorithms._algorithm",
     "Server": "flverify.algorithms._algorithm",
     "gradient_steps": "flverify.algorithms._algorithm",
+    "per_client": "flverify._core.scaling",
 }
 __all__ = [
     "Algorithm",
@@ -60,6 +62,7 @@ __all__ = [
     "assert_linear_rate",
     "assert_stable",
     "gradient_steps",
+    "per_client",
 ]
 
 

@@ -22,7 +22,7 @@ from flverify._core.rationals import ldl, to_flint
 from flverify.algorithms._algorithm import Algorithm, Server
 from flverify.engines.arithmetic import (
     RATIONAL,
-    settings_are_exact,
+    is_exact_on,
     settings_are_symbolic,
 )
 from flverify.engines.enumerate import listed_layout, outcome_matrix
@@ -99,7 +99,9 @@ def unfit(problem: Any, algorithm: Algorithm, participation: Any) -> str:
             f"{problem.n_clients} and {participation.n_clients}"
         )
     if not _rational(problem, algorithm, participation):
-        return "problem, settings and probabilities must be rational"
+        return (
+            "problem, settings, probabilities and numbers in the round must be rational"
+        )
     return ""
 
 
@@ -118,7 +120,9 @@ def require_kind(value: object, kind: type, name: str) -> None:
 
 
 def _rational(problem: Any, algorithm: Algorithm, participation: Any) -> bool:
-    if not settings_are_exact(algorithm) or settings_are_symbolic(algorithm):
+    if settings_are_symbolic(algorithm):
+        return False
+    if not is_exact_on(algorithm, problem.n_clients):
         return False
     chances = participation.inclusion().flat
     return all(map(is_exact, [*problem.hessians.flat, *problem.linear.flat, *chances]))

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from flverify._core.errors import ReadingError
+from flverify._core.errors import InputError, ReadingError
 from flverify._core.exact import Array
 from flverify.engines.simulate._basis import Basis
 from flverify.engines.simulate._blocks import Block
@@ -28,10 +28,26 @@ HalfMaker = Callable[[Plan, Basis, Block, dict[str, Array]], ClientHalf]
 
 
 def plan_of(setting: Setting) -> Plan:
-    """Trace the round with the step size as an unknown, and lower it."""
+    """Trace the round with the step size as an unknown, and lower it.
+
+    Raises
+    ------
+    ReadingError
+        If it cannot be traced, or takes a root of its step size, say.
+    """
     unknown = StepPolynomial({1: Fraction(1)})
     algorithm = exact_twin(setting.algorithm).retuned(unknown)
-    return lower(trace(algorithm, setting.n_clients))
+    try:
+        traced = trace(algorithm, setting.n_clients)
+    except InputError as error:
+        if not isinstance(error.__cause__, TypeError):
+            raise
+        # a number may do what an unknown cannot: the literal reading has one
+        raise ReadingError(
+            "a compiled round must add, multiply and divide its step size, and nothing "
+            f"else; {error}"
+        ) from error
+    return lower(traced)
 
 
 class CompiledWalker:

@@ -11,6 +11,7 @@ import numpy as np
 from flverify._core.errors import ReadingError
 from flverify._core.exact import Array, Scalar, within_floats
 from flverify._core.scaling import PerClient, PerRun
+from flverify.engines.own_factors import require_length
 from flverify.engines.simulate._basis import multiply
 from flverify.engines.simulate._blocks import Block
 from flverify.engines.simulate._draws import Draw
@@ -83,6 +84,7 @@ class Room:
     def factor(self, value: Scalar, partial: bool) -> Any:
         """Resolve a scalar for a stack: a float, or a column with one per row."""
         if isinstance(value, PerClient):
+            require_length(value, self.n_clients)
             columns = [self._per_row(v) for v in value.values]
             return self._chosen(np.concatenate(columns), partial)
         if isinstance(value, PerRun):

@@ -6,9 +6,11 @@ the step size as an unknown serves every step size, and terms cancel exactly.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from numbers import Rational
 from typing import Any
 
 import numpy as np
@@ -87,7 +89,11 @@ class StepPolynomial:
 def _lifted(value: object) -> Mapping[int, Fraction] | None:
     if isinstance(value, StepPolynomial):
         return value.terms
-    if isinstance(value, int | Fraction):
+    if isinstance(value, Rational):
+        return (
+            {0: Fraction(int(value.numerator), int(value.denominator))} if value else {}
+        )
+    if isinstance(value, float) and math.isfinite(value):
         return {0: Fraction(value)} if value else {}
     return None
 
