@@ -232,7 +232,9 @@ def _answer(claim: _Claim, answer: Answer, found: Any) -> Outcome:
         return replace(out, reason=found.undecided)
     if not bounded:
         text = first_break(claim.asked, claim.rate, claim.constant, found)
-        return replace(out, status=Status.BROKEN, first_break=text)
+        tied = found.exact and found.rate_interval == (claim.rate, claim.rate)
+        words = out.found + (", times a power of r" if tied else "")
+        return replace(out, found=words, status=Status.BROKEN, first_break=text)
     if claim.constant is not None:
         return _with_constant(claim, found, out)
     return replace(out, status=Status.HOLDS)

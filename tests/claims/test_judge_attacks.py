@@ -650,6 +650,34 @@ def test_a_scope_keeps_what_was_taken_as_given():
     assert whole.scope == "given (1), (2), (3); every N"
 
 
+@pytest.mark.parametrize("first", STRONGEST_FIRST)
+@pytest.mark.parametrize("step", STRONGEST_FIRST)
+def test_a_step_that_fails_refutes_an_induction_alone(first, step):
+    parts = given(first, "r = 0"), given(step, "a step")
+    found = judge.induction(*parts, "every r", "so")
+    whole = judge.all_of(dict(zip(("first", "step"), parts, strict=True)))
+    expected = whole.verdict
+    if step == "REFUTED" and first != "REFUTED":
+        expected = "INCONCLUSIVE"
+        assert "refutes the induction, and not what was to be shown" in found.reason
+    assert found.verdict == expected
+    assert found.parts == dict(zip(("first", "step"), parts, strict=True))
+    assert (found.scope == "every r") == (found.verdict == "PROVED")
+    assert judge.UNCONFIRMED not in found.evidence
+
+
+def test_a_search_beside_an_induction_decides_where_it_fails():
+    weak = judge.induction(given("PROVED"), given("REFUTED"), "every r", "so")
+    assert judge.proof_or_search(weak, given("SUPPORTED")).verdict == "INCONCLUSIVE"
+    assert judge.proof_or_search(weak, given("REFUTED")).verdict == "REFUTED"
+
+
+@pytest.mark.parametrize("scope, argument", [("", "so"), ("every r", ""), (1, "so")])
+def test_an_induction_says_what_it_adds_up_to(scope, argument):
+    with pytest.raises(InputError, match="must"):
+        judge.induction(given("PROVED"), given("PROVED"), scope, argument)
+
+
 def test_no_scope_beyond_the_parts_without_an_argument():
     with pytest.raises(InputError, match="must have an argument"):
         judge.all_of({"a": given("PROVED", "N = 1")}, scope="every N")

@@ -232,7 +232,9 @@ def test_a_double_root_needs_more_than_its_own_rate():
     one = Quadratics([[[1]]], [[2]])
     critical = HeavyBall(F(1, 4), F(1, 4))
     found = broken(one, critical, Full(1), rate="1/4")
-    assert found.found == "1/4 per round"
+    assert found.found == "1/4 per round, times a power of r"
+    slow = broken(one, critical, Full(1), rate="1/5")
+    assert slow.found == "1/4 per round"
     assert assert_linear_rate(one, critical, Full(1), rate="251/1000")
     # in floats the two cannot be told apart, and that is said
     plain = one.as_float()
