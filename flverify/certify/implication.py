@@ -46,11 +46,12 @@ DIGITS = 40  # of the rational that stands in for an irrational value of a model
 SETTLED = (sympy.true, sympy.false)
 SETTLED_HERE = (
     "sympy settled {} as it was written, and its word is no proof here; write "
-    "sympy.Le(a, b, evaluate=False) and the like"
+    "at_most(a, b) of flverify.claims.written and the like"
 )
 SETTLED_HYPOTHESIS = (
     "it fails once a hypothesis is left out that sympy settled as it was written, and "
-    "its word is no proof here; leave it out, or write sympy.Le(a, b, evaluate=False)"
+    "its word is no proof here; leave it out, or write at_most(a, b) of "
+    "flverify.claims.written and the like"
 )
 NOWHERE = "the conclusion is defined nowhere"
 

@@ -99,7 +99,8 @@ def problem(
     if type(algorithm).__name__ not in NAMES:
         raise RefusedError(
             f"a certificate must be for one of {', '.join(sorted(NAMES))}; got "
-            f"{type(algorithm).__name__}; use rate for this algorithm."
+            f"{type(algorithm).__name__}; take its rate on one problem from moments, "
+            "or prove a lemma of its round by flverify.certify.gram."
         )
     scaled = algorithm.retuned(algorithm.step_size * smooth)
     return Problem(algorithm, scaled, classes(participation), mu, smooth)

@@ -224,7 +224,9 @@ def vectors(lemmas: Iterable[tuple[Mapping[str, Any], Any]], scope: str) -> Find
     """Judge a vector inequality at listed constants, for all functions and vectors.
 
     CERTIFIED if each has an exact certificate that the standard-library checker
-    accepts, REFUTED at the first with explicit rational vectors and functions.
+    accepts, REFUTED at the first with explicit rational vectors and functions. These
+    satisfy hypotheses at the points where the lemma lists them: list one about a whole
+    function, as Polyak-Lojasiewicz, at every point where it is used.
 
     Parameters
     ----------

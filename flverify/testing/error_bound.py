@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -11,8 +11,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from flverify._core.checks import whole
-from flverify._core.errors import DomainError, Refusal
+from flverify._core.errors import DomainError, InputError, Refusal
 from flverify._core.exact import Array, Scalar, is_symbolic, scalar
+from flverify._core.shown import shown as in_short
 from flverify.testing import reproduce, sampling
 from flverify.testing.comparison import SLACK, keeps
 from flverify.testing.dynamics import FINE, FLOOR
@@ -144,6 +145,7 @@ def _value(bound: Any, r: int) -> Scalar:
     if callable(bound) and not is_symbolic(bound):
         found = scalar(bound(r), f"bound({r})")
     else:
+        _require_no_list(bound)
         found = scalar(bound, "bound")
         if is_symbolic(found) and len(found.free_symbols) == 1:
             found = scalar(found.subs(next(iter(found.free_symbols)), r), f"bound({r})")
@@ -153,6 +155,15 @@ def _value(bound: Any, r: int) -> Scalar:
             f"{sorted(map(str, found.free_symbols))}; leave the round alone free."
         )
     return found
+
+
+def _require_no_list(bound: object) -> None:
+    """Refuse one number per round, which would be counted from 0 or from 1."""
+    if isinstance(bound, Iterable) and not isinstance(bound, str):
+        raise InputError(
+            "bound must be a number, an expression of the round or a function of it; "
+            f"got {in_short(bound)}; pass lambda r: bounds[r], with bounds[0] at x_0."
+        )
 
 
 def _by_moments(claim: _Claim) -> Outcome | Refusal:

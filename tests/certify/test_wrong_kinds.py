@@ -6,9 +6,10 @@ from fractions import Fraction
 
 import pytest
 
-from flverify._core.errors import DomainError, InputError
-from flverify.algorithms import FedAvg, Focus
+from flverify._core.errors import DomainError, InputError, RefusedError
+from flverify.algorithms import FedAvg, Focus, WeightedFedAvg
 from flverify.certify.neighbourhood import contraction
+from flverify.certify.rates import certify
 from flverify.certify.region import Row, region
 from flverify.participation import Full
 
@@ -56,3 +57,10 @@ def test_rates_of_contractions(rate):
         return
     with pytest.raises(DomainError, match=r"rate must be|a number must be"):
         contraction(*setting, rate=rate)
+
+
+def test_what_else_there_is_where_no_certificate_is_made():
+    other = WeightedFedAvg("1/5", ["1/2"] * 2)
+    with pytest.raises(RefusedError, match=r"got WeightedFedAvg; .*certify\.gram"):
+        certify(other, LAW, strong_convexity="1/10", smoothness=1)
+    assert certify(STEP, LAW, strong_convexity="1/10", smoothness=1)

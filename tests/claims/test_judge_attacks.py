@@ -672,7 +672,9 @@ def test_a_search_beside_an_induction_decides_where_it_fails():
     assert judge.proof_or_search(weak, given("REFUTED")).verdict == "REFUTED"
 
 
-@pytest.mark.parametrize("scope, argument", [("", "so"), ("every r", ""), (1, "so")])
+@pytest.mark.parametrize(
+    ("scope", "argument"), [("", "so"), ("every r", ""), (1, "so")]
+)
 def test_an_induction_says_what_it_adds_up_to(scope, argument):
     with pytest.raises(InputError, match="must"):
         judge.induction(given("PROVED"), given("PROVED"), scope, argument)

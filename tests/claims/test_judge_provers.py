@@ -15,6 +15,7 @@ from flverify.certify import quadratic_form as q
 from flverify.certify.implication import Answer, Implication
 from flverify.claims import _provers, judge
 from flverify.claims.verdict import Verdict
+from flverify.claims.written import at_least
 from flverify.participation import Full
 from flverify.problems import Quadratics
 
@@ -71,6 +72,17 @@ def test_what_sympy_settled_is_not_judged(settled) -> None:
     found = judge.implied([eta <= 1], settled, "all")
     assert found.verdict == Verdict.INCONCLUSIVE
     assert "sympy settled the conclusion" in found.reason
+    assert "at_most(a, b) of flverify.claims.written" in found.reason
+
+
+def test_what_is_told_of_a_settled_hypothesis_helps() -> None:
+    m = sympy.Symbol("m", integer=True, positive=True)
+    found = judge.implied([m >= 1], 1 / m <= 1 / (m + 1), "all")  # m >= 1 is True
+    assert found.verdict == Verdict.INCONCLUSIVE
+    assert "at_most(a, b) of flverify.claims.written" in found.reason
+    for held in ([], [at_least(m, 1)]):
+        found = judge.implied(held, 1 / m <= 1 / (m + 1), "all")
+        assert found.verdict == Verdict.REFUTED
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 import sympy
 
-from flverify._core.errors import DomainError
+from flverify._core.errors import DomainError, InputError
 from flverify.algorithms import AgnosticFedAvg, Ball, FedAvg, Focus, GradientDescent
 from flverify.participation import Bernoulli, Full
 from flverify.problems import Quadratics
@@ -184,6 +185,14 @@ def test_a_bound_must_be_a_number_of_the_round(problem, law):
         assert_error_bound(problem, Focus("1/8"), law, bound=lambda r: math.nan * r)
     with pytest.raises(DomainError):
         assert_error_bound(problem, Focus("1/8"), law, bound=1, rounds=0)
+
+
+@pytest.mark.parametrize("listed", [[9, 8], (9, 8), np.array([9, 8])])
+def test_a_list_of_bounds_is_told_how_to_be_passed(problem, law, listed):
+    with pytest.raises(InputError, match=r"pass lambda r: bounds\[r\]"):
+        assert_error_bound(problem, Focus("1/8"), law, bound=listed, rounds=1)
+    kept = {"bound": lambda r: [9, 8][r], "rounds": 1}
+    assert assert_error_bound(problem, Focus("1/8"), law, **kept)
 
 
 def test_the_default_start_is_not_the_minimiser():

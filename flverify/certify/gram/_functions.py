@@ -228,7 +228,33 @@ def jensen(vectors: Sequence[Vector], weights: object = None) -> Hypothesis:
 
 
 def given(assumed: Inequality) -> Hypothesis:
-    """Assume an inequality."""
+    """Assume an inequality, between the vectors and at the points that it names.
+
+    What is assumed of a whole function beyond its class, as Polyak-Lojasiewicz, is
+    listed once for each point at which it is used: a counterexample has it there, and
+    perhaps nowhere else, so that it refutes the lemma as listed and no more.
+
+    Raises
+    ------
+    InputError
+        If it is no inequality.
+
+    Examples
+    --------
+    Two steps of size 1/L need it twice:
+
+    >>> from flverify.certify.gram import Lemma, prove
+    >>> f, x, least = Function("f", 4, -4), vector("x"), number("f*")
+    >>> once = x - f.gradient(x) / 4
+    >>> twice = once - f.gradient(once) / 4
+    >>> def assumed(at):
+    ...     return given(2 * (f.value(at) - least) <= square(f.gradient(at)))
+    >>> shrunk = f.value(twice) - least <= "9/16" * (f.value(x) - least)
+    >>> bool(prove(Lemma(shrunk, (assumed(x), assumed(once)))))
+    True
+    >>> bool(prove(Lemma(shrunk, (assumed(x),))))
+    False
+    """
     if not isinstance(assumed, Inequality):
         raise InputError(
             f"an assumption must be an inequality; got {assumed!r}; write it with <= "
