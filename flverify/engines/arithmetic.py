@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
+from numbers import Rational
 from typing import Any
 
 import flint
@@ -31,7 +32,13 @@ def _rational(value: Scalar) -> Any:
     if isinstance(value, flint.fmpq):
         return value
     fraction = Fraction(value)
-    return flint.fmpq(fraction.numerator, fraction.denominator)
+    return flint.fmpq(int(fraction.numerator), int(fraction.denominator))
+
+
+def _nearest(value: Scalar) -> Any:
+    """Convert a rational as it is, and another number as the float it is near."""
+    exact = isinstance(value, flint.fmpq | Rational)
+    return _rational(value if exact else within_floats(value))
 
 
 def _float(value: Scalar) -> float:
@@ -49,6 +56,7 @@ def _float_array(values: Array) -> Array:
 
 
 RATIONAL = Arithmetic(True, _rational, to_flint, from_flint, to_fraction)
+NEAREST = replace(RATIONAL, convert=_nearest)  # the rationals that floats are
 FLOAT = Arithmetic(False, _float, _float_array, _float_array, float)
 
 
@@ -60,8 +68,9 @@ def is_exact_on(algorithm: Any, n_clients: int) -> bool:
 
 
 def settings_are_symbolic(algorithm: Any) -> bool:
-    """Whether some setting of an algorithm is a sympy expression."""
-    return any(is_symbolic(value) for value in _settings(algorithm))
+    """Whether some setting of an algorithm is a sympy expression, and no rational."""
+    values = _settings(algorithm)
+    return any(is_symbolic(v) and not isinstance(v, Rational) for v in values)
 
 
 def _settings(algorithm: Any) -> Iterator[Any]:

@@ -11,10 +11,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from flverify._core.exact import Array
+from flverify._core.exact import Array, Scalar
 from flverify._core.rationals import entries, matrix, to_flint, to_fraction
 from flverify._core.scaling import PerClient
 from flverify.algorithms._algorithm import Algorithm, Server
+from flverify.engines.arithmetic import NEAREST
 from flverify.engines.forms import ONE, ClientForm, ServerForm
 from flverify.engines.trace import Trace, exact_twin, trace
 
@@ -105,17 +106,21 @@ def _change(traced: Trace, slot: str, n_clients: int) -> dict[object, Fraction]:
     return _expanded(_summed(after) - old, n_clients)
 
 
+def _number(value: Scalar) -> Fraction:
+    return Fraction(NEAREST.number(NEAREST.convert(value)))
+
+
 def _expanded(form: ServerForm, n_clients: int) -> dict[object, Fraction]:
     """Coefficients client by client; server symbols under feature 1 are added up."""
     out: dict[object, Fraction] = {}
     for symbol, value in form.fixed.items():
-        out[symbol] = out.get(symbol, Fraction(0)) + Fraction(value)
+        out[symbol] = out.get(symbol, Fraction(0)) + _number(value)
     for (feature, symbol), value in form.summed.items():
         shared = feature == ONE and symbol[0] == "server"
         for client in range(n_clients):
             part = value.values[client] if isinstance(value, PerClient) else value
             key = symbol if shared else (feature, symbol, client)
-            out[key] = out.get(key, Fraction(0)) + Fraction(part)
+            out[key] = out.get(key, Fraction(0)) + _number(part)
     return out
 
 

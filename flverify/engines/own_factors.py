@@ -7,19 +7,21 @@ other clients.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from numbers import Rational
 from typing import Any
 
 import numpy as np
 
-from flverify._core.errors import ShapeError, TerminatedError
+from flverify._core.errors import DomainError, ShapeError, TerminatedError
+from flverify._core.exact import is_symbolic
 from flverify._core.scaling import PerClient
 from flverify.algorithms._algorithm import Algorithm
 from flverify.engines.own_rounds import TOO_LARGE, is_own
 
 
 def computes_in_floats(algorithm: Algorithm, n_clients: int) -> bool:
-    """Whether an own init or round multiplies vectors by floats.
+    """Whether an own init or round multiplies vectors by floats, or by roots.
 
     Examples
     --------
@@ -27,24 +29,40 @@ def computes_in_floats(algorithm: Algorithm, n_clients: int) -> bool:
     >>> computes_in_floats(Focus(0.1), 2)  # of the package: its settings say so
     False
     """
-    return any(
-        isinstance(value, float | np.floating)
-        for factor in _factors(algorithm, n_clients)
-        for value in (factor.values if isinstance(factor, PerClient) else (factor,))
-    )
+    values = _values(algorithm, n_clients)
+    return any(not isinstance(value, Rational) for value in values)
 
 
-def require_one_per_client(algorithm: Algorithm, n_clients: int) -> None:
-    """Check that an own round has one weight per client where it weighs clients.
+def computes_in_symbols(algorithm: Algorithm, n_clients: int) -> bool:
+    """Whether an own init or round multiplies vectors by what has symbols."""
+    values = _values(algorithm, n_clients)
+    return any(is_symbolic(value) and value.free_symbols for value in values)
+
+
+def require_factors(algorithm: Algorithm, n_clients: int) -> None:
+    """Check that an own round multiplies by real numbers, one where it weighs clients.
 
     Raises
     ------
     ShapeError
-        If it has more or fewer.
+        If it has more or fewer weights than clients.
+    DomainError
+        If a number is complex.
     """
     for factor in _factors(algorithm, n_clients):
         if isinstance(factor, PerClient):
             require_length(factor, n_clients)
+    for value in _values(algorithm, n_clients):
+        if isinstance(value, complex | np.complexfloating):
+            raise DomainError(
+                "vectors must be multiplied by real numbers; got "
+                f"{value} in {type(algorithm).__name__}; take its real part."
+            )
+
+
+def _values(algorithm: Algorithm, n_clients: int) -> Iterator[Any]:
+    for factor in _factors(algorithm, n_clients):
+        yield from factor.values if isinstance(factor, PerClient) else (factor,)
 
 
 def require_length(factor: PerClient, n_clients: int) -> None:
@@ -89,11 +107,16 @@ class _Vector:
     def __init__(self, seen: list[Any]) -> None:
         self.seen = seen
 
-    def _kept(self, factor: Any) -> _Vector:
-        self.seen.append(factor)
+    def _with(self, _: Any) -> _Vector:
         return self
 
-    __add__ = __sub__ = __mul__ = __rmul__ = __truediv__ = _kept
+    def _times(self, factor: Any) -> _Vector:
+        if not isinstance(factor, _Vector):  # numbers multiply stacks
+            self.seen.append(factor)
+        return self
+
+    __add__ = __sub__ = __truediv__ = _with
+    __mul__ = __rmul__ = _times
 
 
 class _Verbs:

@@ -24,7 +24,7 @@ from flverify.engines.forms import (
     combine,
     require,
 )
-from flverify.engines.own_factors import require_one_per_client
+from flverify.engines.own_factors import require_factors
 from flverify.engines.own_rounds import (
     require_number,
     require_state,
@@ -173,8 +173,8 @@ def trace(
         If the round is not linear in the features, with the reason.
     InputError
         If own code raises, returns no State, or is no pure function.
-    ShapeError
-        If an own round does not have one weight per client where it weighs clients.
+    ShapeError, DomainError
+        If an own round has not one weight per client, or multiplies by complex numbers.
 
     Examples
     --------
@@ -189,7 +189,7 @@ def trace(
     found: Trace = same_readings(
         algorithm, lambda: _read(algorithm, slots, TraceCohort(n_clients), door)
     )
-    require_one_per_client(algorithm, n_clients)
+    require_factors(algorithm, n_clients)
     return found
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 import sympy
 
@@ -126,6 +128,56 @@ UNBIASED = {
     "rationals": [Fraction(10, 9), Fraction(10, 21), Fraction(10, 3)],
     "floats": [1 / (3 * 0.3), 1 / (3 * 0.7), 1 / (3 * 0.1)],
 }
+
+
+@dataclass(frozen=True)
+class Scaled(Descent):
+    """Its length is a setting, as a user's class keeps it."""
+
+    scale: Any = Fraction(1, 10)
+
+    def length(self):
+        return self.scale
+
+
+class Irrational(Descent):
+    def length(self):
+        return sympy.sqrt(2) / 16
+
+
+class Symbolic(Descent):
+    def length(self):
+        return sympy.Symbol("a")
+
+
+@pytest.mark.parametrize(
+    ("scale", "exact"),
+    [
+        (sympy.Rational(1, 10), True),
+        (np.int64(1), True),
+        (np.float64(0.1), False),
+        (np.float32(0.1), False),
+        (Decimal("0.1"), False),
+    ],
+)
+def test_numbers_of_other_kinds_are_what_they_are(scale, exact):
+    found = moments(PROBLEM, Scaled(scale=scale), ONE)
+    plain = moments(PROBLEM, Scaled(scale=Fraction(float(scale))), ONE)
+    assert found.exact == exact
+    assert float(found.mean_square_rate) == pytest.approx(float(plain.mean_square_rate))
+
+
+def test_roots_in_a_round_are_floats():
+    found = moments(PROBLEM, Irrational(), ONE)
+    rates = [(1 - math.sqrt(2) / 16 * h) ** 2 for h in (1, 2, 4)]
+    assert not found.exact
+    assert found.mean_square_rate == pytest.approx(sum(rates) / 3)
+
+
+def test_symbols_and_complex_numbers_in_a_round_are_refused():
+    assert "symbols belong to" in moments(PROBLEM, Symbolic(), ONE).reason
+    with pytest.raises(DomainError, match="must be multiplied by real numbers; got 1j"):
+        moments(PROBLEM, Scaled(scale=1j), ONE)
 
 
 @pytest.mark.parametrize("weights", UNBIASED.values(), ids=UNBIASED)

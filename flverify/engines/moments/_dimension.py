@@ -15,7 +15,7 @@ import numpy as np
 from flverify._core.errors import ReadingError, RefusedError
 from flverify._core.exact import Array
 from flverify.engines import enumerate as listing
-from flverify.engines.arithmetic import RATIONAL
+from flverify.engines.arithmetic import NEAREST, RATIONAL
 from flverify.engines.trace import exact_twin
 
 PRIME = 2**61 - 1
@@ -43,7 +43,7 @@ def dimension(problem: Any, algorithm: Any, participation: Any) -> int | None:
         layout = listing.listed_layout(algorithm, problem.n_clients, problem.dim)
         if len(outcomes) > FEW or layout.size - 1 > LARGEST:
             return None
-        twin, convert = exact_twin(algorithm), RATIONAL.convert
+        twin, convert = exact_twin(algorithm), NEAREST.convert
         data = RATIONAL.array(problem.hessians), RATIONAL.array(problem.linear)
         begun = listing.start_of(twin, layout, *data, convert)
         rounds = [

@@ -14,6 +14,7 @@ from flverify._core.exact import Array, Scalar, array
 from flverify._core.room import require_room
 from flverify.algorithms._algorithm import Algorithm, Server
 from flverify.engines.arithmetic import (
+    NEAREST,
     RATIONAL,
     arithmetic_for,
     settings_are_symbolic,
@@ -24,6 +25,7 @@ from flverify.engines.moments._kept import conserves
 from flverify.engines.moments._large import LargeMoments
 from flverify.engines.moments._small import SmallMoments
 from flverify.engines.moments._system import build
+from flverify.engines.own_factors import computes_in_symbols
 from flverify.engines.trace import exact_twin, trace
 from flverify.participation._law import Participation
 
@@ -222,7 +224,7 @@ def _engine(
         return found
     # in floats what is conserved may look reachable: what is reachable is decided in
     # rationals, from the numbers as the floats they are
-    twin = build(problem, exact_twin(algorithm), participation, RATIONAL)
+    twin = build(problem, exact_twin(algorithm), participation, NEAREST)
     return twin if isinstance(twin, Refusal) else SmallMoments(small, twin)
 
 
@@ -255,7 +257,8 @@ def _refuses(problem: Any, algorithm: Any, participation: Any) -> Refusal | None
             f"problem and law must have the same clients; got {problem.n_clients} and "
             f"{participation.n_clients}.",
         )
-    if settings_are_symbolic(algorithm):
+    symbolic = settings_are_symbolic(algorithm)
+    if symbolic or computes_in_symbols(algorithm, problem.n_clients):
         return Refusal("moments", "symbols belong to flverify.symbolic.")
     return _too_large(problem.n_clients, _state_size(problem, algorithm))
 
