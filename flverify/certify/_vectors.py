@@ -60,7 +60,7 @@ def listed(items: object, kind: type, name: str) -> tuple[Any, ...]:
     return found
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Vector:
     """A rational combination of symbols, sorted by their text.
 
@@ -102,11 +102,22 @@ class Vector:
     def __truediv__(self, divisor: Scalar) -> Vector:
         return self * (1 / _nonzero(divisor, "the divisor of a vector"))
 
+    def __le__(self, other: object) -> NoReturn:
+        raise InputError(
+            f"an inequality must be between numbers; got {self!r} and {other!r}; take "
+            "squares or inner products of vectors."
+        )
+
+    __ge__ = __lt__ = __gt__ = __le__
+
     def __str__(self) -> str:
         return joined((value, str(symbol)) for symbol, value in self.terms)
 
+    def __repr__(self) -> str:
+        return f"the vector {self}"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Expression:
     """sum of c <u, v> over pairs, c s over scalar symbols, and a constant.
 
@@ -173,8 +184,11 @@ class Expression:
         parts += [(v, f"<{a}, {b}>") for (a, b), v in self.pairs]
         return joined(parts)
 
+    def __repr__(self) -> str:
+        return f"the expression {self}"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Inequality:
     """left <= right, for all vectors and numbers that the symbols may stand for."""
 
@@ -194,6 +208,9 @@ class Inequality:
 
     def __str__(self) -> str:
         return f"{self.left} <= {self.right}"
+
+    def __repr__(self) -> str:
+        return f"the inequality {self}"
 
 
 ZERO = Vector()
@@ -336,7 +353,7 @@ def _expression(value: Any) -> Expression:
         return value
     if isinstance(value, Vector):
         raise InputError(
-            f"an expression must be made of numbers; got the vector {value}; take "
+            f"an expression must be made of numbers; got {value!r}; take "
             "square() or inner() of it."
         )
     return Expression(constant=rational(value, "a number in an expression"))

@@ -25,6 +25,11 @@ from flverify.claims._points import FAILURES, UNCONFIRMED, inconclusive
 from flverify.claims.verdict import Finding, Verdict
 from flverify.engines.kinds import require_setting
 
+EQUATIONS = (
+    "; one of them is False as it was written: == compares how expressions are "
+    "written, so write equal(a, b) of flverify.claims.written for an equation"
+)
+
 
 @dataclass(frozen=True)
 class Step:
@@ -81,7 +86,8 @@ def implied(hypotheses: Sequence[Any], conclusion: Any, scope: str) -> Finding:
         return _proved(answer, scope, _stated(hypotheses, conclusion))
     if answer.answer == Answer.REFUTED and answer.counterexample is not None:
         return _point(answer.counterexample, hypotheses, conclusion)
-    return inconclusive(answer.reason)
+    false = any(one == sympy.false for one in (*hypotheses, conclusion))
+    return inconclusive(answer.reason + (EQUATIONS if false else ""))
 
 
 def _relation(one: object) -> Any:

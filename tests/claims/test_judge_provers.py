@@ -15,7 +15,7 @@ from flverify.certify import quadratic_form as q
 from flverify.certify.implication import Answer, Implication
 from flverify.claims import _provers, judge
 from flverify.claims.verdict import Verdict
-from flverify.claims.written import at_least
+from flverify.claims.written import at_least, equal
 from flverify.participation import Full
 from flverify.problems import Quadratics
 
@@ -73,6 +73,27 @@ def test_what_sympy_settled_is_not_judged(settled) -> None:
     assert found.verdict == Verdict.INCONCLUSIVE
     assert "sympy settled the conclusion" in found.reason
     assert "at_most(a, b) of flverify.claims.written" in found.reason
+
+
+def test_an_equation_of_python_is_told_from_one() -> None:
+    found = judge.implied([eta == 1 / L], eta * L <= 1, "all")  # which is False
+    assert found.verdict == Verdict.INCONCLUSIVE
+    assert "write equal(a, b) of flverify.claims.written" in found.reason
+    assert judge.implied([equal(eta, 1 / L)], eta * L <= 1, "all").passes()
+    found = judge.implied([], eta == 1 / L, "all")
+    assert "write equal(a, b)" in found.reason
+    impossible = judge.implied([eta <= L, eta > L], eta * L <= 1, "all")
+    assert impossible.verdict == Verdict.INCONCLUSIVE
+    assert "equal" not in impossible.reason
+
+
+def test_a_float_is_to_be_a_fraction_and_not_bounded() -> None:
+    found = judge.implied([eta <= 0.25 / L], 4 * eta * L <= 1, "all")
+    assert "is not exact; write a fraction" in found.reason
+    quarter = sympy.Rational(1, 4)
+    assert judge.implied([eta <= quarter / L], 4 * eta * L <= 1, "all").passes()
+    found = judge.implied([eta <= sympy.log(L)], eta <= L, "all")
+    assert "bound it by one of these first" in found.reason
 
 
 def test_what_is_told_of_a_settled_hypothesis_helps() -> None:

@@ -224,17 +224,19 @@ def _at_most(limit: int, before: int, what: str) -> None:
 
 
 def _why_not(e: Any) -> str:
+    advice = "bound it by one of these first"
     if e.is_Pow and e.exp.is_Rational:
         what = f"the power {shown(e)} is too high, or has no real value"
     elif e.is_Pow:
         what = f"the power {shown(e)} has an exponent that is not a fixed fraction"
     elif e.is_Float:
         what = f"the float {shown(e)} is not exact"
+        advice = "write a fraction, such as sympy.Rational(1, 3)"
     elif e.is_number:
         what = f"{shown(e)} is not a rational number or a root of one"
     else:
         what = f"{e.func.__name__} is no quotient of polynomials"
     return (
         "only fractions, fixed powers and roots, Min, Max and Abs can be judged; "
-        f"{what}; bound it by one of these first."
+        f"{what}; {advice}."
     )

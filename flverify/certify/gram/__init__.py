@@ -42,6 +42,7 @@ from flverify.certify.gram._functions import (
     jensen,
     lipschitz,
     points,
+    require_inequality,
     require_names,
     statement,
     symbols,
@@ -107,7 +108,7 @@ class Lemma:
     interpolate: bool = True
 
     def __post_init__(self) -> None:
-        listed((self.inequality,), Inequality, "the inequality of a lemma")
+        require_inequality(self.inequality, "a lemma")
         facts = listed(self.hypotheses, Hypothesis, "the hypotheses of a lemma")
         zero = listed(self.where, Vector, "where of a lemma")
         object.__setattr__(self, "hypotheses", facts)

@@ -255,12 +255,23 @@ def given(assumed: Inequality) -> Hypothesis:
     >>> bool(prove(Lemma(shrunk, (assumed(x),))))
     False
     """
-    if not isinstance(assumed, Inequality):
-        raise InputError(
-            f"an assumption must be an inequality; got {assumed!r}; write it with <= "
-            "or >=, or use equal()."
-        )
+    require_inequality(assumed, "an assumption")
     return Hypothesis("given", (), assumed.gap)
+
+
+def require_inequality(value: object, what: str) -> None:
+    """Check that something is an inequality; == of Python compares what is written.
+
+    Raises
+    ------
+    InputError
+        If it is none.
+    """
+    if not isinstance(value, Inequality):
+        raise InputError(
+            f"{what} must be an inequality; got {value!r}; write it with <= or >=; "
+            "equalities are one of each, or assumed by equal()."
+        )
 
 
 def equal(left: Expression, right: Any) -> Hypothesis:
