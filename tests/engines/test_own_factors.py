@@ -273,3 +273,40 @@ def test_weights_are_a_list(wrong):
 def test_a_weight_is_a_number(wrong):
     with pytest.raises(DomainError, match="number"):
         per_client([1, wrong])
+
+
+@dataclass(frozen=True)
+class Uneven(Algorithm):
+    """Local steps of other numbers at other clients, as the guide writes them."""
+
+    taus: tuple[int, ...]
+    step_size: Any = Fraction(1, 10)
+    local_steps: int = 1
+
+    State = Model
+
+    def init(self, start, cohort, oracle):
+        del cohort, oracle
+        return Model(start)
+
+    def round(self, state, cohort, oracle):
+        local = cohort.pull(state.model)
+        for k in range(max(self.taus)):
+            steps = per_client([self.step_size if k < t else 0 for t in self.taus])
+            local = local - steps * oracle.gradient(local)
+        return Model(cohort.mean(local, otherwise=state.model))
+
+
+@pytest.mark.parametrize("taus", [(1, 2, 3), (2, 2, 2), (3, 1, 1)])
+def test_clients_take_local_steps_of_their_own_number(taus):
+    # client i moves by (1 - (1 - eta h_i)^tau_i)(x - x_i), with x_i its minimiser
+    aims = (0, 1, Fraction(1, 4))
+    pulls = [
+        1 - (1 - Fraction(h, 10)) ** t for h, t in zip((1, 2, 4), taus, strict=True)
+    ]
+    rest = sum(w * a for w, a in zip(pulls, aims, strict=True)) / sum(pulls)
+    setting = PROBLEM, Uneven(taus), Full(3)
+    minimiser = PROBLEM.minimiser()[0]
+    assert moments(*setting).bias[0] == rest - minimiser
+    ends = simulate(*setting, rounds=200, runs=1, seed=1).final_models
+    assert ends.ravel() == pytest.approx([float(rest)])
