@@ -102,6 +102,7 @@ class _Vector:
     """A vector, stack or numbers of which nothing is known."""
 
     typed = True
+    words = "a vector that was kept from another call, outside of the state"
     __array_ufunc__ = None
 
     def __init__(self, seen: list[Any]) -> None:

@@ -310,3 +310,17 @@ def test_clients_take_local_steps_of_their_own_number(taus):
     assert moments(*setting).bias[0] == rest - minimiser
     ends = simulate(*setting, rounds=200, runs=1, seed=1).final_models
     assert ends.ravel() == pytest.approx([float(rest)])
+
+
+def test_a_vector_kept_outside_of_the_state_is_called_so():
+    kept = []
+
+    class Keeps(Descent):
+        def round(self, state, cohort, oracle):
+            del oracle
+            kept.append(cohort.pull(state.model))
+            return Model(cohort.mean(kept[0] + kept[-1], otherwise=state.model))
+
+    refused = moments(PROBLEM, Keeps(), ONE)
+    assert not refused
+    assert "kept from another call, outside of the state" in refused.reason
