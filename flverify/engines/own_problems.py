@@ -19,8 +19,10 @@ from flverify.problems._problem import Problem
 
 MOST_CLIENTS = 1000  # whose gradients are added up
 LEFT = 1e-5  # of the size of the gradients, at a minimiser that was computed
-# how far off the minimiser gradients are looked at: kinks are at rounder numbers, and
-# where a barrier ends the domain, the nearer ones are inside
+NEAR = 1e-3  # a computed minimiser at 0 is less: its own size says no scale
+# how far off the minimiser gradients are looked at, in units of 1, then of the
+# minimiser: kinks are at rounder numbers, and where a barrier ends the domain, the
+# nearer ones are inside
 DISTANCES = (0.8112, 0.0507, 0.0032)
 WIDTH = 1e-4  # half of a difference of values, over the distance
 APART = 1e-3  # of a slope: what a difference of values may differ from it by
@@ -65,7 +67,8 @@ def require_consistent(problem: Problem) -> None:
 
 def _inside(problem: Any, best: Array) -> float:
     """Return the first distance at which all gradients and values are numbers."""
-    for away in DISTANCES:
+    units = [1.0, size] if (size := float(np.abs(best).max())) else [1.0]
+    for away in (unit * one for unit in units for one in DISTANCES):
         try:
             if _are_numbers(problem, best, away):
                 return away
@@ -93,17 +96,22 @@ def _way(problem: Any) -> Array:
 
 
 def _require_minimiser(problem: Any, best: Array, away: float, name: str) -> None:
-    around = np.stack([best, best + away])
+    """Compare the mean gradient with those of clients, and with their slopes."""
+    size = max(float(np.abs(best).max()), NEAR)
+    steps = away * np.array([1.0, min(1.0, size)])
+    around = np.stack([best, *(best + step for step in steps)])
     clients = range(problem.n_clients)
     with failing(f"gradient of {name}"):
-        found = np.stack([problem.client_gradients(i, around) for i in clients])
-    if not np.isfinite(found[:, 0].astype(float)).all():
+        given = np.stack([problem.client_gradients(i, around) for i in clients])
+    found = given.astype(float)
+    if not np.isfinite(found[:, 0]).all():
         raise DomainError(
             f"the gradients of {name} must be finite numbers at its minimiser(); got "
-            f"{shown(found[:, 0].tolist())} at {best.tolist()}; mend one of them."
+            f"{shown(given[:, 0].tolist())} at {best.tolist()}; mend one of them."
         )
-    left = np.abs(found[:, 0].astype(float).mean(axis=0)).max()
-    if left > LEFT * np.abs(found.astype(float)).max():
+    left = np.abs(found[:, 0].mean(axis=0)).max()
+    slopes = np.abs(found[:, 1:] - found[:, :1]).max(axis=(0, 2)) / steps
+    if left > LEFT * max(np.abs(found[:, 0]).max(), size * slopes.max()):
         raise DomainError(
             f"the gradients of {name} must have the mean 0 at its minimiser(); got one "
             f"of size {left:.3g} at {best.tolist()}; mend one of them."

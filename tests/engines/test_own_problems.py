@@ -160,3 +160,69 @@ def test_what_an_end_hides_is_still_compared():
     other = {"minimiser": lambda _: np.array([0.5])}
     with pytest.raises(InputError, match="must have the mean 0 at its minimiser"):
         require_consistent(type("Wrong", (Barrier,), other)())
+
+
+class InUnits(Mine):
+    """f_i(x) = |x - b_i|^2/2, b_i in some units, at whose mean or beside it."""
+
+    dim, unit, points, told = 2, 1.0, ((1, 0), (5, 0)), (3, 0)
+
+    def gradient(self, client, point):
+        return point - self.unit * np.array(self.points[client])
+
+    def value(self, client, point):
+        return float(self.gradient(client, point) @ self.gradient(client, point)) / 2
+
+    def minimiser(self):
+        return self.unit * np.array(self.told, float)
+
+
+SAME = ((3, 0), (3, 0))
+
+
+@pytest.mark.parametrize("points", [InUnits.points, SAME], ids=["apart", "alike"])
+@pytest.mark.parametrize("unit", [1e-6, 1e-3, 1.0, 1e6])
+def test_the_minimiser_is_compared_in_any_units(unit, points):
+    rounded = {"unit": unit, "points": points, "told": (3 + 1e-8, -1e-9)}
+    require_consistent(type("Right", (InUnits,), rounded)())
+    for told in ((5, 0), (3, 0.1), (0, 0)):
+        wrong = {"unit": unit, "points": points, "told": told}
+        with pytest.raises(InputError, match="must have the mean 0 at its minimiser"):
+            require_consistent(type("Wrong", (InUnits,), wrong)())
+
+
+def test_a_minimiser_computed_to_be_nearly_0_is_not_taken_for_other_units():
+    near = {"points": ((0, 0), (0, 0)), "told": (3e-11, -1e-9)}
+    require_consistent(type("Computed", (InUnits,), near)())
+
+
+@pytest.mark.parametrize("best", [0.0, 1e-3, 5.0])
+def test_flat_functions_are_solved_less_closely(best):
+    flat = {
+        "gradient": lambda *given: 4 * (given[2] - best) ** 3,
+        "value": lambda *given: float((given[2][0] - best) ** 4),
+        "minimiser": lambda _: np.array([best + 5e-4]),
+    }
+    require_consistent(type("Flat", (Mine,), flat)())
+    off = {"minimiser": lambda _: np.array([best + 0.1])}
+    with pytest.raises(InputError, match="must have the mean 0 at its minimiser"):
+        require_consistent(type("Wrong", (Mine,), flat | off)())
+
+
+def test_what_bends_in_small_units_only_agrees_with_itself():
+    steep = {
+        "gradient": lambda *given: np.tanh((given[2] - 3e-6) * 1e6),
+        "value": none_yet,
+        "minimiser": lambda _: np.array([3e-6 + 1e-14]),
+    }
+    require_consistent(type("Steep", (Mine,), steep)())
+    short = {
+        "gradient": lambda _, i, x: 1e6 * Barrier.gradient(_, i, x * 1e6),
+        "value": lambda _, i, x: Barrier.value(_, i, x * 1e6),
+        "minimiser": lambda _: np.array([3e-6 / 7]),
+    }
+    require_consistent(type("Short", (Mine,), short)())
+    other = {"minimiser": lambda _: np.array([0.5e-6])}
+    for changed in (steep | other, short | other):
+        with pytest.raises(InputError, match="must have the mean 0 at its minimiser"):
+            require_consistent(type("Wrong", (Mine,), changed)())
