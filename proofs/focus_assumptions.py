@@ -33,6 +33,7 @@ from flverify.claims.verdict import Finding
 from flverify.claims.written import at_least
 
 ALONE, CONVEX = "(i) the printed inequality alone", "(i) with convex f_i"
+ALL = "every N and f_i"
 LIPSCHITZ = "(ii) |grad f_i(x) - grad f_i(y)| <= L |x - y|"
 
 
@@ -125,23 +126,19 @@ def _quoted(factor: Fraction) -> list[tuple[dict[str, Any], Any]]:
     exact=("half",),
 )
 def strongly_convex(c: SimpleNamespace) -> Finding:
-    """Compute the gap of quadratics; average two inequalities; combine with A2."""
+    """Compute the gap of quadratics; average N inequalities; combine with A2."""
     half = sympy.Rational(c.half)
     mu, extra, L, r, scale = sympy.symbols("mu extra L r scale", positive=True)
     x, y = sympy.symbols("x y", real=True)
     h = mu + extra
     gap = h * x**2 / 2 - h * y**2 / 2 - (x - y) * h * y - half * mu * (x - y) ** 2
-    gaps = sympy.symbols("gap_1 gap_2 bound", real=True)
-    mean = (gaps[0] + gaps[1]) / 2
     return judge.all_of(
         {
             "quadratics": judge.identity(
                 [("gap", sympy.expand(gap), sympy.expand(extra * (x - y) ** 2 / 2))],
                 "every h_i, mu, x and y",
             ),
-            "F": judge.implied(
-                [gaps[0] >= gaps[2], gaps[1] >= gaps[2]], mean >= gaps[2], "N = 2"
-            ),
+            "F": _averaged(),
             "mu <= L": judge.implied(
                 [half * mu * r <= L * r / 2], mu <= L, "every r = |x - y|^2 > 0"
             ),
@@ -160,13 +157,33 @@ def strongly_convex(c: SimpleNamespace) -> Finding:
     )
 
 
+def _averaged() -> Finding:
+    """Add the inequalities client by client, from none; divide the sum of N by N."""
+    N = sympy.Symbol("N", positive=True)
+    gap, total, bound = sympy.symbols("gap_i total bound", real=True)
+    n = sympy.Symbol("n", nonnegative=True)
+    return judge.all_of(
+        {
+            "one more": judge.implied(
+                [total >= n * bound, gap >= bound],
+                total + gap >= (n + 1) * bound,
+                "every n",
+            ),
+            "the mean": judge.implied([total >= N * bound], total / N >= bound, ALL),
+        },
+        scope=ALL,
+        argument="by induction from the empty sum; the gap of F is the mean of those "
+        "of the f_i, since value and gradient of F are",
+    )
+
+
 @claim(
     "focus.assump4.pl",
     source=Source("focus", "Assumption 4"),
     statement=r"\|\nabla F(x)\|^2\ge2\beta\big(F(x)-F^\star\big),\;\forall x,\;\beta>0",
-    proposition="It follows from Assumption 3 with beta = mu and gives beta <= L with "
-    "Assumption 2; F = (x_1)^2/2 in the plane, not strongly convex, satisfies it with "
-    "beta = 1; and beta scales with F.",
+    proposition="It follows from Assumption 3 with beta = mu and, unless F is "
+    "constant, gives beta <= L with Assumption 2; F = (x_1)^2/2 in the plane, not "
+    "strongly convex, satisfies it with beta = 1; and beta scales with F.",
     constants={"factor": "2"},
     twin={"factor": "3"},
     free=Free("factor", "1", "3", weaker="smaller"),

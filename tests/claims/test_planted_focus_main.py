@@ -55,6 +55,13 @@ def test_a_wrong_constant_refutes_what_is_proved(proofs, file, name, wrong):
     assert claim.check(**wrong).verdict == REFUTED
 
 
+def test_the_mean_of_any_number_of_clients_is_strongly_convex(proofs):
+    claim = proofs("focus_assumptions").strongly_convex
+    assert claim.check().parts["F"].scope == "every N and f_i"
+    refuted = claim.check(half="3/4")
+    assert refuted.parts["quadratics"].verdict == REFUTED
+
+
 REFUTED_CLAIMS = [
     ("focus_observations", "client_moves", PROVED),
     ("focus_observations", "rows_move", PROVED),
