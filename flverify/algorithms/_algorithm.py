@@ -139,7 +139,16 @@ class Algorithm(metaclass=Complete):
 
 
 def gradient_steps(points: Any, step_size: Scalar, steps: int, oracle: Any) -> Any:
-    """Take gradient steps at every client: x_i <- x_i - step_size grad f_i(x_i)."""
+    """Take gradient steps at every client: x_i <- x_i - step_size grad f_i(x_i).
+
+    Examples
+    --------
+    >>> class Oracle:  # f(x) = x^2/2
+    ...     def gradient(self, points):
+    ...         return points
+    >>> gradient_steps(8.0, 0.5, 3, Oracle())
+    1.0
+    """
     for _ in range(steps):
         points = points - step_size * oracle.gradient(points)
     return points

@@ -27,7 +27,14 @@ LARGEST = 10**150  # of a set's numbers: squares of larger ones are infinite in 
 
 @dataclass(frozen=True)
 class Ball:
-    """The Euclidean ball of a radius about 0, weight x."""
+    """The Euclidean ball of a radius about 0, weight x.
+
+    Examples
+    --------
+    >>> Ball(5).project(np.array([[6.0, 8.0], [1.0, 0.0]]))
+    array([[3., 4.],
+           [1., 0.]])
+    """
 
     radius: Scalar
 
@@ -51,7 +58,13 @@ class Ball:
 
 @dataclass(frozen=True)
 class Box:
-    """The box [lower, upper]^d, weight x."""
+    """The box [lower, upper]^d, weight x.
+
+    Examples
+    --------
+    >>> Box(-1, 1).project(np.array([[6.0, 0.5]]))
+    array([[1. , 0.5]])
+    """
 
     lower: Scalar
     upper: Scalar

@@ -49,6 +49,11 @@ class Case:
     another_quantity : bool
         Whether the recheck compares other numbers that decide the same question;
         otherwise it has to arrive at the same two sides.
+
+    Examples
+    --------
+    >>> Case({"n": 2}, Fraction(1, 2), 1, lambda: (1 / Fraction(2), 1)).sides()
+    ((Fraction(1, 2), Fraction(1, 2)), (Fraction(1, 1), Fraction(1, 1)))
     """
 
     where: Mapping[str, Any]

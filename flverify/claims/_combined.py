@@ -29,6 +29,14 @@ def proof_or_search(proof: Finding, search: Finding) -> Finding:
     ------
     InputError
         If one of them is no finding.
+
+    Examples
+    --------
+    >>> from flverify.claims.judge import Case, inconclusive, instances
+    >>> proof = inconclusive("too hard")
+    >>> search = instances([Case({"n": 2}, 4, 3, lambda: (4, 3))], "<=", "n = 2")
+    >>> print(proof_or_search(proof, search).reason)
+    4 <= 3 fails at n = 2
     """
     for name, one in {"the proof": proof, "the search": search}.items():
         _given.instance_of(one, Finding, name, "judge.identity(...)")
@@ -87,9 +95,6 @@ def all_of(
 ) -> Finding:
     """Judge a claim made of several: refuted by any part, else as weak as any.
 
-    So each part must be something that the claim says. A link of a proof that may fail
-    where the claim is true belongs into `induction` or `proof_or_search`.
-
     Parameters
     ----------
     parts : mapping
@@ -104,6 +109,18 @@ def all_of(
     InputError
         If there are no parts, one is no finding, two have one name, or a scope comes
         without an argument.
+
+    Examples
+    --------
+    >>> from flverify.claims.judge import identity
+    >>> from sympy import Symbol
+    >>> first = identity([("n = 1", 1, 1)], "n = 1")
+    >>> n = Symbol("n")
+    >>> step = identity([("sum", n**2 + 2 * n + 1, (n + 1) ** 2)], "every n")
+    >>> parts = {"first": first, "step": step}
+    >>> found = all_of(parts, scope="all n", argument="induction")
+    >>> print(found.verdict, "-", found.scope)
+    PROVED - all n
     """
     _require_some(parts, "a claim made of several")
     _given.text(scope, "the scope")
@@ -235,6 +252,14 @@ def readings(found: Mapping[str, Finding]) -> Finding:
     ------
     InputError
         If there are no readings, or one is no finding.
+
+    Examples
+    --------
+    >>> from flverify.claims.judge import identity
+    >>> whole = identity([("i to N", 3, 3)], "N = 3")
+    >>> fewer = identity([("i to N - 1", 2, 3)], "N = 3")
+    >>> print(readings({"(i)": whole, "(ii)": fewer}).reason)
+    depends on the reading: (i): PROVED, (ii): REFUTED
     """
     _require_some(found, "a claim decided by reading")
     verdicts = [finding.verdict for finding in found.values()]

@@ -47,6 +47,14 @@ def identity(pairs: Iterable[Pair], scope: str) -> Finding:
     InputError
         If an entry is text, a boolean, or no number at all, or the pairs are not of
         three parts.
+
+    Examples
+    --------
+    >>> x = sympy.Symbol("x")
+    >>> print(identity([("square", (x + 1) ** 2, x**2 + 2 * x + 1)], "every x").verdict)
+    PROVED
+    >>> print(identity([("square", (x + 1) ** 2, x**2 + 1)], "every x").verdict)
+    REFUTED
     """
     checked, divided, partial = list[str](), False, False
     _given.text(scope, "the scope")

@@ -41,7 +41,13 @@ Point = dict[sympy.Symbol, sympy.Rational]
 
 
 def inconclusive(reason: str) -> Finding:
-    """Say that nothing was shown, and why."""
+    """Say that nothing was shown, and why.
+
+    Examples
+    --------
+    >>> print(inconclusive("nobody tried").verdict)
+    INCONCLUSIVE
+    """
     return Finding(Verdict.INCONCLUSIVE, "nothing shown", reason)
 
 

@@ -45,6 +45,18 @@ class Step:
         Written in the vocabulary of `flverify.certify.quadratic_form`.
     zero : sequence of Vector
         Vectors that vanish on the states meant, such as conserved ones.
+
+    Examples
+    --------
+    >>> from flverify.algorithms import FedAvg
+    >>> from flverify.certify.quadratic_form import after, expect, minimiser, server
+    >>> from flverify.participation import Full
+    >>> from flverify.problems import Quadratics
+    >>> x, best = server("model"), minimiser()
+    >>> lemma = expect(gram.square(after(x) - best)) <= gram.square(x - best)
+    >>> one = Step({"h": 1}, Quadratics([[[1]]], [[2]]), FedAvg("1/2"), Full(1), lemma)
+    >>> print(one_step([one], "h = 1").verdict)
+    SUPPORTED
     """
 
     where: Mapping[str, Any]
@@ -76,6 +88,14 @@ def implied(hypotheses: Sequence[Any], conclusion: Any, scope: str) -> Finding:
     ------
     InputError
         If a hypothesis or the conclusion is no relation.
+
+    Examples
+    --------
+    >>> x = sympy.Symbol("x", real=True)
+    >>> print(implied([x >= 1], x**2 >= x, "every x").verdict)
+    PROVED
+    >>> print(implied([x >= 0], x**2 >= x, "every x").verdict)
+    REFUTED
     """
     _given.text(scope, "the scope")
     # they are read more than once
@@ -181,6 +201,21 @@ def one_step(steps: Iterable[Step], searched: str) -> Finding:
     ------
     InputError
         If a step or a part of it is of another kind.
+
+    Examples
+    --------
+    >>> from flverify.algorithms import FedAvg
+    >>> from flverify.certify.quadratic_form import after, expect, minimiser, server
+    >>> from flverify.participation import Full
+    >>> from flverify.problems import Quadratics
+    >>> x, best = server("model"), minimiser()
+    >>> lemma = 2 * expect(gram.square(after(x) - best)) <= gram.square(x - best)
+    >>> problem = Quadratics([[[1]]], [[2]])
+    >>> for eta in ("1/2", "1/4"):
+    ...     step = Step({"eta": eta}, problem, FedAvg(eta), Full(1), lemma)
+    ...     print(one_step([step], "h = 1").verdict)
+    SUPPORTED
+    REFUTED
     """
     proved = list[str]()
     open_ = doubt = ""
@@ -246,6 +281,16 @@ def vectors(lemmas: Iterable[tuple[Mapping[str, Any], Any]], scope: str) -> Find
     ------
     InputError
         If an entry is of another kind.
+
+    Examples
+    --------
+    >>> x, y = gram.vector("x"), gram.vector("y")
+    >>> two = gram.square(x + y) <= 2 * gram.square(x) + 2 * gram.square(y)
+    >>> print(vectors([({"factor": 2}, two)], "factor 2").verdict)
+    CERTIFIED
+    >>> one = gram.square(x + y) <= gram.square(x) + gram.square(y)
+    >>> print(vectors([({"factor": 1}, one)], "factor 1").verdict)
+    REFUTED
     """
     count, open_ = 0, ""
     _given.text(scope, "the scope")

@@ -65,6 +65,15 @@ def instances(cases: Iterable[Case], relation: str, searched: str) -> Finding:
     ------
     InputError
         If a side is neither rational nor float, or an entry is no case.
+
+    Examples
+    --------
+    >>> squares = [Case({"n": n}, n, n**2, lambda n=n: (n, n * n)) for n in (0, 1, 2)]
+    >>> found = instances(squares, "<=", "n = 0, 1, 2")
+    >>> print(found.verdict, "-", found.reason)
+    SUPPORTED - holds at all 3 instances; smallest margin 0
+    >>> print(instances(squares, "<", "n = 0, 1, 2").reason)
+    0 < 0 fails at n = 0
     """
     distinct, violated, undecided = set[object](), "", ""
     closest: tuple[float, Case] | None = None
@@ -132,6 +141,12 @@ def witness(case: Case, relation: str, scope: str) -> Finding:
     ------
     InputError
         If it is no case, or a side is neither rational nor float.
+
+    Examples
+    --------
+    >>> even = Case({"n": 2}, 2**2, 4, lambda: (2 * 2, 4))
+    >>> print(witness(even, "==", "n = 2").verdict, witness(even, "<", "n = 2").verdict)
+    PROVED INCONCLUSIVE
     """
     _given.text(scope, "the scope")
     _given.text(relation, "the relation")
@@ -163,6 +178,13 @@ def share(name: str, successes: int, trials: int, scope: str) -> Finding:
     ------
     InputError
         If the successes are not between 0 and the trials.
+
+    Examples
+    --------
+    >>> print(share("FOCUS is faster", 20, 20, "generated data").verdict)
+    SUPPORTED
+    >>> print(share("FOCUS is faster", 19, 20, "generated data").verdict)
+    INCONCLUSIVE
     """
     whole(trials, "trials", least=0)
     if not 0 <= whole(successes, "successes", least=0) <= trials:

@@ -87,6 +87,20 @@ def moved(claim: Claim, finding: Finding) -> Iterator[Moved]:
     claim : Claim
     finding : Finding
         What was found of it; nothing is yielded unless that is a proof.
+
+    Examples
+    --------
+    >>> from flverify._core.sources import Source
+    >>> from flverify.claims import judge
+    >>> from flverify.claims.claim import claim
+    >>> @claim("demo.two", source=Source("flverify", "example"), statement="1+1=2",
+    ...        proposition="one and one are two", constants={"two": 2},
+    ...        twin={"two": 3}, exact=("two",))
+    ... def demo(c):
+    ...     return judge.identity([("sum", 1 + 1, c.two)], "all")
+    >>> for one in moved(demo, demo.check()):
+    ...     print(one.constant, one.kind, one.complies)
+    two exact True
     """
     if finding.verdict != Verdict.PROVED:
         return

@@ -63,6 +63,12 @@ class SymbolicTable:
     Source
     ------
     focus, eq. (5) and (37), for the printed side.
+
+    Examples
+    --------
+    >>> from flverify.participation import Full
+    >>> symbolic_table(Full(2)).averaging_weights.T
+    Matrix([[1/2, 1/2]])
     """
 
     inclusion: Any

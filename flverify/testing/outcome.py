@@ -39,6 +39,16 @@ class Outcome:
         Why there is no answer.
     reproduce : str
         A command of the shell, or lines of Python.
+
+    Examples
+    --------
+    >>> found = "it settles", "rate 1/2", "exact moments", "one client"
+    >>> print(Outcome("assert_stable", Status.HOLDS, *found).message())
+    assert_stable: HOLDS
+      claimed: it settles
+      found: rate 1/2
+      answered by: exact moments
+      setting: one client
     """
 
     assertion: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -83,6 +84,23 @@ def test_members_name_and_document_what_they_offer(catalogue):
         assert module.__doc__
         for public in module.__all__:
             assert getattr(module, public).__doc__, public
+
+
+NOT_AT_HAND = {"digits", "mnist"}  # they need scikit-learn, and files
+
+
+def test_what_the_guide_lists_has_an_example():
+    guide = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    listed = [n.rpartition(".") for n in guide.split() if n.startswith("flverify.")]
+    shown = [getattr(importlib.import_module(module), n) for module, _, n in listed]
+    members = [
+        (f"flverify.{c}", m) for c in CATALOGUES for m in member_names(f"flverify.{c}")
+    ]
+    for package, member in members:
+        module = load(package, member)
+        shown += [getattr(module, n) for n in module.__all__ if n not in NOT_AT_HAND]
+    assert len(shown) > 50
+    assert [one.__name__ for one in shown if ">>>" not in one.__doc__] == []
 
 
 def test_every_algorithm_has_its_plain_loop_and_examples():

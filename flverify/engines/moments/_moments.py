@@ -49,6 +49,15 @@ class Moments:
     ----------
     problem, algorithm, participation
         The setting.
+
+    Examples
+    --------
+    >>> from flverify import moments
+    >>> from flverify.algorithms import FedAvg
+    >>> from flverify.participation import Full
+    >>> from flverify.problems import Quadratics
+    >>> moments(Quadratics([[[1]]], [[2]]), FedAvg("1/2"), Full(1)).mean_square_rate
+    Fraction(1, 4)
     """
 
     problem: Any
