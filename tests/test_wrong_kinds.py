@@ -13,12 +13,15 @@ from flverify.advise.log import AvailabilityLog, read_log
 from flverify.advise.rarest import rarest
 from flverify.algorithms import FedAvg, Focus
 from flverify.certify.coq import export
+from flverify.certify.neighbourhood import distance
 from flverify.certify.printed import printed, printed_sag
+from flverify.certify.rates import certify
 from flverify.claims import judge
 from flverify.claims.claim import Free, claim
+from flverify.claims.one_percent import moved, undeclared
 from flverify.claims.sharpest import sharpest
 from flverify.engines.noise import noisy_moments
-from flverify.participation import Bernoulli
+from flverify.participation import Bernoulli, Full
 from flverify.problems import Quadratics
 
 PROBLEM, LAW = Quadratics([[[1]], [[2]]], [[0], [1]]), Bernoulli(["1/2", "1/3"])
@@ -43,6 +46,9 @@ ASKED = {
     "is_column_stochastic": mixing.is_column_stochastic,
     "sharpest": lambda it: sharpest(it, FREE),
     "sharpest free": lambda it: sharpest(one, it),
+    "undeclared": lambda it: undeclared({"demo.one": it}),
+    "moved": lambda it: next(moved(it, one.check())),
+    "moved finding": lambda it: next(moved(one, it)),
     "export": lambda it: export(it, "name"),
     "noisy_moments": lambda it: noisy_moments(PROBLEM, Focus("1/8"), it, 1),
     "noisy algorithm": lambda it: noisy_moments(PROBLEM, it, LAW, 1),
@@ -84,3 +90,15 @@ def test_what_is_asked_for_is_answered(tmp_path):
     assert printed(Focus("1/128"), LAW, "1/10", 1).rate < 1
     assert rarest(PROBLEM, LAW).client == 1
     assert sharpest(one, FREE).bracket.best.value == 2
+
+
+def test_claims_are_a_mapping():
+    assert undeclared({"demo.one": one}) == {"demo.one": ["c"]}
+    with pytest.raises(InputError, match=r"the claims must be a mapping; got \["):
+        undeclared([one])
+
+
+@pytest.mark.parametrize("certified", [certify, distance])
+def test_steps_above_all_floats_are_one_sentence(certified):
+    with pytest.raises(InputError, match="step_size times smoothness must lie within"):
+        certified(FedAvg("1/4"), Full(2), 1, 10**400)

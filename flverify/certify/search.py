@@ -16,7 +16,7 @@ import numpy as np
 
 from flverify._core.checks import positive, whole
 from flverify._core.errors import DomainError, ReadingError, RefusedError
-from flverify._core.exact import Array, is_exact
+from flverify._core.exact import Array, is_exact, within_floats
 from flverify._core.shown import shown
 from flverify.algorithms._algorithm import Algorithm
 from flverify.certify.ansatz import Ansatz, Level
@@ -74,7 +74,8 @@ def problem(
     Raises
     ------
     DomainError
-        If 0 < mu < L does not hold, or a number is not rational.
+        If 0 < mu < L does not hold, a number is not rational, or step_size times
+        smoothness is larger than all floats.
     InputError
         If the algorithm or the law is something else.
     RefusedError
@@ -103,6 +104,7 @@ def problem(
             "or prove a lemma of its round by flverify.certify.gram."
         )
     scaled = algorithm.retuned(algorithm.step_size * smooth)
+    within_floats(scaled.step_size, "step_size times smoothness")
     return Problem(algorithm, scaled, classes(participation), mu, smooth)
 
 

@@ -15,6 +15,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from flverify._core.errors import FlverifyError
+from flverify.claims import _given
 from flverify.claims.claim import Claim
 from flverify.claims.free import PERCENT, Free
 from flverify.claims.sharp import covered
@@ -67,6 +68,11 @@ class Moved:
 def undeclared(claims: Mapping[str, Claim]) -> dict[str, list[str]]:
     """Name the numbers among constants of which nothing is declared, by claim.
 
+    Raises
+    ------
+    InputError
+        If it is no mapping, or an entry is no claim.
+
     Examples
     --------
     >>> undeclared({})
@@ -74,7 +80,7 @@ def undeclared(claims: Mapping[str, Claim]) -> dict[str, list[str]]:
     """
     found = {
         key: [name for name, kind, _, _ in _numbers(one) if kind == "undeclared"]
-        for key, one in claims.items()
+        for key, one in _given.named(claims, Claim, "the claims").items()
     }
     return {key: names for key, names in found.items() if names}
 
@@ -87,6 +93,11 @@ def moved(claim: Claim, finding: Finding) -> Iterator[Moved]:
     claim : Claim
     finding : Finding
         What was found of it; nothing is yielded unless that is a proof.
+
+    Raises
+    ------
+    InputError
+        If they are of another kind.
 
     Examples
     --------
@@ -102,6 +113,8 @@ def moved(claim: Claim, finding: Finding) -> Iterator[Moved]:
     ...     print(one.constant, one.kind, one.complies)
     two exact True
     """
+    _given.instance_of(claim, Claim, "the claim", "shipped_claims()['focus.thm1.pl']")
+    _given.instance_of(finding, Finding, "the finding", "claim.check()")
     if finding.verdict != Verdict.PROVED:
         return
     best = covered(finding)
