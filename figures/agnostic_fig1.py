@@ -215,7 +215,7 @@ def _draw_weights(ax: Axes, panel: RowTable[Point]) -> None:
 def _draw_totals(ax: Axes, panel: RowTable[Point]) -> None:
     share, (mean,) = panel.where(weights="exact"), panel.where(weights="mean")
     style = look("weighted_fedavg")
-    ax.plot(share.column("x"), share.column("value"), color=style.colour)
+    ax.plot(share.column("x"), share.column("value"), **style.line)
     ax.axvline(mean.x, color=style.colour, linestyle=":")
     ax.axvline(1.0, **look("agnostic_fedavg").line)
     ax.set_xlim(left=0.0)

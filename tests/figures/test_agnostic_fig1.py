@@ -104,3 +104,16 @@ def test_the_caption_says_what_the_table_says(stored) -> None:
     text = " ".join(FIGURE.caption(stored).split())
     last = values(stored, panel="regression", rule="agnostic")[-1]
     assert f"squared error after 500 rounds: agnostic {last:.4g}" in text
+
+
+def test_every_curve_looks_like_one_of_the_legend(stored) -> None:
+    canvas = figure_rules.drawn(FIGURE, stored)
+    (legend,) = canvas.legends
+    named = {_looks(line) for line in legend.get_lines()}
+    assert len(named) == 4
+    for ax in canvas.axes:
+        assert {_looks(line) for line in ax.get_lines()} <= named, ax.get_title()
+
+
+def _looks(line) -> tuple[str, str, str]:
+    return str(line.get_color()), str(line.get_linestyle()), str(line.get_marker())
