@@ -31,7 +31,9 @@ from flverify.certify.search import (
 from flverify.certify.solve import Block, Programme, least
 from flverify.participation._law import Participation
 
-INSIDE = 1e-6  # the search keeps this far inside [mu, L], so that rounding is safe
+# how far inside [mu, L] the search keeps, at L = 1, so that rounding is safe: further
+# for small steps, whose points lie close together
+INSIDE = [10.0**k for k in range(-6, -1)]
 DIGITS = 9
 
 
@@ -101,9 +103,8 @@ def worst_bias(
             f"{type(algorithm).__name__}; certify its rate."
         )
     table = _Table(space, setting)
-    for attempt in range(4):
-        found = table.instance(INSIDE * 10.0**attempt)
-        if found is not None:
+    for inside in INSIDE:
+        if 2 * inside < 1 - setting.mu and (found := table.instance(inside)):
             return found
     raise RefusedError(
         "the largest bias must survive rounding; it did not; change the step size."

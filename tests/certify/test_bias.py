@@ -80,6 +80,18 @@ def test_it_meets_the_certified_distance() -> None:
     assert bias.ratio <= above.constant <= bias.ratio * Fraction(10001, 10000)
 
 
+@pytest.mark.parametrize(
+    ("step", "steps", "mu"), [("1/1000", 2, "1/10"), ("1/1000", 3, "1/100")]
+)
+def test_small_steps_have_an_instance_further_inside_the_class(step, steps, mu) -> None:
+    bias = worst_bias(FedAvg(step, steps), Full(2), mu, SMOOTH)
+    assert all(_interpolable(table, Fraction(mu), SMOOTH) for table in bias.clients)
+    assert _stands_still(bias, 2, steps, Fraction(step))
+    above = distance(FedAvg(step, steps), Full(2), mu, SMOOTH)
+    assert above.constant is not None
+    assert above.constant / 3 < bias.ratio <= above.constant
+
+
 def test_other_units() -> None:
     bias = worst_bias(FedAvg("1/30", 2), UniformCohort(4, 2), "3/10", 3)
     assert all(_interpolable(t, Fraction(3, 10), Fraction(3)) for t in bias.clients)
