@@ -23,7 +23,8 @@ ROUGH_STEPS = 6  # two-sided steps before Arnoldi
 KRYLOV = 60  # largest Krylov space
 RESIDUAL = 1e-8  # relative residual of a Ritz pair
 SETTLED = 1e-9  # relative step that ends the search; the step is still taken
-SECANT = 3e-7  # the same once the slope is a secant's, whose error is of second order
+SECANT = 1e-8  # the same once the slope is a secant's, whose error is of second order
+NEARER = 8  # times, to the floor of the rates, where a secant step passes it
 OUTER = 40  # secant steps before giving up
 
 
@@ -168,18 +169,23 @@ def perron(mapped: MessageMap) -> tuple[float, Array | None]:
         if abs(step) <= near * rate or high - low <= SETTLED * rate:
             found = max(rate - step, mapped.floor)
             return found, mapped.unpack(right) if found > mapped.floor else None
-        rate = _inside(rate - step, low, high)
+        rate = _inside(rate - step, low, high, mapped.floor)
     raise RefusedError(
         f"the mean-square rate must settle within {OUTER} steps; it did not; the "
         "setting is too close to a repeated rate."
     )
 
 
-def _inside(rate: float, low: float, high: float) -> float:
-    """Take a secant step if it stays in the bracket, else its middle."""
+def _inside(rate: float, low: float, high: float, floor: float) -> float:
+    """Take a secant step if it stays in the bracket, else its middle.
+
+    Where nothing above 1 was seen, it is nearer to the floor, a pole of F(c) perhaps.
+    """
     if np.isinf(high):
         return min(rate, 4 * low)
-    return rate if low < rate < high else (low + high) / 2
+    if low < rate < high:
+        return rate
+    return low + (high - low) / (NEARER if low == floor else 2)
 
 
 def _two_sided(mapped: MessageMap) -> tuple[float, Array, float]:
