@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from flverify._core import shipped
 from flverify._core.catalogue import member_names
 from flverify._core.errors import (
     DomainError,
@@ -43,7 +44,7 @@ def test_figures_are_found():
 
 
 def test_a_folder_of_figures_must_exist(monkeypatch, tmp_path):
-    monkeypatch.setattr(figures, "__file__", str(tmp_path / "a" / "b" / "c.py"))
+    monkeypatch.setattr(shipped, "__file__", str(tmp_path / "a" / "b" / "c.py"))
     with pytest.raises(UnknownNameError, match="reinstall"):
         figures.figures_folder()
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 from flverify._core.errors import FormatError, InputError, UnknownNameError
+from flverify._core.shipped import shipped_folder
 from flverify._core.shown import shown
 from flverify.claims.claim import Claim
 
@@ -21,14 +22,7 @@ def proofs_folder() -> Path:
     UnknownNameError
         If neither exists.
     """
-    package = Path(__file__).resolve().parent.parent
-    for folder in (package / "_proofs", package.parent / "proofs"):
-        if folder.is_dir():
-            return folder
-    raise UnknownNameError(
-        "the folder proofs/ must be beside the package or inside it; found neither; "
-        "reinstall flverify."
-    )
+    return shipped_folder("proofs")
 
 
 def load_file(path: Path) -> ModuleType:

@@ -18,6 +18,7 @@ from matplotlib.figure import Figure
 
 from flverify._core.checks import choice
 from flverify._core.errors import FormatError, InputError, UnknownNameError
+from flverify._core.shipped import shipped_folder
 from flverify._core.shown import shown
 from flverify.claims import ledger
 from flverify.claims.registry import proofs_folder
@@ -62,14 +63,7 @@ def figures_folder() -> Path:
     UnknownNameError
         If neither exists.
     """
-    package = Path(__file__).resolve().parent.parent
-    for folder in (package / "_figures", package.parent / "figures"):
-        if folder.is_dir():
-            return folder
-    raise UnknownNameError(
-        "the folder figures/ must be beside the package or inside it; found neither; "
-        "reinstall flverify."
-    )
+    return shipped_folder("figures")
 
 
 def find_figures() -> dict[str, Path]:

@@ -32,7 +32,7 @@ from flverify._core.rationals import (
     solve,
     to_fraction,
 )
-from flverify.engines.arithmetic import FLOAT, RATIONAL
+from flverify.engines.arithmetic import RATIONAL
 from flverify.engines.moments import _reduce
 from flverify.engines.moments._operator import SecondMoments
 from flverify.engines.moments._radius import exact_radius, float_radius
@@ -354,22 +354,7 @@ def _in_floats(system: System) -> System:
     def number(value: Scalar) -> float:
         return as_float(to_fraction(RATIONAL.convert(value)))
 
-    moves = tuple(
-        replace(
-            move,
-            probability=number(move.probability),
-            mean=plain(move.mean),
-            terms=tuple((number(w), plain(a)) for w, a in move.terms),
-        )
-        for move in system.moves
-    )
-    return System(
-        FLOAT,
-        moves,
-        tuple(map(plain, system.start)),
-        tuple(map(plain, system.readout)),
-        tuple(map(number, system.initial)),
-    )
+    return _reduce.in_floats(system, plain, number)
 
 
 def _below_one(rate: Scalar) -> float:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.linalg import qr
@@ -96,24 +97,27 @@ def reduced(system: System, even: bool = False) -> System:
     return _divided(_restricted(system, even), even)
 
 
-def in_floats(system: System) -> System:
+def in_floats(
+    system: System,
+    rounded: Callable[[Array], Array] = FLOAT.array,
+    number: Callable[[Any], float] = float,
+) -> System:
     """Round a system in rationals; what is reachable was decided before."""
-    rounded = FLOAT.array
     moves = tuple(
         replace(
             move,
-            probability=float(move.probability),
+            probability=number(move.probability),
             mean=rounded(move.mean),
-            terms=tuple((float(w), rounded(a)) for w, a in move.terms),
+            terms=tuple((number(w), rounded(a)) for w, a in move.terms),
         )
         for move in system.moves
     )
     return System(
         FLOAT,
         moves,
-        tuple(rounded(part) for part in system.start),
-        tuple(rounded(part) for part in system.readout),
-        tuple(float(weight) for weight in system.initial),
+        tuple(map(rounded, system.start)),
+        tuple(map(rounded, system.readout)),
+        tuple(map(number, system.initial)),
     )
 
 
