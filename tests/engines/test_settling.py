@@ -1,28 +1,35 @@
-"""Large float rates near the square of the mean rate, where a secant bends."""
+"""Float rates of many clients are those of rationals, to what is said of them."""
+
+from fractions import Fraction
 
 import pytest
 
 from flverify import moments
 from flverify.algorithms import Scaffold
 from flverify.engines.moments import _perron
-from flverify.participation import Bernoulli
+from flverify.engines.moments._large import LargeMoments
+from flverify.participation import AllOrNothing, UniformCohort
 from flverify.problems import Quadratics
 
+BENT = [
+    (UniformCohort(3, 2), 10, "1/20", 1),
+    (UniformCohort(3, 2), 10, "3/4", 1),
+    (UniformCohort(4, 2), 10, "1/20", 1),
+    (AllOrNothing(3, "2/5"), 10, "1/2", 2),
+    (AllOrNothing(5, "2/5"), 5, "3/10", 2),
+]
 
-def rate(n):
+
+@pytest.mark.parametrize(("law", "parts", "step", "local"), BENT)
+def test_large_rates_are_those_of_rationals(law, parts, step, local):
+    clients = range(law.n_clients)
     problem = Quadratics(
-        [[[1 + i / n]] for i in range(n)], [[float(i % 7)] for i in range(n)]
+        [[[Fraction(parts + i, parts)]] for i in clients], [[i % 3] for i in clients]
     )
-    law = Bernoulli([0.3 + 0.4 * i / n for i in range(n)])
-    return moments(problem, Scaffold(0.05, 2), law).mean_square_rate
-
-
-def test_a_secant_is_followed_until_it_settles(monkeypatch):
-    found = {n: rate(n) for n in (96, 144)}
-    monkeypatch.setattr(_perron, "SECANT", 1e-12)
-    monkeypatch.setattr(_perron, "RESIDUAL", 1e-11)
-    for n, one in found.items():
-        assert one == pytest.approx(rate(n), rel=1e-10)
+    low, high = moments(problem, Scaffold(step, local), law).mean_square_rate_interval
+    floats = Scaffold(float(Fraction(step)), local)
+    found = LargeMoments(problem.as_float(), floats, law).mean_square_rate
+    assert float(low) * (1 - 1e-9) <= found <= float(high) * (1 + 1e-9)
 
 
 def test_a_step_past_the_floor_goes_nearer_to_it_than_the_middle():

@@ -21,9 +21,8 @@ from flverify.engines.moments._thin import Thin
 
 ROUGH_STEPS = 6  # two-sided steps before Arnoldi
 KRYLOV = 60  # largest Krylov space
-RESIDUAL = 1e-8  # relative residual of a Ritz pair
+RESIDUAL = 1e-10  # relative residual of a Ritz pair
 SETTLED = 1e-9  # relative step that ends the search; the step is still taken
-SECANT = 1e-8  # the same once the slope is a secant's, whose error is of second order
 NEARER = 8  # times, to the floor of the rates, where a secant step passes it
 OUTER = 40  # secant steps before giving up
 
@@ -160,13 +159,11 @@ def perron(mapped: MessageMap) -> tuple[float, Array | None]:
         if value < 1 and value * (rate - mapped.floor) <= SETTLED * mapped.floor:
             return mapped.floor, None
         low, high = (rate, high) if value > 1 else (low, rate)
-        secant = known is not None and (value - known[1]) * (rate - known[0]) < 0
-        if known is not None and secant:
+        if known is not None and (value - known[1]) * (rate - known[0]) < 0:
             slope = (value - known[1]) / (rate - known[0])
         known = (rate, value)
         step = (value - 1) / slope
-        near = SECANT if secant else SETTLED
-        if abs(step) <= near * rate or high - low <= SETTLED * rate:
+        if abs(step) <= SETTLED * rate or high - low <= SETTLED * rate:
             found = max(rate - step, mapped.floor)
             return found, mapped.unpack(right) if found > mapped.floor else None
         rate = _inside(rate - step, low, high, mapped.floor)
