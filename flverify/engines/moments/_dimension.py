@@ -16,10 +16,10 @@ from flverify._core.errors import ReadingError, RefusedError
 from flverify._core.exact import Array
 from flverify.engines import enumerate as listing
 from flverify.engines.arithmetic import NEAREST, RATIONAL
+from flverify.engines.moments._alike import few_outcomes
 from flverify.engines.trace import exact_twin
 
 PRIME = 2**61 - 1
-FEW = 8  # outcomes; with more of them directions are reached many at a time
 LONG = 12  # directions up to which nothing is amplified
 LARGEST = 160  # state numbers that are counted, in a few seconds
 
@@ -36,12 +36,12 @@ def dimension(problem: Any, algorithm: Any, participation: Any) -> int | None:
     >>> dimension(alike, Scaffold("1/8"), Full(3))
     1
     """
-    if not participation.exact or len(participation.modes().laws) > 1:
+    outcomes = few_outcomes(participation)
+    if outcomes is None:
         return None
     try:
-        outcomes = [s for s, share in participation.support().items() if share != 0]
         layout = listing.listed_layout(algorithm, problem.n_clients, problem.dim)
-        if len(outcomes) > FEW or layout.size - 1 > LARGEST:
+        if layout.size - 1 > LARGEST:
             return None
         twin, convert = exact_twin(algorithm), NEAREST.convert
         data = RATIONAL.array(problem.hessians), RATIONAL.array(problem.linear)

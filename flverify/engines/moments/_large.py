@@ -19,7 +19,8 @@ from scipy.sparse.linalg import LinearOperator, gmres
 
 from flverify._core.errors import RefusedError
 from flverify._core.exact import Array
-from flverify.engines.moments._dimension import FEW, LONG, dimension
+from flverify.engines.moments._alike import FEW, classes, shared
+from flverify.engines.moments._dimension import LONG, dimension
 from flverify.engines.moments._eigen import visible_radius
 from flverify.engines.moments._fixed import fixed_state
 from flverify.engines.moments._messages import MessageSystem, message_system
@@ -55,7 +56,18 @@ class LargeMoments:
 
     @cached_property
     def _thin(self) -> Thin:
-        found = thin(self.system)
+        return self._reached(thin(self.system, self._alike))
+
+    @cached_property
+    def _alike(self) -> Array | None:
+        """Columns of states whose clients that are alike hold the same; None if all."""
+        # of few outcomes features are few too; so many columns of them tell soon
+        if np.linalg.matrix_rank(self.system.covariance[:, : 2 * FEW]) >= FEW:
+            return None
+        found = classes(self.problem, self.algorithm, self.participation)
+        return None if found is None else shared(self.system.layout, found)
+
+    def _reached(self, found: Thin) -> Thin:
         size = len(found.mean)
         if size > LONG and found.factor.shape[1] < FEW:
             real = dimension(self.problem, self.algorithm, self.participation)
@@ -70,12 +82,14 @@ class LargeMoments:
     def require_reached(self) -> None:
         """Refuse systems in which rounding makes more directions look reachable.
 
+        Clients that are alike for differences need not be for the error.
+
         Raises
         ------
         RefusedError
             If starts move fewer of them.
         """
-        _ = self._thin
+        _ = self._thin if self._alike is None else self._reached(thin(self.system))
 
     @cached_property
     def _spectrum(self) -> Spectrum:

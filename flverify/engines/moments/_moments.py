@@ -20,7 +20,8 @@ from flverify.engines.arithmetic import (
     settings_are_symbolic,
 )
 from flverify.engines.kinds import require_listed, require_setting
-from flverify.engines.moments._dimension import FEW, LONG, dimension
+from flverify.engines.moments._alike import FEW, exact_law
+from flverify.engines.moments._dimension import LONG, dimension
 from flverify.engines.moments._kept import conserves
 from flverify.engines.moments._large import LargeMoments
 from flverify.engines.moments._small import SmallMoments
@@ -233,7 +234,8 @@ def _engine(
         return found
     # in floats what is conserved may look reachable: what is reachable is decided in
     # rationals, from the numbers as the floats they are
-    twin = build(problem, exact_twin(algorithm), participation, NEAREST)
+    law = exact_law(participation)
+    twin = build(problem, exact_twin(algorithm), law, NEAREST)
     return twin if isinstance(twin, Refusal) else SmallMoments(small, twin)
 
 

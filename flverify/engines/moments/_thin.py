@@ -101,9 +101,13 @@ def _factor(covariance: Array) -> Array:
     return np.asarray(vectors[:, kept] * np.sqrt(values[kept]))
 
 
-def thin(system: MessageSystem) -> Thin:
-    """Differences of two runs, on what is reachable and seen by the server."""
-    return _reduced(system, system.start[:-1, :-1])
+def thin(system: MessageSystem, within: Array | None = None) -> Thin:
+    """Differences of two runs, on what is reachable and seen by the server.
+
+    `within` has orthonormal columns, server slots first, that span states among which
+    differences stay.
+    """
+    return _reduced(system, system.start[:-1, :-1], within)
 
 
 def apart(system: MessageSystem) -> Thin:
@@ -118,27 +122,37 @@ def apart(system: MessageSystem) -> Thin:
     return _reduced(system, np.concatenate(seeds, axis=1))
 
 
-def _reduced(system: MessageSystem, seeds: Array) -> Thin:
+def _reduced(system: MessageSystem, seeds: Array, within: Array | None = None) -> Thin:
     whole = entire(system)
+    if within is not None:
+        whole, seeds = whole._within(within), within.T @ seeds
     # balanced coordinates, else a small step size hides what the server sees
     _, scales = matrix_balance(whole.mean, permute=False, separate=True)
     whole = whole.scaled(scales[0])
     seeds = seeds / scales[0][:, None]
-    whole = replace(whole, kept=_kept(system, whole, seeds, scales[0]))
+    whole = replace(whole, kept=_kept(system, whole, seeds, scales[0], within))
     inner, reach = whole.restricted(seeds)
     place = system.layout.places["server", "model", -1]
     outer, _ = inner.transposed().restricted(reach.T[:, place])
     return outer.transposed()
 
 
-def _kept(system: MessageSystem, whole: Thin, seeds: Array, scales: Array) -> Array:
+def _kept(
+    system: MessageSystem,
+    whole: Thin,
+    seeds: Array,
+    scales: Array,
+    within: Array | None,
+) -> Array:
     """Find sums of slots that are zero at the start and stay so, for each coordinate.
 
     The sums are combinations of server slots and of clients slots summed over clients.
     """
     layout, found = system.layout, []
     for k in range(layout.dim):
-        sums = np.array([row * scales for row in _sums(layout, k, len(whole.mean))])
+        rows = list(_sums(layout, k))
+        rows = rows if within is None else [row @ within for row in rows]
+        sums = np.array([row * scales for row in rows])
         # a slot that is never read may have any unit, beside which others look 0
         sums = sums / np.linalg.norm(sums, axis=1, keepdims=True)
         changes = [sums @ whole.mean - sums, sums @ whole.rows, sums @ seeds]
@@ -146,17 +160,17 @@ def _kept(system: MessageSystem, whole: Thin, seeds: Array, scales: Array) -> Ar
         _, sizes, left = np.linalg.svd(tall, full_matrices=False)
         rank = int((sizes > 1e-12 * max(float(sizes.max()), 1.0)).sum())
         found.append(left[rank:] @ sums)
-    rows = np.concatenate(found)
-    return np.asarray(np.linalg.qr(rows.T)[0].T) if len(rows) else rows
+    kept = np.concatenate(found)
+    return np.asarray(np.linalg.qr(kept.T)[0].T) if len(kept) else kept
 
 
-def _sums(layout: Layout, k: int, size: int) -> Iterator[Array]:
+def _sums(layout: Layout, k: int) -> Iterator[Array]:
     """Rows that pick coordinate k of a server slot, or add it up over the clients."""
     clients = range(layout.n_clients)
     groups = [[("server", slot, -1)] for slot in layout.server_slots]
     groups += [[("client", slot, i) for i in clients] for slot in layout.client_slots]
     for blocks in groups:
-        row = np.zeros(size)
+        row = np.zeros(layout.size - 1)
         for block in blocks:
             row[layout.places[block].start + k] = 1.0
         yield row
