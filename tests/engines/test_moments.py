@@ -23,6 +23,7 @@ from flverify.participation import (
     Bernoulli,
     ExplicitLaw,
     ModeChain,
+    SuccessiveSampling,
     UniformCohort,
 )
 from flverify.problems import Quadratics, random_quadratics, synthetic_ridge
@@ -353,3 +354,23 @@ def test_what_a_constant_moves_may_have_no_stationary_law(law, factor, error, fl
     assert setting.mean_square_rate == Fraction(1, 16)  # of runs from two starts
     expected = error if error == math.inf else float(Fraction(error))
     assert float(setting.stationary_mean_square_error) == pytest.approx(expected)
+
+
+def test_a_mean_of_rate_one_does_not_settle_in_floats():
+    # rounding leaves 1 - 2e-16
+    hessians = [[[1]], [[2]], [[0]], [["1/2"]]]
+    problem = Quadratics(hessians, [[1], [2], [3], [0]])
+    law = SuccessiveSampling([5, 5, 5, 4], 1)
+    algorithm = ProxSkip(Fraction(1, 2), 2, variant="notebook")
+    for asked in (problem, problem.as_float()):
+        found = moments(asked, algorithm, law)
+        assert found.mean_rate == pytest.approx(1, abs=1e-12)
+        assert not found.mean_settles
+
+
+@pytest.mark.parametrize(("step", "settles"), [(2 / 4.9, False), (1.999 / 4.9, True)])
+def test_a_large_mean_of_rate_one_does_not_settle(step, settles):
+    problem = Quadratics([[[4.9]], [[4.9]]], [[1.0], [2.0]])
+    large = LargeMoments(problem, FedAvg(step), Bernoulli([1.0, 1.0]))
+    assert large.mean_rate_interval[1] < 1
+    assert large.mean_settles is settles

@@ -25,6 +25,7 @@ from flverify.engines.moments._eigen import visible_radius
 from flverify.engines.moments._fixed import fixed_state
 from flverify.engines.moments._messages import MessageSystem, message_system
 from flverify.engines.moments._perron import MessageMap, perron
+from flverify.engines.moments._small import SLOWEST
 from flverify.engines.moments._spectrum import Spectrum
 from flverify.engines.moments._thin import Thin, apart, entire, thin
 
@@ -105,12 +106,12 @@ class LargeMoments:
     @cached_property
     def mean_settles(self) -> bool:
         """Whether the mean converges, whatever starts and constants of `init` move."""
-        if self.mean_rate_interval[1] >= 1:
+        if self.mean_rate_interval[1] >= SLOWEST:
             return False
         more = apart(self.system)
         if len(more.mean) <= len(self._thin.mean):
             return True
-        return float(np.abs(np.linalg.eigvals(more.mean)).max()) < 1 - 1e-12
+        return float(np.abs(np.linalg.eigvals(more.mean)).max()) < SLOWEST
 
     @cached_property
     def mean_square_rate(self) -> float:
@@ -189,7 +190,7 @@ class LargeMoments:
 
     def stationary_error(self, optimum: Array) -> float:
         """E|x - optimum|^2 in the stationary law; infinite when unstable."""
-        if self.mean_square_rate >= (1 if self.exact else 1 - 1e-12):
+        if self.mean_square_rate >= SLOWEST:
             return float("inf")
         if self._wanders():
             return float("inf")
@@ -219,7 +220,7 @@ class LargeMoments:
             return False
         with np.errstate(over="ignore", invalid="ignore"):
             rate, _ = perron(MessageMap(Spectrum.of(more), more))
-        return rate >= 1 - 1e-12
+        return rate >= SLOWEST
 
     def _noisy(self, noise: Array) -> tuple[Thin, Spectrum]:
         """Return what noise of the fixed state moves, and the spectrum of its mean."""

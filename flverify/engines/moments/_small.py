@@ -27,6 +27,7 @@ from flverify.engines.moments._radius import (
 from flverify.engines.moments._system import System
 
 VANISHED = 1e-13  # of a float state: a constant so small is 0
+SLOWEST = 1 - 1e-12  # float rates up to here settle: rounding leaves 1 a little less
 ONE_ROUNDED = 1e-14  # what rounding leaves of a map less the identity
 LARGEST_OPERATOR = 400  # order up to which operators are written out
 
@@ -106,14 +107,14 @@ class SmallMoments:
     @cached_property
     def mean_settles(self) -> bool:
         """Whether the mean converges, whatever starts and constants of `init` move."""
-        if self.mean_rate_interval[1] >= 1:
+        if self.mean_rate_interval[1] >= (1 if self.exact else SLOWEST):
             return False
         if not self._constants_move_more(self._states):
             return True
         apart = _reduce.means(_reduce.apart(self._states.system)).moves[0].mean
         if self.exact:
             return bool(exact_radius(apart)[1] < 1)
-        return bool(float_radius(apart) < 1 - 1e-12)  # turning leaves 1 and rounding
+        return bool(float_radius(apart) < SLOWEST)
 
     def mean_fixed_point(self) -> Array:
         """Server model at the fixed point of the mean dynamics.
@@ -141,7 +142,7 @@ class SmallMoments:
 
     def stationary_error(self, optimum: Array) -> Scalar:
         """E|x - optimum|^2 in the stationary law; infinite when there is none."""
-        if self.mean_square_rate >= (1 if self.exact else 1 - 1e-12):
+        if self.mean_square_rate >= (1 if self.exact else SLOWEST):
             return math.inf
         if not self.exact and self._mean_grows():
             return math.inf
@@ -173,7 +174,7 @@ class SmallMoments:
         apart = SecondMoments(_reduce.apart(operator.system))
         if self.exact:
             return bool(exact_radius(apart.matrix())[1] >= 1)
-        return float_radius(apart.matrix()) >= 1 - 1e-12
+        return float_radius(apart.matrix()) >= SLOWEST
 
     def _mean_grows(self) -> bool:
         """Whether float means keep no state with the constant 1, only others."""
