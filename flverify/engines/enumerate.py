@@ -170,15 +170,22 @@ def outcome_matrix(
     linear: Array,
     members: frozenset[int],
     convert: Convert,
+    basis: Array | None = None,
 ) -> Array:
-    """Homogeneous matrix of one round with the given participants."""
+    """Homogeneous matrix of one round with the given participants.
+
+    On the columns of a basis of states, the constant 1 last; all states by default.
+    """
     cohort = ListedCohort(members, layout.n_clients, convert)
     oracle = LinearOracle(hessians, linear)
-    state = _state(algorithm, layout, hessians.dtype, convert)
+    if basis is None:
+        basis = np.full((layout.size, layout.size), convert(0), dtype=hessians.dtype)
+        np.fill_diagonal(basis, convert(1))
+    state = _state(algorithm, layout, basis, convert)
     with running(algorithm, "round"):
         after = algorithm.round(state, cohort, oracle)
     require_state(algorithm, "round", after, algorithm.slots())
-    out = np.full((layout.size, layout.size), convert(0), dtype=hessians.dtype)
+    out = np.full(basis.shape, convert(0), dtype=hessians.dtype)
     place(out, after, layout)
     out[-1, -1] = convert(1)
     return out
@@ -215,9 +222,7 @@ def listed_layout(algorithm: Algorithm, n_clients: int, dim: int) -> Layout:
     return Layout(server, clients, n_clients, dim)
 
 
-def _state(algorithm: Algorithm, layout: Layout, kind: Any, convert: Convert) -> Any:
-    basis = np.full((layout.size, layout.size), convert(0), dtype=kind)
-    np.fill_diagonal(basis, convert(1))
+def _state(algorithm: Algorithm, layout: Layout, basis: Array, convert: Convert) -> Any:
     slots = {}
     for name in layout.server_slots:
         slots[name] = Rows(basis[layout.places["server", name, -1]], convert)

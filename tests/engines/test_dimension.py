@@ -11,7 +11,7 @@ import pytest
 from flverify import moments
 from flverify._core.errors import RefusedError
 from flverify.advise.setting import Tried, rate
-from flverify.algorithms import FedAvg, Focus, Scaffold, WeightedFedAvg
+from flverify.algorithms import FedAvg, Focus, ProxSkip, Scaffold, WeightedFedAvg
 from flverify.engines.arithmetic import FLOAT, RATIONAL
 from flverify.engines.moments._alike import classes, exact_law
 from flverify.engines.moments._dimension import dimension
@@ -52,7 +52,8 @@ def test_what_many_outcomes_or_numbers_reach_is_not_counted():
     assert dimension(problem, FedAvg(0.1), law) == 1
     assert dimension(problem, Scaffold(0.1), UniformCohort(15, 2)) is None
     assert dimension(problem, Scaffold(0.1), Bernoulli([0.5] * 15)) is None
-    assert dimension(halves(90, 2)[0], Scaffold(0.1), Full(180)) is None
+    assert dimension(halves(160, 1)[0], Scaffold(0.1), Full(160)) is None
+    assert dimension(halves(20, 9)[0], Scaffold(0.1), Full(180)) == 1
 
 
 @pytest.mark.parametrize("number", [Fraction, float])
@@ -100,6 +101,26 @@ def test_advice_and_rates_of_clients_that_are_alike_agree(number):
         found = moments(problem, Scaffold(step, 2), law).mean_square_rate
         assert rate(tried, step) == found
         assert (found < 1) is stable
+
+
+@pytest.mark.parametrize("chance", [Fraction(2, 5), 0.4])
+def test_few_directions_are_counted_too(chance):
+    # a sum of shifts looked reachable, and gave ProxSkip the rate 1
+    hessians = [[["1/10"]], [[1]], [["1/2"]], [["2/5"]], [[0]]]
+    problem, law = Quadratics(hessians, [[i] for i in range(5)]), AllOrNothing(5, "2/5")
+    asked = problem.as_float(), AllOrNothing(5, chance)
+    algorithm = ProxSkip(Fraction(1, 100), 2, variant="notebook")
+    with pytest.raises(RefusedError, match="directions that starts move, 5; rounding"):
+        _ = LargeMoments(asked[0], algorithm, asked[1]).mean_square_rate
+    exact = float(moments(problem, algorithm, law).mean_square_rate)
+    assert moments(asked[0], algorithm, asked[1]).mean_square_rate == pytest.approx(
+        exact, rel=1e-9
+    )
+    copies = Quadratics(hessians * 5, [[i] for i in range(25)]).as_float()
+    found = rate(
+        Tried(copies, algorithm, AllOrNothing(25, chance)), algorithm.step_size
+    )
+    assert found == pytest.approx(exact, rel=1e-9)
 
 
 def test_assertions_do_not_answer_by_invented_directions():

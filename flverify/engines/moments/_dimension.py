@@ -16,12 +16,12 @@ from flverify._core.errors import ReadingError, RefusedError
 from flverify._core.exact import Array
 from flverify.engines import enumerate as listing
 from flverify.engines.arithmetic import NEAREST, RATIONAL
-from flverify.engines.moments._alike import few_outcomes
+from flverify.engines.lower import Layout
+from flverify.engines.moments._alike import classes, few_outcomes, shared
 from flverify.engines.trace import exact_twin
 
 PRIME = 2**61 - 1
-LONG = 12  # directions up to which nothing is amplified
-LARGEST = 160  # state numbers that are counted, in a few seconds
+LARGEST = 160  # numbers of a state, one for each class, that are counted in seconds
 
 
 def dimension(problem: Any, algorithm: Any, participation: Any) -> int | None:
@@ -41,21 +41,37 @@ def dimension(problem: Any, algorithm: Any, participation: Any) -> int | None:
         return None
     try:
         layout = listing.listed_layout(algorithm, problem.n_clients, problem.dim)
-        if layout.size - 1 > LARGEST:
+        places, basis = _shared(problem, algorithm, participation, layout)
+        if len(places) > LARGEST:
             return None
         twin, convert = exact_twin(algorithm), NEAREST.convert
         data = RATIONAL.array(problem.hessians), RATIONAL.array(problem.linear)
         begun = listing.start_of(twin, layout, *data, convert)
         rounds = [
-            listing.outcome_matrix(twin, layout, *data, s, convert) for s in outcomes
+            listing.outcome_matrix(twin, layout, *data, s, convert, basis)
+            for s in outcomes
         ]
     except (ReadingError, RefusedError):
         return None
-    maps = [_modular(values[:-1, :-1]) for values in rounds]
-    model = layout.places["server", "model", -1]
-    reached = _closure(_modular(begun[:-1, :-1].T), [m.transpose() for m in maps])
-    seen = _closure(_modular(RATIONAL.array(np.eye(layout.size - 1)[model])), maps)
+    maps = [_modular(values[places, :-1]) for values in rounds]
+    model = RATIONAL.array(np.eye(len(places))[layout.places["server", "model", -1]])
+    reached = _closure(_modular(begun[places, :-1].T), [m.transpose() for m in maps])
+    seen = _closure(_modular(model), maps)
     return int((seen * reached.transpose()).rank())
+
+
+def _shared(
+    problem: Any, algorithm: Any, participation: Any, layout: Layout
+) -> tuple[Array, Array]:
+    """States whose clients that are alike hold the same, and where to read them."""
+    try:
+        grouped = classes(problem, algorithm, participation)
+    except ReadingError:  # rounds that are listed
+        grouped = None
+    spread = shared(layout, grouped or [[i] for i in range(layout.n_clients)]) != 0
+    basis = np.zeros((layout.size, spread.shape[1] + 1))
+    basis[:-1, :-1], basis[-1, -1] = spread, 1.0
+    return spread.argmax(axis=0), RATIONAL.array(basis)
 
 
 def _modular(values: Array) -> flint.nmod_mat:

@@ -20,7 +20,7 @@ from scipy.sparse.linalg import LinearOperator, gmres
 from flverify._core.errors import RefusedError
 from flverify._core.exact import Array
 from flverify.engines.moments._alike import FEW, classes, shared
-from flverify.engines.moments._dimension import LONG, dimension
+from flverify.engines.moments._dimension import dimension
 from flverify.engines.moments._eigen import visible_radius
 from flverify.engines.moments._fixed import fixed_state
 from flverify.engines.moments._messages import MessageSystem, message_system
@@ -70,7 +70,7 @@ class LargeMoments:
 
     def _reached(self, found: Thin) -> Thin:
         size = len(found.mean)
-        if size > LONG and found.factor.shape[1] < FEW:
+        if size > 1 and found.factor.shape[1] < FEW:
             real = dimension(self.problem, self.algorithm, self.participation)
             if real is not None and real < size:
                 raise RefusedError(

@@ -21,7 +21,7 @@ from flverify.engines.arithmetic import (
 )
 from flverify.engines.kinds import require_listed, require_setting
 from flverify.engines.moments._alike import FEW, exact_law
-from flverify.engines.moments._dimension import LONG, dimension
+from flverify.engines.moments._dimension import dimension
 from flverify.engines.moments._kept import conserves
 from flverify.engines.moments._large import LargeMoments
 from flverify.engines.moments._small import SmallMoments
@@ -32,6 +32,7 @@ from flverify.participation._law import Participation
 
 LARGEST_EXACT = 64  # state numbers up to which a system is built in rationals
 LARGEST_DENSE = 80  # state numbers up to which float operators are written out
+LONG = 12  # state numbers up to which `conserves` tells what rounding reaches
 LARGEST_FLOAT = 2500  # state numbers, whose cube is the work: some minutes
 MOST_CLIENTS = 5000  # whatever the state: features have a number for every pair
 
