@@ -100,6 +100,14 @@ class Lemma:
         If a part is of another kind, or two symbols or functions share a name.
     DomainError
         If a number is too long to be written out.
+
+    Examples
+    --------
+    >>> f, x, best = Function("f", 2, 1), vector("x"), vector("x*")
+    >>> moved = x - f.gradient(x) / 2
+    >>> nearer = square(moved - best) <= "1/4" * square(x - best)
+    >>> bool(prove(Lemma(nearer, where=(f.gradient(best),))))
+    True
     """
 
     inequality: Inequality
