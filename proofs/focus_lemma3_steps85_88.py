@@ -3,9 +3,11 @@
 (85) sums tau - 1 copies of (84) but keeps tau - 1 where (tau - 1)^2 stands. For convex
 f_i, as in Lemma 3, local gradients do not grow and (85) and (86) hold all the same; for
 f_i that are only smooth they fail under (86)'s own step sizes and many local moves,
-and hold under caps on eta L (tau - 1), as Lemmas 3 and 4 have them. (87) holds for both
-q_i, with room: a row is either apart from w or has moved. It holds so without
-convexity, too, which the proofs for f_i that are not convex need.
+and hold under caps on eta L (tau - 1), as Lemmas 3 and 4 have them. (87) holds for
+q_i = E[I_i/|S|] and for q_i = p_i, with room: a row is either apart from w or has
+moved. It holds so without convexity, too, where gradients are Lipschitz, which the
+proofs for f_i that are not convex need; the inequality printed as Assumption 2 does not
+give that. With q_i = 1/m of Case 3a it fails, as (73) and (74) do.
 
 Conventions: w = xbar_{r tau+1}, S = 1^T grad f(x_{(r+1) tau}); q_i = E[I_i/|S|] with
 0/0 = 0. At tau = 1 the sums are empty and both sides of (85) and (86) vanish.
@@ -17,13 +19,14 @@ from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeAlias
 
 import sympy
 
 from flverify._core.sources import Source
-from flverify.claims import cohorts, judge, laws
+from flverify.claims import cohorts, judge
 from flverify.claims.claim import Free, Sharp, claim
+from flverify.claims.focus_caps import Q_READINGS
 from flverify.claims.focus_lemma3 import (
     EVERY,
     L,
@@ -36,13 +39,23 @@ from flverify.claims.focus_lemma3 import (
     movers,
     moves_do_not_grow,
     n,
-    stale,
     sum_of_vectors,
     summed_84,
 )
+from flverify.claims.focus_lemma4 import CHANCE, DEFINED
 from flverify.claims.rationals import rational
+from flverify.claims.stale_rows import (
+    ALONE,
+    BENT,
+    CURVED,
+    LIPSCHITZ,
+    bent_farther,
+    searched,
+    stale_cases,
+)
 from flverify.claims.verdict import Finding
 
+Names: TypeAlias = tuple[str, ...]
 NAMES = "every tau, dimension and L-smooth f_i"
 
 
@@ -204,8 +217,6 @@ def _searched_86(
 
 # (87), (88) ----------------------------------------------------------------------
 
-DEFINED, CHANCE = "q_i = E[I_i/|S|]", "q_i = p_i"
-
 
 @claim(
     "focus.lemma3.step87",
@@ -214,60 +225,85 @@ DEFINED, CHANCE = "q_i = E[I_i/|S|]", "q_i = p_i"
     r"\bar x_{r\tau+1})-S\|^2\le2L^2N\|\mathbb{1}\bar x_{r\tau+1}-\boldsymbol{x}_{r"
     r"\tau}\|_{(I-Q)}^2+8\eta^2(\tau-1)^2L^4N\|\mathbb{1}\bar x_{r\tau+1}-\boldsymbol{x"
     r"}_{r\tau}\|_Q^2",
-    proposition="(87) holds for L-smooth, convex f_i, every law of Assumption 1 and "
-    "eta L (tau-1) <= 1/3.",
+    proposition="(87) holds for L-smooth, convex f_i, every law of Assumption 1, for "
+    "uniform cohorts where q_i is that of Case 3a, and eta L (tau-1) <= 1/3.",
     constants={"far": "2", "moved": "8", "cap": "1/3"},
     twin={"far": "1/2"},
+    no_control="q_i has three readings; the twin, a quarter of the first weight, fails "
+    "under each",
     free=(
-        Free("far", "1/2", "4", weaker="larger"),
-        Free("moved", "1/8", "16", weaker="larger"),
-        Free("cap", "1/4", "2", weaker="smaller"),
-    ),
-    sharp=Sharp(
-        r"f_i\text{ convex, }\eta\le\frac{<cap>}{L(\tau-1)}:\quad\mathbb{E}"
-        r"\|\cdots\|^2\le<far>\cdot L^2N\|\mathbb{1}\bar x_{r\tau+1}-\boldsymbol{x}"
-        r"_{r\tau}\|_{(I-Q)}^2+<moved>\eta^2(\tau-1)^2L^4N\|\mathbb{1}\bar x_{r"
-        r"\tau+1}-\boldsymbol{x}_{r\tau}\|_Q^2",
-        {"far": 1, "moved": 1, "cap": 1},
+        Free("far", "1/2", "4", weaker="larger", reading=DEFINED),
+        Free("moved", "1/8", "16", weaker="larger", reading=DEFINED),
+        Free("cap", "1/4", "2", weaker="smaller", reading=DEFINED),
     ),
 )
 def stale_gradients(c: SimpleNamespace) -> Finding:
     """Prove it client by client, with p_i >= q_i; evaluate it on quadratics."""
+    sharp = SimpleNamespace(far="1", moved="1", cap="1")
+    return judge.readings(_convex_87(c)).corrected(
+        r"f_i\text{ convex, }\eta\le\frac1{L(\tau-1)}:\quad\mathbb{E}\|\cdots\|^2\le"
+        r"L^2N\|\mathbb{1}\bar x_{r\tau+1}-\boldsymbol{x}_{r\tau}\|_{(I-Q)}^2+\eta^2("
+        r"\tau-1)^2L^4N\|\mathbb{1}\bar x_{r\tau+1}-\boldsymbol{x}_{r\tau}\|_Q^2\text{"
+        r" for }q_i=\mathbb{E}[I_i/|S|]\text{ and for }q_i=p_i",
+        judge.all_of(_convex_87(sharp, (DEFINED, CHANCE))),
+    )
+
+
+def _convex_87(c: SimpleNamespace, names: Names = Q_READINGS) -> dict[str, Finding]:
     convex = judge.all_of(_convex(eta * L * n <= rational(c.cap)))
-    return _for_each_q(c, {"local moves": convex}, 1, CURVED, f"{EVERY}, f_i convex")
+    moves = {"local moves": convex}
+    return _for_each_q(c, names, moves, 1, CURVED, f"{EVERY}, f_i convex")
 
 
 @claim(
     "focus.lemma3.step87.smooth",
     source=Source("focus", "eq. (87), as (107) and (114) use it"),
     statement=r"f_i\ L\text{-smooth, }\eta\le\frac1{2L(\tau-1)}:\quad\text{(87)}",
-    proposition="(87) holds for L-smooth f_i, convex or not, every law of Assumption 1 "
+    proposition="(87) holds for f_i that are smooth as Assumption 2 is read, convex or "
+    "not, every law of Assumption 1, for uniform cohorts where q_i is that of Case 3a, "
     "and eta L (tau-1) <= 1/2, the step sizes of Appendix D.7.",
     constants={"far": "2", "moved": "8", "cap": "1/2"},
     twin={"far": "1/2"},
+    no_control="Assumption 2 and q_i have several readings; the twin, a quarter of the "
+    "first weight, fails under each",
     free=(
-        Free("far", "1/2", "4", weaker="larger"),
-        Free("moved", "1/8", "16", weaker="larger"),
-        Free("cap", "1/4", "4", weaker="smaller"),
-    ),
-    sharp=Sharp(
-        r"f_i\ L\text{-smooth, }\eta\le\frac1{2L(\tau-1)}:\quad\mathbb{E}\|\cdots\|^2"
-        r"\le<far>\cdot L^2N\|\mathbb{1}\bar x_{r\tau+1}-\boldsymbol{x}_{r\tau}\|_{"
-        r"(I-Q)}^2+<moved>\eta^2(\tau-1)^2L^4N\|\mathbb{1}\bar x_{r\tau+1}-"
-        r"\boldsymbol{x}_{r\tau}\|_Q^2",
-        {"far": 1, "moved": 4},
+        Free("far", "1/2", "4", weaker="larger", reading=f"{LIPSCHITZ}; {DEFINED}"),
+        Free("moved", "1/8", "16", weaker="larger", reading=f"{LIPSCHITZ}; {DEFINED}"),
+        Free("cap", "1/4", "4", weaker="smaller", reading=f"{LIPSCHITZ}; {DEFINED}"),
     ),
 )
 def stale_smooth_gradients(c: SimpleNamespace) -> Finding:
     """Prove it likewise, with the moves of (84) summed, at most twice as long."""
-    moves = summed_84(4 * n * V >= T, eta * L * n <= rational(c.cap))
-    return _for_each_q(c, {"local moves": moves}, 4, BENT, EVERY)
+    found = {f"{LIPSCHITZ}; {name}": one for name, one in _bent_87(c).items()}
+    found[f"{ALONE}; every q_i, all of them 1"] = judge.instances(
+        bent_farther(c), "<=", "one client, f = -k x^2/2, L = 1, tau = 2, 3"
+    )
+    sharp = SimpleNamespace(far="1", moved="4", cap="1/2")
+    return judge.readings(found).corrected(
+        r"\nabla f_i\;L\text{-Lipschitz, }\eta\le\frac1{2L(\tau-1)}:\quad\mathbb{E}\|"
+        r"\cdots\|^2\le L^2N\|\mathbb{1}\bar x_{r\tau+1}-\boldsymbol{x}_{r\tau}\|_{(I-Q"
+        r")}^2+4\eta^2(\tau-1)^2L^4N\|\mathbb{1}\bar x_{r\tau+1}-\boldsymbol{x}_{r\tau}"
+        r"\|_Q^2\text{ for }q_i=\mathbb{E}[I_i/|S|]\text{ and for }q_i=p_i",
+        judge.all_of(_bent_87(sharp, (DEFINED, CHANCE))),
+    )
+
+
+def _bent_87(c: SimpleNamespace, names: Names = Q_READINGS) -> dict[str, Finding]:
+    moves = {
+        "local moves": summed_84(4 * n * V >= T, eta * L * n <= rational(c.cap)),
+    }
+    return _for_each_q(c, names, moves, 4, BENT, EVERY)
 
 
 def _for_each_q(
-    c: SimpleNamespace, moves: dict[str, Finding], most: int, f: Any, scope: str
-) -> Finding:
-    """Judge (87) for both q_i if sum |y_k|^2 <= most (tau - 1) L^2 |pulled|^2."""
+    c: SimpleNamespace,
+    names: Names,
+    moves: dict[str, Finding],
+    most: int,
+    f: Any,
+    scope: str,
+) -> dict[str, Finding]:
+    """Judge (87) for each q_i if sum |y_k|^2 <= most (tau - 1) L^2 |pulled|^2."""
     p, q, gap = sympy.symbols("p q gap", nonnegative=True)
     s = sympy.Symbol("s", nonnegative=True)  # eta L (tau - 1)
     right = rational(c.far) * (1 - q) + rational(c.moved) * s**2 * q
@@ -277,65 +313,21 @@ def _for_each_q(
     moved = [gone <= (eta * L) ** 2 * n * T, most * n * V >= T]
     s2 = most * (eta * L * n) ** 2
     given = {DEFINED: q <= p, CHANCE: sympy.Eq(q, p)}  # E[I_i/|S|] <= E I_i
-    return judge.readings(
-        {
-            name: judge.proof_or_search(
-                judge.all_of(
-                    {
-                        "(83), line 1": gradients_of_rows("1"),
-                        "per client": judge.implied([*held, relation], bound, EVERY),
-                        "a sum": sum_of_vectors("1"),
-                        "moved": judge.implied(moved, gone <= s2 * V, scope),
-                        **moves,
-                    }
-                ),
-                judge.instances(_stale_cases(c, name, f), "<=", _searched(f)),
-            )
-            for name, relation in given.items()
+
+    def judged(name: str) -> Finding:
+        search = judge.instances(stale_cases(c, name, f), "<=", searched(f))
+        if name not in given:
+            return search
+        proof = {
+            "(83), line 1": gradients_of_rows("1"),
+            "per client": judge.implied([*held, given[name]], bound, EVERY),
+            "a sum": sum_of_vectors("1"),
+            "moved": judge.implied(moved, gone <= s2 * V, scope),
+            **moves,
         }
-    )
+        return judge.proof_or_search(judge.all_of(proof), search)
 
-
-CURVED = ((2,), 1), ((2,), 2), ((2, 1), 1), ((2, 1), 5), ((2, 1, 3), 2), ((1, 1), 2)
-BENT = (
-    ((-2,), 1),
-    ((-2,), 5),
-    ((2, -1), 1),
-    ((-2, 1), 5),
-    ((2, -1, 3), 2),
-    ((-1, -1), 2),
-)
-
-
-def _searched(curved: Any) -> str:
-    listed = "; ".join(f"{', '.join(map(str, h))} at tau = {tau}" for h, tau in curved)
-    return f"curvatures {listed}; every case of Assumption 1; two states"
-
-
-def _stale_cases(c: SimpleNamespace, name: str, curved: Any) -> Iterator[judge.Case]:
-    for one in _states(c.cap, curved):
-        q = one.setting.averaging() if name == DEFINED else one.setting.inclusion()
-        moved = Fraction(c.moved) * (one.step * (one.local_steps - 1)) ** 2
-        scale = one.smoothness**2 * one.total
-        weights = [Fraction(c.far) * (1 - v) + moved * one.smoothness**2 * v for v in q]
-        right = scale * one.spread(weights)
-        again = partial(_replayed, one, right)
-        yield judge.Case(one.where(), one.mean(stale), right, again)
-
-
-def _replayed(one: State, right: Fraction) -> tuple[Fraction, Fraction]:
-    return one.played(stale), right
-
-
-def _states(cap: str, curved: Any) -> Iterator[State]:
-    """List states under every law: one row apart from the server, and all of them."""
-    for numbers, tau in curved:
-        size, h = len(numbers), tuple(map(Fraction, numbers))
-        step = Fraction(cap) / max(map(abs, h)) / max(tau - 1, 1)
-        for setting in (*laws.never_empty(size), *laws.sometimes_empty(size)):
-            for rows in ((1,) * size, (1, *(-1,) * (size - 1))):
-                z = tuple(map(Fraction, rows))
-                yield State(h, setting, tau, step, Fraction(0), z)
+    return {name: judged(name) for name in names}
 
 
 @claim(

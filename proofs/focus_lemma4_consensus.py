@@ -3,9 +3,11 @@
 The clients' distance to the server shrinks by q_min/3 up to a multiple of |grad F|^2.
 The server moves N rows at once, a factor N that (92) loses, and the lemma fails without
 it: with many clients for q_i = E[I_i/|S|] and q_i = p_i, with few participants for
-q_i = 1/m. (95) needs sqrt 2 more below its second cap, and (96) doubles where it should
-halve. With N^3 in place of N^2 and L N of L sqrt N the lemma holds, with the numbers as
-printed: a client is absent or moves by itself, so that less is lost than in (90).
+q_i = 1/m. At q_min = 1 the chosen rho is 0, which (90) excludes; (94) holds there all
+the same, as the first term of (90) is 0 and every rho near 0 will do. (95) needs sqrt 2
+more below its second cap, and (96) doubles where it should halve. With N^3 in place of
+N^2 and L N of L sqrt N the lemma holds, with the numbers as printed: a client is absent
+or moves by itself, so that less is lost than in (90).
 
 Conventions: w_r = xbar_{r tau+1}, B_r = ||1 w_r - x_{r tau}||_F^2; E is over the cohort
 of round r-1, given w_{r-1} and the rows x_{(r-1) tau}, which may be any (at r = 1 they
@@ -100,6 +102,8 @@ def _judged(c: SimpleNamespace, reading: str, *, outcomes: bool) -> Finding:
 
 # rho, (94) -----------------------------------------------------------------------
 
+BELOW_ONE, AT_ONE = "0 < q_min < 1", "q_min = 1, every client always there"
+
 
 @claim(
     "focus.lemma4.rho",
@@ -107,20 +111,23 @@ def _judged(c: SimpleNamespace, reading: str, *, outcomes: bool) -> Finding:
     statement=r"\rho=\frac{1-q_{\min}}{1-q_{\min}/2}=1-\frac{q_{\min}}{2-q_{\min}}:"
     r"\quad\frac1\rho(1-q_{\min})=1-\frac{q_{\min}}2,\quad\frac1{1-\rho}=\frac{2-q_{"
     r"\min}}{q_{\min}}",
-    proposition="For 0 < q_min < 1 the two forms of rho agree, rho lies in (0, 1), and "
-    "its two uses in (94) are as printed.",
+    proposition="The two forms of rho agree, rho lies in (0, 1) as (90) asks, and its "
+    "two uses in (94) are as printed.",
     constants={"half": "1/2"},
     twin={"half": "1/3"},
+    no_control="Assumption 1 allows p_i = 1, so that q_min = 1 if N = 1, or if q_i is "
+    "p_i; the twin, another rho, fails under both readings",
     exact=("half",),
 )
 def chosen_rho(c: SimpleNamespace) -> Finding:
-    """Compare them as rational functions of q_min."""
-    return _rho_chosen(c.half)
+    """Compare them as rational functions of q_min; see where rho is at q_min = 1."""
+    rho = (1 - q) / (1 - rational(c.half) * q)
+    at_one = judge.implied([sympy.Eq(q, 1)], rho > 0, "q_min = 1")
+    return judge.readings({BELOW_ONE: _rho_used(rho), AT_ONE: at_one})
 
 
-def _rho_chosen(half: str) -> Finding:
-    """Choose rho = (1 - q)/(1 - half q), and see what (94) makes of it."""
-    rho = (1 - q) / (1 - rational(half) * q)
+def _rho_used(rho: Any) -> Finding:
+    """See what (94) makes of it for 0 < q_min < 1."""
     pairs = [
         ("rho", rho, 1 - q / (2 - q)),
         ("(1 - q)/rho", (1 - q) / rho, 1 - q / 2),
@@ -129,8 +136,8 @@ def _rho_chosen(half: str) -> Finding:
     open_unit = sympy.And(rho > 0, rho < 1)
     return judge.all_of(
         {
-            "algebra": judge.identity(pairs, "0 < q_min < 1"),
-            "0 < rho < 1": judge.implied([q < 1], open_unit, "0 < q_min < 1"),
+            "algebra": judge.identity(pairs, BELOW_ONE),
+            "0 < rho < 1": judge.implied([q < 1], open_unit, BELOW_ONE),
         }
     )
 

@@ -1,8 +1,10 @@
 """Lemma 4 of the FOCUS paper, Appendix D.4: the steps (92) and (93).
 
-(92) bounds the norm of one row of 1 ybar, N times less than (90) needs. (93) bounds the
-local moves of round r-1 by those of round r, which may all vanish; with round r-1 on
-both sides it holds, and its bound is a multiple of the error before that round.
+(92) bounds the norm of one row of 1 ybar, N times less than (90) needs; its second line
+takes Lipschitz gradients, which the inequality printed as Assumption 2 gives to convex
+f_i alone. (93) bounds the local moves of round r-1 by those of round r, which may all
+vanish; with round r-1 on both sides it holds, and its bound is a multiple of the error
+before that round.
 
 Conventions: w_{r-1} = xbar_{(r-1) tau+1}; the rows x_{(r-1) tau} may be any;
 q_i = E[I_i/|S|] with 0/0 = 0. In reports "w_r" and "x_{r tau}" are the models before
@@ -50,6 +52,7 @@ from flverify.claims.focus_lemma4 import (
     weights,
 )
 from flverify.claims.rationals import rational
+from flverify.claims.stale_rows import ALONE, LIPSCHITZ
 from flverify.claims.verdict import Finding
 
 FROBENIUS = "(i) ||1 ybar||^2 of the N rows"
@@ -125,14 +128,46 @@ def _sides_92(
     source=Source("focus", "eq. (92), line 2"),
     statement=r"\le2NL^2\|\mathbb{1}\bar x_{r\tau+1}-\boldsymbol{x}_{r\tau}\|_F^2+2\|N"
     r"\nabla F(\bar x_{r\tau+1})\|^2",
-    proposition="For L-smooth f_i, line 1 of (92) is at most its line 2.",
+    proposition="For f_i that are smooth as Assumption 2 is read, convex or not, line "
+    "1 of (92) is at most its line 2.",
     constants={"factor": "2"},
     twin={"factor": "3/2"},
-    free=Free("factor", "1", "4", weaker="larger"),
+    no_control="whether the printed inequality or Lipschitz gradients are meant "
+    "decides; the twin, three quarters of the factor, fails under both",
+    free=Free("factor", "1", "4", weaker="larger", reading=LIPSCHITZ),
 )
 def smoothness(c: SimpleNamespace) -> Finding:
-    """Use the bound of (83), line 1, twice."""
-    return gradients_of_rows(str(Fraction(c.factor) / 2))
+    """Use the bound of (83), line 1, twice; bend one client as A2 alone allows."""
+    found = {
+        ALONE: judge.instances(_bent_92(c), "<=", "N = 1, f = -k x^2/2, L = 1"),
+        LIPSCHITZ: gradients_of_rows(str(Fraction(c.factor) / 2)),
+    }
+    return judge.readings(found).corrected(
+        r"\nabla f_i\;L\text{-Lipschitz}:\quad2\|\mathbb{1}^{\mathsf T}\nabla"
+        r"\boldsymbol{f}(\boldsymbol{x}_{r\tau})-\mathbb{1}^{\mathsf T}\nabla"
+        r"\boldsymbol{f}(\mathbb{1}w_r)\|^2\le2NL^2\|\mathbb{1}w_r-\boldsymbol{x}_{r"
+        r"\tau}\|_F^2",
+        found[LIPSCHITZ],
+    )
+
+
+def _bent_92(c: SimpleNamespace) -> Iterator[judge.Case]:
+    """One client that always comes: f has curvature -k <= 1 = L, as A2 alone asks."""
+    for k, tau in product((2, 10), (1, 3)):
+        h, step = Fraction(-k), Fraction(1, 100)
+        one = State((h,), everybody(1), tau, step, Fraction(1), (Fraction(0),))
+        sides = [partial(_smooth_92, c, side) for side in (0, 1)]
+        left, right = map(one.mean, sides)
+        again = partial(twice, one, *sides)
+        yield judge.Case({**one.where(), "L": 1}, left, right, again)
+
+
+def _smooth_92(c: SimpleNamespace, side: int, one: State, end: After) -> Fraction:
+    slope = one.gradient(end.server)
+    gap = (end.tracker - slope) ** 2
+    if side:  # L = N = 1
+        gap = sum(((end.server - x) ** 2 for x in end.rows), Fraction(0))
+    return (2 if side == 0 else Fraction(c.factor)) * gap + 2 * slope**2
 
 
 # (93) ----------------------------------------------------------------------------

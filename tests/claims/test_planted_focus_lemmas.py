@@ -69,17 +69,11 @@ def test_every_step_of_both_lemmas_has_its_claim():
         ("lemma3.step84a-e", {"near": "199/100"}),
         ("lemma3.step84a-e", {"count": "99/100"}),
         ("lemma3.step84a-e", {"most": "1/2"}),
-        ("lemma3.step87", {"far": "99/100"}),
-        ("lemma3.step87.smooth", {"far": "99/100"}),
-        ("lemma3.step87.smooth", {"moved": "1"}),
-        ("lemma3.step87.smooth", {"cap": "4"}),
         ("lemma3.step88a", {"moved": "799/100"}),
         ("lemma3.step88b", {"bound": "288/100"}),
         ("lemma3.step88b", {"cap": "2/5"}),
-        ("lemma4.rho", {"half": "1"}),
         ("lemma4.step90a", {"moves": 2}),
         ("lemma4.step90a", {"first": 3}),
-        ("lemma4.step92b", {"factor": "199/100"}),
         ("lemma4.step94a-b", {"first": "1/3"}),
         ("lemma4.step94a-b", {"rows": "8"}),
         ("lemma4.step94a-b", {"slope_2": "799/100"}),
@@ -111,11 +105,13 @@ READINGS = {
     "lemma3.final": [REFUTED, PROVED],
     "lemma3.step85": [REFUTED, PROVED],
     "lemma3.step86": [REFUTED, PROVED, PROVED],
-    "lemma3.step87": [PROVED, PROVED],
-    "lemma3.step87.smooth": [PROVED, PROVED],
+    "lemma3.step87": [PROVED, REFUTED, PROVED],
+    "lemma3.step87.smooth": [PROVED, REFUTED, PROVED, REFUTED],
+    "lemma4.rho": [PROVED, REFUTED],
     "lemma4.step90b": [PROVED, REFUTED],
     "lemma4.step91": [REFUTED, REFUTED, PROVED],
     "lemma4.step92a": [REFUTED, PROVED],
+    "lemma4.step92b": [REFUTED, PROVED],
     "lemma4.step93a": [REFUTED, PROVED],
     "lemma4.step93b-c": [REFUTED, REFUTED, REFUTED, PROVED],
 }
@@ -131,10 +127,44 @@ def test_what_decides_a_step_with_readings(name):
         assert finding.correction.finding.verdict == PROVED
 
 
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("lemma3.step87", {"far": "99/100"}),
+        ("lemma3.step87.smooth", {"far": "99/100"}),
+        ("lemma3.step87.smooth", {"moved": "1"}),
+        ("lemma3.step87.smooth", {"cap": "4"}),
+        ("lemma4.rho", {"half": "2/3"}),
+        ("lemma4.step92b", {"factor": "199/100"}),
+    ],
+)
+def test_a_wrong_constant_is_refuted_under_every_reading(name, wrong):
+    found = claims()[name].check(**wrong)
+    assert verdicts(found) == [REFUTED] * len(READINGS[name])
+
+
 def test_what_is_not_convex_moves_farther_than_the_sharp_87_of_what_is():
     sharp = {"far": "1", "moved": "1", "cap": "1/2"}
-    assert claims()["lemma3.step87"].check(**sharp).verdict == PROVED
-    assert claims()["lemma3.step87.smooth"].check(**sharp).verdict == REFUTED
+    assert verdicts(claims()["lemma3.step87"].check(**sharp))[::2] == [PROVED] * 2
+    bent = claims()["lemma3.step87.smooth"].check(**sharp)
+    assert verdicts(bent) == [REFUTED] * 4
+
+
+@pytest.mark.parametrize("name", ["lemma3.step87", "lemma3.step87.smooth"])
+def test_the_q_of_case_3a_leaves_nothing_for_rows_that_stay_behind(name):
+    found = claims()[name].check().readings
+    (printed,) = (one for key, one in found.items() if "1/m of Case 3a" in key)
+    at = printed.evidence["counterexample"]
+    assert (at["law"], at["tau"], printed.evidence["right"]) == ("uniform:1", 1, "0")
+
+
+@pytest.mark.parametrize("name", ["lemma3.step87.smooth", "lemma4.step92b"])
+def test_assumption_2_alone_lets_curvature_fall_below_minus_l(name):
+    found = claims()[name].check().readings
+    (alone,) = (one for key, one in found.items() if "Assumption 2 as printed" in key)
+    at = alone.evidence["counterexample"]
+    (h,) = map(Fraction, at["h"])
+    assert h < -at["L"]
 
 
 def test_the_proofs_without_convexity_use_87_without_it():
