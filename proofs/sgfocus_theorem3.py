@@ -19,15 +19,13 @@ from fractions import Fraction
 from functools import partial
 from itertools import product
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import sympy
 
-from flverify._core.errors import Refusal, RefusedError
 from flverify._core.sources import Source
-from flverify.algorithms import Focus
 from flverify.claims import judge
+from flverify.claims import sg_focus_closing as level
 from flverify.claims import sg_focus_theorem3 as proof
 from flverify.claims.claim import Free, Sharp, claim
 from flverify.claims.focus_families import CONVEX
@@ -50,9 +48,7 @@ from flverify.claims.sg_focus_search import (
     searched,
 )
 from flverify.claims.verdict import Finding
-from flverify.engines.noise import noisy_moments
-from flverify.participation import Bernoulli, Full, UniformCohort
-from flverify.problems import Quadratics
+from flverify.participation import UniformCohort
 
 CAPS = {
     "q/(N (16 L^2/mu + mu/2))": "2/3",
@@ -308,7 +304,8 @@ def _sequences(c: SimpleNamespace) -> Iterator[judge.Case]:
 
 # The closing text ----------------------------------------------------------------
 
-PLAIN, NOISY = "(i) FOCUS, as the text says", "(ii) SG-FOCUS, as Theorem 3 says"
+PLAIN = "(i) FOCUS, as the text says"
+NOISY, ONE_SAMPLE = (f"(ii) SG-FOCUS, as Theorem 3 says; {one}" for one in SAMPLES)
 
 
 @claim(
@@ -317,80 +314,36 @@ PLAIN, NOISY = "(i) FOCUS, as the text says", "(ii) SG-FOCUS, as Theorem 3 says"
     statement=r"\text{Hence, we conclude that FOCUS achieves the linear convergence "
     r"rate of }(1-\eta\mu N/2)\text{ to an }\mathcal{O}(\eta)\text{-level "
     r"neighborhood of the optimal solution}",
-    proposition="From equal models and exact stored gradients, with samples and rounds "
-    "independent, E|w_R - x*|^2 is at most (1 - eta mu N/2)^R |w_0 - x*|^2 + C eta "
-    "sigma^2 for all strongly convex f_i and laws, every R and every small eta, where "
-    "C = 4 (q + 4 N^2)/(mu N q).",
+    proposition="From equal models and exact stored gradients, with independent rounds "
+    "and samples as the reading says, E|w_R - x*|^2 is at most (1 - eta mu N/2)^R "
+    "|w_0 - x*|^2 + C eta sigma^2 for all strongly convex f_i and laws, every R and "
+    "every small eta, where C = 4 (q + 4 N^2)/(mu N q).",
     constants={"contraction": "1/2", "power": 1},
     twin={"contraction": "4"},
+    no_control="Assumption 6 does not say whether samples are independent; the twin, "
+    "eight times the exponent, fails under every reading",
     reading_twins={NOISY: {"power": 2}},
     free=[
-        Free("contraction", "1/8", "4", weaker="smaller"),
+        Free("contraction", "1/8", "4", weaker="smaller", reading=NOISY),
         Free("power", 0, 2, weaker="smaller", reading=NOISY, whole=True),
     ],
 )
 def closing(c: SimpleNamespace) -> Finding:
     """Prove it; compute exact rates and stationary errors at steps that shrink."""
-    found = {}
+    caps, found = NARROW["caps"], {}
     for name, noise in ((PLAIN, Fraction(0)), (NOISY, LOUD)):
         search = {
-            "rate": judge.instances(_rates(c, noise), "<=", SMALL),
-            "neighbourhood": judge.instances(_levels(c, noise), "<=", SMALL),
+            "rate": judge.instances(level.rates(c, caps, noise), "<=", level.SMALL),
+            "neighbourhood": judge.instances(
+                level.neighbourhoods(c, caps, noise), "<=", level.SMALL
+            ),
         }
-        bound = proof.level(NARROW["caps"], c.contraction, c.power)
+        bound = proof.level(caps, c.contraction, c.power)
         found[name] = judge.proof_or_search(bound, judge.all_of(search))
-    return judge.readings(found)
-
-
-SMALL = "N = 1, 2; kappa = 1, 3; tau = 1, 2; eta = cap, cap/8, cap/64"
-
-
-def _settings(noise: Fraction) -> Iterator[tuple[NoisyInstance, Any]]:
-    one = Fraction(1)
-    laws = (
-        ((one,), Full(1)),
-        ((one,), Bernoulli(["1/4"])),
-        ((one, 3 * one), UniformCohort(2, 1)),
-        ((one, 3 * one), Full(2)),
+    found[ONE_SAMPLE] = judge.instances(level.one_sample(c), "<=", "one client")
+    return judge.readings(found).corrected(
+        r"\mathbb{E}\|\bar x_{R\tau+1}-x^\star\|^2\le\Big(1-\frac{\eta\mu N}2\Big)^R\|"
+        r"\bar x_1-x^\star\|^2+\frac{4(q+4N^2)}{\mu Nq}\eta\sigma^2\text{ for small }"
+        r"\eta\text{ and independent samples}",
+        found[NOISY],
     )
-    for (h, law), tau in product(laws, (1, 2)):
-        clients = NoisyClients(h, law, tau, variance=noise)
-        shares = ("1", "1/8", "1/64")
-        listed = chosen(NARROW["caps"], Q_READINGS[0], [clients], "1/N", shares)
-        for own, longest, q_min in listed:
-            step = Fraction(1, -(-longest.denominator // longest.numerator))
-            nil = (Fraction(0), (Fraction(0),) * len(h))
-            problem = Quadratics([[[a]] for a in h], [[0] for _ in h])
-            found = noisy_moments(problem, Focus(step, tau), law, noise)
-            if isinstance(found, Refusal):
-                raise RefusedError(str(found))
-            yield NoisyInstance(own, step, nil, q_min), found
-
-
-def _where(one: NoisyInstance) -> dict[str, Any]:
-    return {**one.clients.where(), "step size": one.step}
-
-
-def _rates(c: SimpleNamespace, noise: Fraction) -> Iterator[judge.Case]:
-    for one, found in _settings(noise):
-        own, again, share = one.clients, None, Fraction(c.contraction)
-        bound = 1 - share * one.step * own.strong_convexity * own.total
-        if own.total == 1 and own.inclusion == 1 and own.local_steps == 1:
-            exact = (1 - one.step * own.smoothness) ** 2  # x' = (1 - eta h) x
-            again = partial(tuple, (exact, bound))
-        yield judge.Case(_where(one), found.mean_square_rate_interval, bound, again)
-
-
-def _levels(c: SimpleNamespace, noise: Fraction) -> Iterator[judge.Case]:
-    for one, found in _settings(noise):
-        own, again = one.clients, None
-        mu, many, scale = own.strong_convexity, own.total, one.step
-        factor = 4 * (one.q + 4 * many**2) / (mu * many * one.q)
-        unit = own.smoothness ** (c.power - 1)
-        bound = factor * scale**c.power * unit * own.variance
-        if many == 1 and own.inclusion == 1 and own.local_steps == 1:
-            # v = (1 - eta h)^2 v + eta^2 sigma^2
-            exact = scale * own.variance / (mu * (2 - scale * mu))
-            again = partial(tuple, (exact, bound))
-        level = found.stationary_mean_square_error
-        yield judge.Case(_where(one), level, bound, again)

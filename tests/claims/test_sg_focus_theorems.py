@@ -1,5 +1,6 @@
 """Theorems 3 and 4 of SG-FOCUS, mended: broken constants, and f_i that bend."""
 
+from fractions import Fraction
 from types import SimpleNamespace
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 import sympy
 
 from flverify.claims import judge
+from flverify.claims import sg_focus_closing as level
 from flverify.claims import sg_focus_contraction as shared
 from flverify.claims import sg_focus_links as links
 from flverify.claims import sg_focus_theorem3 as third
@@ -127,6 +129,29 @@ def test_the_closing_text_has_the_rate_and_the_order_of_theorem_3(
     found = third.level(THEOREM_3.NARROW["caps"], contraction, power)
     assert found.passes() == passes
     assert found.parts["Theorem 3"].verdict == PROVED
+
+
+@pytest.mark.parametrize("power", [1, 2])
+def test_one_sample_for_all_calls_keeps_the_server_away_at_every_step(power):
+    cases = [*level.one_sample(SimpleNamespace(power=power))]
+    for case in cases:
+        step, rounds, bound = (case.where[key] for key in ("step size", "R", "C"))
+        assert bound * step * 3 <= 1  # far below what is left
+        assert case.left == (1 - (1 - step) ** rounds) ** 2 > bound * step**power
+        assert case.left > Fraction(9, 25)
+    assert judge.instances(cases, "<=", "one client").verdict == REFUTED
+
+
+def test_the_closing_text_is_read_with_samples_of_any_joint_law():
+    names = (THEOREM_3.NOISY, THEOREM_3.ONE_SAMPLE)
+    assert [name.split("; ")[1] for name in names] == [*SAMPLES]
+
+
+@AUDITED
+def test_the_closing_text_needs_independent_samples():
+    found = THEOREM_3.closing.check().readings
+    assert found[THEOREM_3.NOISY].verdict == PROVED
+    assert found[THEOREM_3.ONE_SAMPLE].verdict == REFUTED
 
 
 @AUDITED
