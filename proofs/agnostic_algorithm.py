@@ -1,9 +1,10 @@
 """Agnostic FedAvg, Algorithm 1: what the box does when it is executed.
 
 A communication uses up a tick, so a round has H - 1 local steps where the text says H;
-for H = 1 the model never moves and (7) to (9) fail. The start 0 has to lie in C, which
-is not said. Who does not take part need not train, if whoever does pulls the model
-first. Line 12 returns what (9) bounds only if its S is T.
+for H = 1 the model never moves then and (7) to (9) fail, and with H local steps they
+hold. The start 0 has to lie in C, which is not said. Who does not take part need not
+train, if whoever does pulls the model first. Line 12 returns what (9) bounds only if
+its S is T.
 
 Conventions: clients from 1, S never empty (footnote 3); the box is executed by the
 plain loop and by `flverify.claims.nonsmooth`, which lists every draw.
@@ -23,7 +24,7 @@ from flverify.claims import cohorts, judge
 from flverify.claims.agnostic_apart import stay_inside, tracks_apart
 from flverify.claims.agnostic_idle import any_maps, by_the_box, lazily, listed, plainly
 from flverify.claims.agnostic_period_one import one_step_rounds
-from flverify.claims.claim import claim
+from flverify.claims.claim import Free, claim
 from flverify.claims.cohorts import people
 from flverify.claims.judge import Case
 from flverify.claims.nonsmooth import Nonsmooth, gradient_bound
@@ -39,10 +40,8 @@ from flverify.reference import agnostic_fedavg
 
 ONE = Fraction(1)
 ALONE = {frozenset({1}): ONE}
-SCHEDULES = {
-    "(i) a communication takes a tick": "literal",
-    "(ii) H local steps, then a communication without a tick": "separate",
-}
+SEPARATE = "(ii) H local steps, then a communication without a tick"
+SCHEDULES = {"(i) a communication takes a tick": "literal", SEPARATE: "separate"}
 
 
 # -- the schedule --------------------------------------------------------------------
@@ -174,18 +173,23 @@ def steps_before_each(taken: int, missing: Any) -> Finding:
     "agnostic.alg1.H1",
     source=Source("agnostic", "Algorithm 1 with (7), (8), (9), Theorem 4; H = 1"),
     statement=r"H=1:\quad t\bmod H=0\text{ at every tick; (7), (8), (9) and Theorem 4}",
-    proposition="With H = 1, Algorithm 1 as executed satisfies (7), (8) and (9), and "
-    "Theorem 4 with eta = 1/sqrt(T) and the constant that (9) gives, T a square.",
-    constants={"schedule": "literal"},
-    twin={"schedule": "separate"},
+    proposition="With H = 1, Algorithm 1, executed as the reading says, satisfies (7), "
+    "(8) and (9), and Theorem 4 with eta = 1/sqrt(T) and the constant that (9) gives, "
+    "T a square.",
+    constants={"terms": "1"},
+    twin={"terms": "0"},
+    no_control="depends on how many local steps Algorithm 1 takes; the twin, without "
+    "the terms of sigma, G and ell, fails for both",
+    free=Free("terms", "0", "2", weaker="larger", reading=SEPARATE),
 )
 def period_one(c: Any) -> Finding:
     """Judge each inequality on absolute values, hinges and lines."""
-    found = one_step_rounds(c.schedule)
-    return found.corrected(
+    share = Fraction(c.terms)
+    found = {name: one_step_rounds(word, share) for name, word in SCHEDULES.items()}
+    return judge.readings(found).corrected(
         r"H=1\text{ with one local step before each communication, as the text has it: "
         r"(7), (8), (9) and the rate hold}",
-        one_step_rounds("separate"),
+        found[SEPARATE],
     )
 
 

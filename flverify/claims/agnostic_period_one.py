@@ -38,10 +38,10 @@ ALONE = {frozenset({1}): ONE}
 SEARCHED = "clients of the family and |x - 1|, eta from 1/100, T up to 400, H = 1"
 
 
-def one_step_rounds(word: str) -> Finding:
+def one_step_rounds(word: str, share: Fraction = ONE) -> Finding:
     """Judge (7), (8), (9) and the rate for one schedule; prove them where H steps are.
 
-    The rate is (9) at one step size.
+    The rate is (9) at one step size. The terms of sigma, G and ell count by a share.
     """
     rows = [(one, ticks) for one in family(word, (1,)) for ticks in (1, 2)]
     rows = [(o, t) for o, t in rows if len(o.start) == 1 and count(o, t) < 70]
@@ -52,15 +52,18 @@ def one_step_rounds(word: str) -> Finding:
     missing = lost(word, "H")
     found = {}
     for name, rows_of in lists.items():
-        cases = (inequality(name, one, ticks) for one, ticks in rows_of)
+        cases = (inequality(name, one, ticks, share) for one, ticks in rows_of)
         search = judge.instances(cases, "<=", SEARCHED)
-        found[name] = proof_beside_search(any_losses(name), search, missing)
+        found[name] = proof_beside_search(any_losses(name, share), search, missing)
     return judge.all_of(found)
 
 
-def any_losses(name: str) -> Callable[[], Finding]:
+def any_losses(name: str, share: Fraction = ONE) -> Callable[[], Finding]:
     """Return the proof for any number of local steps before each communication."""
-    room, bound = coefficients(ROOM), coefficients(RATE)
+    room, bound = (
+        coefficients({key: share * value for key, value in terms.items()})
+        for terms in (ROOM, RATE)
+    )
     return {
         "(7)": partial(chain.one_period, room),
         "(8)": partial(chain.one_round, room),
@@ -81,15 +84,20 @@ def count(one: Nonsmooth, rounds: int) -> int:
     return int((noise * len(one.law)) ** rounds)
 
 
-def inequality(name: str, one: Nonsmooth, rounds: int) -> Case:
+def inequality(name: str, one: Nonsmooth, rounds: int, share: Fraction = ONE) -> Case:
     """Return both sides of (7), worst client, of (8), or of (9), after some rounds."""
     sides = {"(7)": seven, "(8)": eight, "(9)": nine, "Theorem 4": nine}[name]
-    left, right = sides(one, list(one.paths(rounds)), plain=False)
+    room = noise_terms(one)
+    unit = 1 if sides is not nine else 2 * one.step * one.period
+
+    def judged(paths: Paths, *, plain: bool) -> tuple[Fraction, Fraction]:
+        left, right = sides(one, paths, plain=plain)
+        return left, right - (1 - share) * room / unit
+
     return Case(
         {**one.where, "T": rounds, "theta*": one.minimiser(), "in": name},
-        left,
-        right,
-        lambda: sides(one, list(one.plain_paths(rounds)), plain=True),
+        *judged(list(one.paths(rounds)), plain=False),
+        lambda: judged(list(one.plain_paths(rounds)), plain=True),
     )
 
 

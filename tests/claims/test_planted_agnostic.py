@@ -68,7 +68,6 @@ def test_a_claim_that_passes_is_refuted(claims, claim, passes, wrong):
     [
         ("agnostic.iid", PROVED, {"stay": F(1, 2)}),
         ("agnostic.iid", PROVED, {"weights": "given the past"}),
-        ("agnostic.alg1.H1", PROVED, {"schedule": "separate"}),
         ("agnostic.alg1.init", CERTIFIED, {"condition": "0 in C"}),
     ],
 )
@@ -87,6 +86,14 @@ def test_what_mends_them_is_not_proved_with_less():
     assert not mean_of_cohorts(LESS).passes()
     assert any_losses("(7)")().passes()
     assert not one_period((2, LESS * 2, 8)).passes()
+
+
+def test_a_period_of_one_depends_on_whether_a_communication_takes_a_tick(claims):
+    finding = claims["agnostic.alg1.H1"].check()
+    assert [one.verdict for one in finding.readings.values()] == [REFUTED, PROVED]
+    assert finding.correction.finding.verdict == PROVED
+    less = claims["agnostic.alg1.H1"].check(terms="1/10").readings.values()
+    assert [one.verdict for one in less] == [REFUTED] * 2
 
 
 def test_a_little_memory_is_enough_to_refute(claims):
