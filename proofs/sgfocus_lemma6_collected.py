@@ -2,23 +2,25 @@
 
 (132) repeats (93), although (127) has twice its factor and a noise: where all models
 are equal the clients still move. The display before (133) carries an L^2 before sigma^2
-that changes its unit; (133) follows from that display's first line. Dividing by
-1 - q^2/4 turns 12 into at most 16; the lemma has 8.
+that changes its unit; (133) follows from that display's first line, and from the second
+for L <= 1 alone. Dividing by 1 - q^2/4 turns 12 into at most 16; the lemma has 8.
 
 Conventions as in sgfocus_lemma6.py; n = tau - 1.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
+from itertools import product
 from types import SimpleNamespace
 from typing import Any
 
 import sympy
 
 from flverify._core.sources import Source
-from flverify.claims import judge
+from flverify.claims import cohorts, judge
 from flverify.claims.claim import Free, claim
 from flverify.claims.focus_families import GENERAL
 from flverify.claims.focus_search import number
@@ -178,16 +180,19 @@ def _substituted(c: SimpleNamespace) -> Finding:
     )
 
 
+LINE_1, LINE_2 = "(i) from line 1 of it", "(ii) from line 2 of it, as printed"
+
+
 @claim(
     "sgfocus.lemma6.step133",
     source=Source("focus", "eq. (133)"),
     statement=r"\eta\le\min\Big\{\frac{q^{3/2}}{4L\sqrt{6N}},\frac{q^{3/2}}{8\sqrt2L("
     r"\tau-1)}\Big\}:\quad\Big(1-\frac{q^2}4\Big)B_r\le\Big(1-\frac q2\Big)B_{r-1}+"
     r"\frac{12\eta^2N^2}q\|\nabla F(\bar x_{r\tau+1})\|^2+\frac{12\eta^2N}q\sigma^2",
-    proposition="Numbers that satisfy the first display before (133) and the caps "
-    "satisfy (133).",
+    proposition="Numbers that satisfy the caps and the display before (133), the line "
+    "of it that the reading says, satisfy (133).",
     given={
-        "line 1 of the display before it": [
+        "the display before it": [
             f"sgfocus.lemma6.step{line}" for line in range(129, 133)
         ]
     },
@@ -199,16 +204,31 @@ def _substituted(c: SimpleNamespace) -> Finding:
         "moves": "128",
     },
     twin={"lost": "1/8"},
+    no_control="line 2 prints L^2 beside sigma^2; the twin, half of what is lost, "
+    "fails from both lines",
     free=(
-        Free("lost", "1/8", "1/2", weaker="larger"),
-        Free("gradient", "6", "20", weaker="larger"),
-        Free("noise", "6", "20", weaker="larger"),
-        Free("rows", "60", "200", weaker="larger"),
-        Free("moves", "60", "200", weaker="larger"),
+        Free("lost", "1/8", "1/2", weaker="larger", reading=LINE_1),
+        Free("gradient", "6", "20", weaker="larger", reading=LINE_1),
+        Free("noise", "6", "20", weaker="larger", reading=LINE_1),
+        Free("rows", "60", "200", weaker="larger", reading=LINE_1),
+        Free("moves", "60", "200", weaker="larger", reading=LINE_1),
     ),
 )
 def moved_left(c: SimpleNamespace) -> Finding:
-    """Compare coefficients, times q; a = (eta L)^2 N and b = (eta L (tau-1))^2."""
+    """Compare coefficients with line 1; let line 2 be an equality where L > 1."""
+    found = {
+        LINE_1: _from_line_1(c),
+        LINE_2: judge.instances(_from_line_2(c), "<=", "L = 2, 10; B_{r-1} = 0"),
+    }
+    return judge.readings(found).corrected(
+        r"\text{line 1, or line 2 with }\frac{12\eta^2N}q\sigma^2\text{, and the caps "
+        r"imply (133)}",
+        found[LINE_1],
+    )
+
+
+def _from_line_1(c: SimpleNamespace) -> Finding:
+    """Do so times q, with a = (eta L)^2 N and b = (eta L (tau-1))^2."""
     a, b = sympy.symbols("a b", nonnegative=True)
     held = [rational(c.rows) * a <= q**3, rational(c.moves) * b <= q**3, q <= 1]
     lost = (2 - q) * (6 * a + 8 * b) <= rational(c.lost) * q**3
@@ -217,6 +237,22 @@ def moved_left(c: SimpleNamespace) -> Finding:
         kept = at_most(6 * (2 - q), rational(bound))
         parts[name] = judge.implied([q <= 1], kept, UNIT)
     return judge.all_of(parts)
+
+
+def _from_line_2(c: SimpleNamespace) -> Iterator[judge.Case]:
+    """Take tau = 1 and no gradient; far inside the caps B_r is nearly its noise."""
+    share = Fraction(1, 2)
+    for smooth, many in product((2, 10), (1, 3)):
+        step = share**2 / (20 * smooth * many)
+        rows = 12 * (step * smooth) ** 2 * many / share
+        error = rows / (1 - rows)  # B_r = rows B_r + rows sigma^2
+        kept = 1 - Fraction(c.lost) * share**2
+        right = Fraction(c.noise) * step**2 * many / share
+        where = {"L": smooth, "N": many, "tau": 1, "q": share, "eta": step}
+        where |= {"sigma^2": 1, "B_{r-1}": 0, "|grad F|^2": 0, "B_r": error}
+        again = error - rows * error, rows  # line 2 with equality
+        noisy = kept * again[1] / (1 - rows) if again[0] == again[1] else right
+        yield judge.Case(where, kept * error, right, cohorts.sides(noisy, right))
 
 
 @claim(

@@ -151,8 +151,8 @@ PLANTED = [
     ("sgfocus_lemma5_drift", "drift", {"sign": -1}, PROVED, REFUTED),
     ("sgfocus_lemma5_drift", "drift", {"rows": "99/100"}, PROVED, REFUTED),
     ("sgfocus_lemma5_drift", "chain", {"noise": "7"}, OPEN, REFUTED),
-    ("sgfocus_lemma6_collected", "moved_left", {"rows": "90"}, PROVED, REFUTED),
-    ("sgfocus_lemma6_collected", "moved_left", {"noise": "11"}, PROVED, REFUTED),
+    ("sgfocus_lemma6_collected", "moved_left", {"rows": "90"}, OPEN, REFUTED),
+    ("sgfocus_lemma6_collected", "moved_left", {"noise": "11"}, OPEN, REFUTED),
     ("sgfocus_lemma6_collected", "divided", {"gradient": "15"}, REFUTED, REFUTED),
     ("sgfocus_theorem3", "consensus", {"noise": "7"}, PROVED, REFUTED),
     ("sgfocus_theorem3", "dropped", {"cap": "3"}, PROVED, REFUTED),
@@ -222,6 +222,18 @@ def test_step_131_adds_the_noises_of_any_number_of_clients():
     shared = found["gradients at x_{r tau}; joint law of the samples open"]
     assert (mended.verdict, shared.verdict) == (PROVED, REFUTED)
     assert "noise" in shared.reason
+
+
+def test_133_follows_from_the_first_line_before_it_and_not_from_the_second():
+    step = loaded("sgfocus_lemma6_collected").moved_left
+    found = step.check()
+    assert verdicts(found) == [PROVED, REFUTED]
+    assert found.correction.finding.verdict == PROVED
+    at = found.readings["(ii) from line 2 of it, as printed"].evidence["counterexample"]
+    smooth, many, q, eta, error = (F(at[key]) for key in ("L", "N", "q", "eta", "B_r"))
+    line_2 = 12 * (eta * smooth) ** 2 * many / q * (error + 1)
+    assert (error, smooth) == (line_2, 2)
+    assert 96 * (eta * smooth) ** 2 * many <= q**3
 
 
 def test_step_132_needs_the_noise_of_127():
