@@ -150,7 +150,8 @@ def _rho_used(rho: Any) -> Finding:
     r"\Big(1-\frac q2\Big)B_{r-1}+\frac{8\eta^2NL^2}qB_r+\frac{8\eta^2N^2}q\|"
     r"\nabla F(w_r)\|^2+\frac{16\eta^2(\tau-1)^2L^2}qB_r",
     proposition="(91)-(93), taken as given, and the chosen rho turn (90) into line 1, "
-    "and line 1 is at most line 2.",
+    "and line 1 is at most line 2; (90) holds for ||1 ybar||^2 of N rows, (92) for "
+    "|ybar|^2, so that for N > 1 no reading makes all that is given true.",
     given={
         "(90)": ("focus.lemma4.step90a", "focus.lemma4.step90b"),
         "(91)-(93)": (

@@ -150,6 +150,15 @@ def test_what_is_not_convex_moves_farther_than_the_sharp_87_of_what_is():
     assert verdicts(bent) == [REFUTED] * 4
 
 
+def test_no_reading_of_ybar_makes_all_true_that_94_is_given():
+    """The readings of (90) and (92) have the same names and opposite verdicts."""
+    split, bound = (claims()[f"lemma4.step{line}"].check() for line in ("90b", "92a"))
+    assert [*split.readings] == [*bound.readings]
+    pairs = zip(verdicts(split), verdicts(bound), strict=True)
+    assert all(REFUTED in pair for pair in pairs)
+    assert "no reading" in claims()["lemma4.step94a-b"].proposition
+
+
 @pytest.mark.parametrize("name", ["lemma3.step87", "lemma3.step87.smooth"])
 def test_the_q_of_case_3a_leaves_nothing_for_rows_that_stay_behind(name):
     found = claims()[name].check().readings
