@@ -84,7 +84,7 @@ def test_too_many_distinct_probabilities_are_said_in_plain_words():
     )
     # what no rounding would help is said as it is
     two, agnostic = Bernoulli(["1/2", "1/3"]), AgnosticFedAvg(1, period=2)
-    assert "use rate" in class_wide(agnostic, two, ends).reason
+    assert "take its rate" in class_wide(agnostic, two, ends).reason
 
 
 def test_the_problem_is_never_slower_than_what_is_certified_for_its_class():

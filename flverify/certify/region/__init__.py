@@ -186,8 +186,8 @@ def check_grid(
             )
         within_floats(listed[-1], f"{name} of a region")
     for row in rows:  # refuse what cannot be certified before hours are spent
-        problem(row.algorithm, row.law, row.strong_convexity, row.smoothness)
         within_floats(row.smoothness, "the smoothness of a region")
+        problem(row.algorithm, row.law, row.strong_convexity, row.smoothness)
     require_local_steps(max(row.algorithm.local_steps for row in rows))
     return tuple(Fraction(step) for step in steps)
 
