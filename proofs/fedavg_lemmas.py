@@ -3,7 +3,9 @@
 Lemma 1 is proved line by line and uses (29) at consensual x only. Lemma 2 counts local
 steps from the first model that is common, which is x_{r tau+1} in (33)-(35): with the
 first iteration k = 1 there are at most tau - 1, with k = 0 the first round has one
-more; and xbar = q'x is that common model only if the q_i sum to 1. The recursion that
+more; and xbar = q'x is that common model only if the q_i sum to 1. It takes Lipschitz
+gradients without convexity, which the inequality printed as Assumption 2 does not give:
+two clients bent downwards drift apart faster. The recursion that
 Theorem 2 sums has the limit 80 eta^2 kappa^2 (tau-1)^2 (...) + 10 delta_q^2/mu^2 +
 16 eta tau^2/mu (...), of which the print changes two terms.
 
@@ -40,7 +42,9 @@ from flverify.claims.parallel_families import (
     mismatch_again,
 )
 from flverify.claims.rationals import rational
+from flverify.claims.stale_rows import ALONE
 from flverify.claims.verdict import Finding
+from flverify.participation.full import Full
 
 EVERY = "every N, law, dimension, L >= mu > 0 and all models"
 eta, L, mu, tau = sympy.symbols("eta L mu tau", positive=True)
@@ -155,6 +159,7 @@ def _add(terms: list[Any]) -> Any:
 FROM_1 = "first index k = 1, rounds never empty"
 FROM_0 = "first index k = 0, rounds never empty"
 EMPTY = "first index k = 1, rounds may be empty, 0/0 = 0"
+BENT = f"{FROM_1}; {ALONE}"
 
 
 @claim(
@@ -162,12 +167,14 @@ EMPTY = "first index k = 1, rounds may be empty, 0/0 = 0"
     source=Source("focus", "Lemma 2, eq. (46)-(47), with its proof (48)-(53)"),
     statement=r"\sum_iq_i\|\bar x_k-x_{k,i}\|^2\le8\eta^2(\tau-1)^2(\delta_q^2+\sigma_"
     r"G^2),\quad\sum_iq_i\|\bar y_k-y_{k,i}\|^2\le8\eta^2\tau^2(\delta_q^2+\sigma_G^2)",
-    proposition="For L-smooth f_i under Assumption 5, (29) and eta L (tau-1) <= 1/4, "
-    "(46) and (47) hold at every iteration of (33)-(35) started at consensus.",
+    proposition="For f_i that are smooth as Assumption 2 is read, convex or not, under "
+    "Assumption 5, (29) and eta L (tau-1) <= 1/4, (46) and (47) hold at every "
+    "iteration of (33)-(35) started at consensus.",
     constants={"bound": "8", "cap": "1/4"},
     twin={"bound": "1/10"},
-    no_control="the first index, and whether rounds can be empty, is not printed; the "
-    "twin, a bound of 1/10 in place of 8, fails under every reading",
+    no_control="the first index, and whether rounds can be empty or gradients are not "
+    "Lipschitz, is not printed; the twin, a bound of 1/10 in place of 8, fails under "
+    "every reading",
 )
 def disagreement(c: SimpleNamespace) -> Finding:
     """Prove it by induction over local steps; compute it along them."""
@@ -176,6 +183,7 @@ def disagreement(c: SimpleNamespace) -> Finding:
             FROM_1: judge.proof_or_search(_apart_proof(c), _apart(c, extra=0)),
             FROM_0: _apart(c, extra=1),
             EMPTY: judge.instances(_not_common(c), "<=", "f_i(x) = x, two laws"),
+            BENT: judge.instances(_bent(c), "<=", "f_i = -k x^2/2 - b_i x, L = 1"),
         }
     )
 
@@ -305,6 +313,35 @@ def _not_common(c: SimpleNamespace) -> Iterator[judge.Case]:
         again = (1 - empty) * (empty * x) ** 2
         limit = Fraction(c.bound) * (step * (steps - 1) * empty) ** 2
         yield judge.Case(where, left, right, cohorts.sides(again, limit))
+
+
+def _bent(c: SimpleNamespace) -> Iterator[judge.Case]:
+    """Two clients of curvature -k <= 1 = L, as A2 alone asks, that always come.
+
+    Their gradients are -k x - b_i with b = -1, 1: sigma_G = 1, and q = u.
+    """
+    law = Full(2)
+    for k, tau in product((40, 100), (3, 4)):
+        step, x = Fraction(1, 4 * (tau - 1)), Fraction(0)
+        where = {
+            "f_i": "-k x^2/2 - b_i x",
+            "k": k,
+            "b": [-1, 1],
+            "L": 1,
+            "law": law.spec,
+            "N": 2,
+            "tau": tau,
+            "step size": step,
+            "common model": x,
+            "local steps": tau - 1,
+            "sigma_G^2": 1,
+            "delta_q^2": 0,
+        }
+        for _ in range(tau - 1):
+            x += step * (k * x + 1)  # the other is at -x
+        closed = ((1 + step * k) ** (tau - 1) - 1) / Fraction(k)
+        right = Fraction(c.bound) * (step * (tau - 1)) ** 2
+        yield judge.Case(where, x**2, right, cohorts.sides(closed**2, right))
 
 
 # The end of the proof ------------------------------------------------------------

@@ -55,6 +55,7 @@ u, g, s = sympy.symbols("u g s", real=True)  # a coordinate of u, N grad F, S
     r"\tau+1}-x^\star,S\rangle+\eta^2\,\mathbb{E}\|S\|^2",
     proposition="In the recursion (67)-(69) the server moves by -eta S, and the square "
     "expands as printed for every law of S given w.",
+    given={"(71)": "focus.obs71"},
     constants={"cross": "2", "collected": 1},
     twin={"cross": "1"},
     exact=("cross", "collected"),

@@ -55,7 +55,8 @@ NAMES = "every tau, dimension and L-smooth f_i"
     r"\bar x_{r\tau+1})-\mathbb{1}^{\mathsf T}\nabla\boldsymbol{f}(\boldsymbol{x}_{(r+1"
     r")\tau})\|^2\le L^2N\,\mathbb{E}\|\mathbb{1}\bar x_{r\tau+1}-\boldsymbol{x}_{(r+1)"
     r"\tau}\|_F^2",
-    proposition="For L-smooth f_i, |sum of grad f_i(w) - grad f_i(x_i)|^2 is at most "
+    proposition="For L-Lipschitz gradients, which Assumption 2 gives to the convex f_i "
+    "of Lemma 3, |sum of grad f_i(w) - grad f_i(x_i)|^2 is at most "
     "L^2 N sum |w - x_i|^2 at all points.",
     constants={"factor": "1"},
     twin={"factor": "9/10"},
@@ -141,8 +142,9 @@ def split_and_summed(c: SimpleNamespace) -> Finding:
     r"\tau+1,i}-x_{r\tau,i}\|^2\le2\eta^2L^2(k-r\tau-2)\sum_{k'=r\tau+2}^k\|y_{k',i}"
     r"\|^2+2L^2\|x_{r\tau+1,i}-x_{r\tau,i}\|^2\le2\eta^2L^2(\tau-1)\sum_{k'=r"
     r"\tau+2}^{(r+1)\tau}\|y_{k',i}\|^2+2L^2\|x_{r\tau+1,i}-x_{r\tau,i}\|^2",
-    proposition="For i in S_r, k = r tau+2, ..., (r+1) tau and L-smooth f_i, each line "
-    "of (84) is at most the next, the first two being equal.",
+    proposition="For i in S_r, k = r tau+2, ..., (r+1) tau and L-Lipschitz gradients, "
+    "which Assumption 2 gives to the convex f_i of Lemma 3, each line of (84) is at "
+    "most the next, the first two being equal.",
     constants={"far": "2", "near": "2", "count": "1", "most": "1", "reference": 0},
     twin={"far": "1"},
     free=(

@@ -64,6 +64,7 @@ NAMES = "every tau, dimension and L-smooth f_i"
 SMOOTH = "(i) f_i smooth, all that (84) uses"
 CONVEX = "(ii) f_i strongly convex and eta L (tau-1) <= 1/3, as in Lemma 3"
 LEMMA4 = "(iii) f_i smooth and eta L (tau-1) <= 1/8, as in Lemma 4"
+BENT_86 = f"(iv) as (iii), {ALONE}"
 
 
 @claim(
@@ -151,7 +152,8 @@ def _both(one: State) -> tuple[list[Fraction], list[Fraction]]:
     r"\|y_{k,i}\|^2\le4(\tau-1)L^2\|x_{r\tau+1,i}-x_{r\tau,i}\|^2=4(\tau-1)L^2\|"
     r"\bar x_{r\tau+1}-x_{r\tau,i}\|^2",
     proposition="(86) holds for every i in S_r and tau >= 2: for L-smooth f_i under "
-    "its own condition, for the f_i of Lemma 3, or under the step sizes of Lemma 4.",
+    "its own condition, for the f_i of Lemma 3, or under the step sizes of Lemma 4, "
+    "whose f_i need not be convex.",
     constants={"power": 1, "bound": "4", "cap": "1/2"},
     twin={"bound": "1/2"},
     no_control="the print takes (86) over to f_i that are not convex; the twin, an "
@@ -184,9 +186,10 @@ def moves_bounded(c: SimpleNamespace) -> Finding:
             summed_84(bound, in_lemma4),
             _searched_86(c, _capped("1/8", "1 1/2 -1"), "h = -1..1, tau <= 40"),
         ),
+        BENT_86: _searched_86(c, _bent_86(), "f = -k x^2/2, L = 1, tau = 2, 3", L=1),
     }
     return judge.readings(found).corrected(
-        r"\eta\le\frac1{2L(\tau-1)}\text{ implies (86) for }L\text{-smooth }f_i",
+        r"\nabla f_i\;L\text{-Lipschitz, }\eta\le\frac1{2L(\tau-1)}\text{ imply (86)}",
         judge.proof_or_search(
             summed_84(bound, mended), _searched_86(c, _own(c, 2), OWN)
         ),
@@ -203,15 +206,21 @@ def _own(c: SimpleNamespace, power: int) -> Iterator[tuple[State, int]]:
         yield from movers((root**2 + 1,), (str(step),))
 
 
+def _bent_86() -> Iterator[tuple[State, int]]:
+    """List clients of curvature -k <= 1 = L, with the largest step of Lemma 4."""
+    for tau in (2, 3):
+        yield from movers((tau,), (str(Fraction(1, 8 * (tau - 1))),), "-3 -10")
+
+
 def _searched_86(
-    c: SimpleNamespace, movers: Iterator[tuple[State, int]], where: str
+    c: SimpleNamespace, movers: Iterator[tuple[State, int]], where: str, **smooth: int
 ) -> Finding:
     cases = []
     for one, moves in movers:
         right = Fraction(c.bound) * moves
         left, again = (sum(v**2 for v in y) for y in _both(one))
         recheck = cohorts.sides(again, right)
-        cases.append(judge.Case(one.where(), left, right, recheck))
+        cases.append(judge.Case({**one.where(), **smooth}, left, right, recheck))
     return judge.instances(cases, "<=", where)
 
 

@@ -66,6 +66,7 @@ rho = sympy.Symbol("rho", positive=True)
     r"\eta\sum_{k=(r-1)\tau+2}^{r\tau}D_k\boldsymbol{y}_k",
     proposition="In the recursion (67)-(69) this holds row by row for every cohort of "
     "round r-1, D_k being that round's mask.",
+    given={"(71)": "focus.obs71"},
     constants={"server": -1, "moves": 1, "first": 2},
     twin={"server": 1},
     structural={"first": "an index; for a client the term before it is 0"},

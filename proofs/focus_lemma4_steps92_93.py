@@ -174,6 +174,7 @@ def _smooth_92(c: SimpleNamespace, side: int, one: State, end: After) -> Fractio
 
 TWO_ROUNDS = "(i) round r-1 on the left and round r on the right"
 ONE_ROUND = "(ii) one round on both sides"
+BENT_93 = f"(iii) round r; {ALONE}; every q_i, all of them 1"
 
 
 @claim(
@@ -257,8 +258,8 @@ def _moves(one: State, known: bool, i: int = 0) -> list[Fraction]:
     "for L-smooth f_i, every law and state and eta L (tau-1) <= 1/8, as in Lemma 4.",
     constants={"bound": "4"},
     twin={"bound": "1/5"},
-    no_control="the round on the left and q_i have several readings; the twin, a "
-    "twentieth of the bound, fails under each",
+    no_control="the round on the left, q_i and Assumption 2 have several readings; the "
+    "twin, a twentieth of the bound, fails under each",
     free=Free("bound", "1/5", "4", weaker="larger", reading=f"(ii) round r; {CHANCE}"),
 )
 def moves_bounded(c: SimpleNamespace) -> Finding:
@@ -268,9 +269,11 @@ def moves_bounded(c: SimpleNamespace) -> Finding:
             _earlier(c), "<=", MOVES
         ),
         **{f"(ii) round r; {q}": _later(c, q) for q in (DEFINED, CASE_3A, CHANCE)},
+        BENT_93: judge.instances(_bent_93(c), "<=", "N = 1, f = -k x^2/2, L = 1"),
     }
     return judge.readings(found).corrected(
-        r"\eta\le\frac1{8L(\tau-1)}:\quad\mathbb{E}\Big\|\sum_{k=(r-1)\tau+2}^{r\tau}"
+        r"\nabla f_i\;L\text{-Lipschitz, }\eta\le\frac1{8L(\tau-1)}:\quad\mathbb{E}"
+        r"\Big\|\sum_{k=(r-1)\tau+2}^{r\tau}"
         r"D_k\boldsymbol{y}_k\Big\|^2\le4(\tau-1)^2L^2\sum_{i=1}^Np_i\|w_{r-1}-"
         r"x_{(r-1)\tau,i}\|^2",
         found[f"(ii) round r; {CHANCE}"],
@@ -322,6 +325,18 @@ def _cases_93(c: SimpleNamespace, name: str) -> Iterator[judge.Case]:
         right = Fraction(c.bound) * moves**2 * scale * one.spread(q)
         left, again = (moves * _energy(one, known) for known in (False, True))
         yield judge.Case(one.where(), left, right, cohorts.sides(again, right))
+
+
+def _bent_93(c: SimpleNamespace) -> Iterator[judge.Case]:
+    """One client that always comes: f has curvature -k <= 1 = L, as A2 alone asks."""
+    for k, tau in product((3, 10), (2, 3)):
+        step, moves = Fraction(1, 8 * (tau - 1)), tau - 1
+        row = (Fraction(1),)
+        one = State((Fraction(-k),), everybody(1), tau, step, Fraction(0), row)
+        right = Fraction(c.bound) * moves**2 * one.spread()
+        left, again = (moves * _energy(one, known) for known in (False, True))
+        recheck = cohorts.sides(again, right)
+        yield judge.Case({**one.where(), "L": 1}, left, right, recheck)
 
 
 def _energy(one: State, known: bool) -> Fraction:

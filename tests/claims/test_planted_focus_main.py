@@ -110,7 +110,7 @@ READ = [
     ("fedavg_appendix", "everybody_works", [PROVED, REFUTED, PROVED, REFUTED]),
     ("fedavg_appendix", "expansion", [PROVED, REFUTED]),
     ("fedavg_appendix", "mismatch", [REFUTED, REFUTED, PROVED, REFUTED]),
-    ("fedavg_lemmas", "disagreement", [PROVED, REFUTED, REFUTED]),
+    ("fedavg_lemmas", "disagreement", [PROVED, REFUTED, REFUTED, REFUTED]),
 ]
 
 
