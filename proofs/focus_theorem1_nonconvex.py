@@ -65,6 +65,7 @@ g, S = sympy.symbols("g S", real=True)  # one coordinate
     r"\nabla\boldsymbol f(\boldsymbol x_{(r+1)\tau})",
     proposition="For every L-smooth F and any S, F(w - eta S) is at most each line of "
     "(111), and the last line follows from the one before.",
+    given={"(71)": "focus.obs71"},
     constants={"half": "1/2", "distance": "1", "gradient": "1"},
     twin={"distance": "1/2"},
     free=(

@@ -71,6 +71,7 @@ EVERY = "every eta, L, beta > 0, N, tau >= 1, q_min in (0, 1]"
     proposition="For every L-smooth F, w = xbar_{(r+1) tau} = xbar_{r tau+1} and any "
     "S, F(w - eta S) is at most each line of (103), and the last line follows from the "
     "one before.",
+    given={"(71)": "focus.obs71"},
     constants={"half": "1/2", "distance": "1", "gradient": "1"},
     twin={"gradient": "1/2"},
     free=(

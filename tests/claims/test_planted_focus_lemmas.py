@@ -195,9 +195,17 @@ def test_one_power_of_tau_decides_85_and_86():
         assert len(lipschitz) >= 2
 
 
-@pytest.mark.parametrize("name", ["lemma3.step80a", "lemma4.step90a"])
-def test_what_moves_the_server_is_given_71(name):
-    claim = claims()[name]
+@pytest.mark.parametrize(
+    "claim",
+    [
+        claims()["lemma3.step80a"],
+        claims()["lemma4.step90a"],
+        load_file(proofs_folder() / "focus_theorem1_pl.py").descent,
+        load_file(proofs_folder() / "focus_theorem1_nonconvex.py").descent,
+    ],
+    ids=lambda claim: claim.id,
+)
+def test_what_moves_the_server_is_given_71(claim):
     assert claim.given == {"(71)": ("focus.obs71",)}
     assert claim.check().scope.startswith("given (71)")
 
