@@ -28,6 +28,7 @@ import sympy
 from flverify._core.sources import Source
 from flverify.certify.gram import Function, Lemma, square, vector
 from flverify.claims import cohorts, judge
+from flverify.claims.bent_pair import bent_apart
 from flverify.claims.claim import Free, claim
 from flverify.claims.fedavg_averages import averages, weighted_mean
 from flverify.claims.fedavg_limit import limit, summed_58
@@ -44,7 +45,6 @@ from flverify.claims.parallel_families import (
 from flverify.claims.rationals import rational
 from flverify.claims.stale_rows import ALONE
 from flverify.claims.verdict import Finding
-from flverify.participation.full import Full
 
 EVERY = "every N, law, dimension, L >= mu > 0 and all models"
 eta, L, mu, tau = sympy.symbols("eta L mu tau", positive=True)
@@ -183,7 +183,9 @@ def disagreement(c: SimpleNamespace) -> Finding:
             FROM_1: judge.proof_or_search(_apart_proof(c), _apart(c, extra=0)),
             FROM_0: _apart(c, extra=1),
             EMPTY: judge.instances(_not_common(c), "<=", "f_i(x) = x, two laws"),
-            BENT: judge.instances(_bent(c), "<=", "f_i = -k x^2/2 - b_i x, L = 1"),
+            BENT: judge.instances(
+                bent_apart(c.bound), "<=", "f_i = -k x^2/2 - b_i x, L = 1"
+            ),
         }
     )
 
@@ -313,35 +315,6 @@ def _not_common(c: SimpleNamespace) -> Iterator[judge.Case]:
         again = (1 - empty) * (empty * x) ** 2
         limit = Fraction(c.bound) * (step * (steps - 1) * empty) ** 2
         yield judge.Case(where, left, right, cohorts.sides(again, limit))
-
-
-def _bent(c: SimpleNamespace) -> Iterator[judge.Case]:
-    """Two clients of curvature -k <= 1 = L, as A2 alone asks, that always come.
-
-    Their gradients are -k x - b_i with b = -1, 1: sigma_G = 1, and q = u.
-    """
-    law = Full(2)
-    for k, tau in product((40, 100), (3, 4)):
-        step, x = Fraction(1, 4 * (tau - 1)), Fraction(0)
-        where = {
-            "f_i": "-k x^2/2 - b_i x",
-            "k": k,
-            "b": [-1, 1],
-            "L": 1,
-            "law": law.spec,
-            "N": 2,
-            "tau": tau,
-            "step size": step,
-            "common model": x,
-            "local steps": tau - 1,
-            "sigma_G^2": 1,
-            "delta_q^2": 0,
-        }
-        for _ in range(tau - 1):
-            x += step * (k * x + 1)  # the other is at -x
-        closed = ((1 + step * k) ** (tau - 1) - 1) / Fraction(k)
-        right = Fraction(c.bound) * (step * (tau - 1)) ** 2
-        yield judge.Case(where, x**2, right, cohorts.sides(closed**2, right))
 
 
 # The end of the proof ------------------------------------------------------------
