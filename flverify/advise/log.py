@@ -17,6 +17,7 @@ import numpy as np
 from flverify._core.checks import instance
 from flverify._core.errors import FormatError
 from flverify._core.exact import Array
+from flverify._core.shown import shown
 
 COLUMNS = ("round", "client")
 MOST_CELLS = 50_000_000  # rounds times clients that are kept in memory
@@ -203,7 +204,7 @@ def _header(path: Path, number: int, cells: list[str]) -> tuple[int, ...]:
     if sorted(cells) != sorted(COLUMNS):
         raise FormatError(
             f"an availability log must begin with the line round,client; line {number} "
-            f"of {path} is {','.join(cells)!r}; add the header."
+            f"of {path} is {shown(','.join(cells))}; add the header."
         )
     return tuple(cells.index(name) for name in COLUMNS)
 
@@ -211,8 +212,8 @@ def _header(path: Path, number: int, cells: list[str]) -> tuple[int, ...]:
 def _whole(path: Path, number: int, name: str, text: str) -> int:
     if not _WHOLE.fullmatch(text):
         raise FormatError(
-            f"a {name} must be a whole number; line {number} of {path} has {text!r}; "
-            "mend it."
+            f"a {name} must be a whole number; line {number} of {path} has "
+            f"{shown(text)}; mend it."
         )
     if text.startswith("-"):
         raise FormatError(

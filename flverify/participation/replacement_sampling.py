@@ -27,6 +27,8 @@ from flverify.participation._weights import integers, sampling_weights, scaled_f
 
 __all__ = ["ReplacementSampling"]
 
+_MOST_DRAWS = 10**6  # powers of rationals beyond have more digits than fit the memory
+
 
 @final
 @dataclass(frozen=True, repr=False)
@@ -40,14 +42,14 @@ class ReplacementSampling(UniformDriven):
     weights : (N,) scalars >= 0, not all 0
         Sampling weights; only their ratios matter. Weight 0: never drawn.
     m : int
-        Number of draws, at least 1; it may exceed N.
+        Number of draws, from 1 to 1,000,000; it may exceed N.
 
     Raises
     ------
     ShapeError
         If the weights are not a nonempty list of numbers.
     DomainError
-        If a weight is negative or a symbol, all are 0, or m is below 1.
+        If a weight is negative or a symbol, all are 0, or m is not in its range.
 
     Notes
     -----
@@ -71,7 +73,7 @@ class ReplacementSampling(UniformDriven):
 
     def __post_init__(self) -> None:
         self.settle("weights", sampling_weights(self.weights, zero=True))
-        self.settle("m", whole(self.m, "m"))
+        self.settle("m", whole(self.m, "m", most=_MOST_DRAWS))
         self.settle("n_clients", len(self.weights))
 
     @property

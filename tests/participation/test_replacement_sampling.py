@@ -119,6 +119,8 @@ def test_notation():
         ([1, sympy.Symbol("w")], 1, DomainError),
         ([1, 2], 0, DomainError),
         ([1, 2], 1.0, DomainError),
+        ([1, 2], 10**6 + 1, DomainError),
+        ([1, 2], 10**400, DomainError),
     ],
 )
 def test_bad_input(weights, m, error):
