@@ -15,7 +15,7 @@ DIGITS = 12  # significant digits that a file keeps of a float
 
 Row = TypeVar("Row")
 
-# How a column is read back; a dataclass names its types as text.
+# How a column is read back, by the name of its type.
 _READERS: dict[str, Callable[[str], Any]] = {
     "str": str,
     "int": int,
@@ -100,11 +100,11 @@ def read_rows(path: Path, kind: type[Row]) -> RowTable[Row]:
     Raises
     ------
     FormatError
-        If the file is missing or is not such a table.
+        If the file is missing or is not such a table, or a column is of another type.
     """
     columns: tuple[Any, ...] = fields(kind)  # type: ignore[arg-type]
     header = [column.name for column in columns]
-    readers = [_READERS[str(column.type)] for column in columns]
+    readers = [_reader(column.name, column.type) for column in columns]
     try:
         with path.open(encoding="utf-8", newline="") as stream:
             lines = list(csv.reader(stream, strict=True))
@@ -120,6 +120,17 @@ def read_rows(path: Path, kind: type[Row]) -> RowTable[Row]:
         except (ValueError, KeyError) as problem:
             raise _foreign(path, header, f"line {number}: {problem}") from problem
     return RowTable(tuple(rows))
+
+
+def _reader(name: str, kind: object) -> Callable[[str], Any]:
+    # types are text only under `from __future__ import annotations`
+    called = kind.__name__ if isinstance(kind, type) else str(kind)
+    if called not in _READERS:
+        raise FormatError(
+            f"the columns of a row must be str, int, float or bool; {name} is "
+            f"{called}; write it as one of them."
+        )
+    return _READERS[called]
 
 
 def _shown(value: object) -> str:
