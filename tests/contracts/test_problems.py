@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -79,6 +80,36 @@ def gradient_is_the_slope(problem: Problem) -> bool:
     return True
 
 
+def stacks_of_gradients_agree(problem: Problem) -> bool:
+    points = some_points(problem)
+    for client in range(problem.n_clients):
+        stack = problem.client_gradients(client, np.stack(points))
+        alone = [problem.gradient(client, point) for point in points]
+        if not close(stack, alone, problem.exact):
+            return False
+    return True
+
+
+def constants_hold_between_points(problem: Any) -> bool:
+    """mu |x-y|^2 <= <g(x) - g(y), x - y> and |g(x) - g(y)| <= L |x-y| of the mean."""
+    points = [np.asarray(point, dtype=float) for point in some_points(problem)]
+    gradients = [mean_gradient(problem, point) for point in some_points(problem)]
+    rounding = 1e-9
+    for one, two in combinations(range(len(points)), 2):
+        apart, bent = points[one] - points[two], gradients[one] - gradients[two]
+        length = np.linalg.norm(apart)
+        if bent @ apart < (float(problem.strong_convexity()) - rounding) * length**2:
+            return False
+        if np.linalg.norm(bent) > (float(problem.smoothness()) + rounding) * length:
+            return False
+    return True
+
+
+def mean_gradient(problem: Problem, point: Array) -> Array:
+    clients = range(problem.n_clients)
+    return np.mean([problem.gradient(i, point) for i in clients], axis=0).astype(float)
+
+
 @pytest.mark.parametrize("member", MEMBERS)
 def test_members_offer_examples_and_say_what_is_public(member: str) -> None:
     module = catalogue.load(PACKAGE, member)
@@ -110,6 +141,18 @@ def test_kinds_and_shapes(problem: Problem) -> None:
 @every_problem
 def test_gradient_is_the_slope_of_the_value(problem: Problem) -> None:
     assert gradient_is_the_slope(problem)
+
+
+@every_problem
+def test_many_gradients_at_once_are_those_of_the_points(problem: Problem) -> None:
+    assert stacks_of_gradients_agree(problem)
+
+
+@every_problem
+def test_no_two_points_contradict_the_constants(problem: Any) -> None:
+    if not (hasattr(problem, "strong_convexity") and hasattr(problem, "smoothness")):
+        pytest.skip("it names no constants")
+    assert constants_hold_between_points(problem)
 
 
 @every_problem
@@ -202,6 +245,42 @@ class WrongSlope(Problem):
 def test_the_contract_catches_a_wrong_gradient() -> None:
     assert not gradient_is_the_slope(WrongSlope(Quadratics.examples()[1]))
     assert not gradient_is_the_slope(WrongSlope(Quadratics.examples()[2].as_float()))
+
+
+@dataclass(frozen=True)
+class WrongStack(WrongSlope):
+    """A planted bug: many gradients at once are twice as long."""
+
+    def client_gradients(self, client: int, points: Array) -> Array:
+        return 2 * super().client_gradients(client, points)
+
+
+@dataclass(frozen=True)
+class WrongConstants(WrongSlope):
+    """Planted bugs: a constant is a tenth off."""
+
+    convex: Fraction = Fraction(1)
+    smooth: Fraction = Fraction(1)
+
+    def strong_convexity(self) -> Scalar:
+        return self.convex * self.inner.strong_convexity()
+
+    def smoothness(self) -> Scalar:
+        return self.smooth * self.inner.smoothness()
+
+
+def test_the_contract_catches_other_gradients_in_stacks() -> None:
+    inner = Quadratics.examples()[1]
+    assert stacks_of_gradients_agree(WrongSlope(inner))
+    assert not stacks_of_gradients_agree(WrongStack(inner))
+
+
+def test_the_contract_catches_wrong_constants() -> None:
+    inner = Quadratics([[[1]], [[3]]], [[0], [1]])
+    off = Fraction(11, 10)
+    assert constants_hold_between_points(WrongConstants(inner))
+    assert not constants_hold_between_points(WrongConstants(inner, convex=off))
+    assert not constants_hold_between_points(WrongConstants(inner, smooth=1 / off))
 
 
 def test_the_contract_covers_more_than_quadratics() -> None:
