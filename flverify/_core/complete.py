@@ -42,6 +42,12 @@ class Complete(ABCMeta):
             )
         return super().__call__(*args, **settings)
 
+    @property
+    def __signature__(cls) -> inspect.Signature:
+        """What an instance takes, for `help`: that of `__init__` and not of above."""
+        found = inspect.signature(cls.__init__)  # type: ignore[misc]
+        return found.replace(parameters=list(found.parameters.values())[1:])
+
 
 def _place(cls: type) -> str:
     """Say where a class is written, if it is in a file that can be read."""

@@ -1,9 +1,12 @@
 """A user's class that lacks a method is told with its name, its place and the rest."""
 
+import inspect
+
 import pytest
 
 from flverify import FlverifyError
 from flverify._core.errors import IncompleteClassError
+from flverify.algorithms import FedAvg
 from flverify.algorithms._algorithm import Algorithm
 from flverify.participation._law import Participation
 from flverify.problems._problem import Problem
@@ -46,3 +49,10 @@ def test_arguments_are_still_counted():
     assert Whole().dim == 1
     with pytest.raises(TypeError, match="takes no arguments"):
         Whole(3)
+
+
+def test_a_signature_names_what_an_instance_takes():
+    assert list(inspect.signature(FedAvg).parameters)[:2] == [
+        "step_size",
+        "local_steps",
+    ]
