@@ -205,6 +205,8 @@ def _line_94(first: str, factors: tuple[str, str, str], common: Any) -> Any:
 
 # (95), (96) ----------------------------------------------------------------------
 
+STEP_95 = {"moves": "1/128", "by_itself": ()}  # a step that follows
+
 
 @claim(
     "focus.lemma4.step95",
@@ -212,23 +214,36 @@ def _line_94(first: str, factors: tuple[str, str, str], common: Any) -> Any:
     statement=r"\eta\le\min\Big\{\frac{q^{3/2}}{8L\sqrt N},\frac{q^{3/2}}{8L(\tau-1)}"
     r"\Big\}:\quad\Big(1-\frac{q^2}4\Big)B_r\le\Big(1-\frac q2\Big)B_{r-1}+\frac{8"
     r"\eta^2N^2}q\|\nabla F(w_r)\|^2",
-    proposition="Numbers that satisfy line 2 of (94) and the caps satisfy (95).",
+    proposition="(i) Numbers that satisfy line 2 of (94) and the caps satisfy (95); "
+    "(ii) (95) holds inside the caps, wherever it is from, for all that Lemma 4 is "
+    "about.",
     given={"line 2 of (94)": "focus.lemma4.step94a-b"},
-    constants={"rows": "1/64", "moves": "1/64", "left": "1/4"},
-    twin={"moves": "1/128"},
+    constants={
+        "rows": "1/64",
+        "moves": "1/64",
+        "left": "1/4",
+        "by_itself": Q_READINGS,
+        "case_3a": "1/m",
+    },
+    twin=STEP_95,
     free=(
-        Free("moves", "1/512", "1/64", weaker="smaller"),
-        Free("left", "1/4", "1/2", weaker="larger"),
+        Free("moves", "1/512", "1/64", weaker="smaller", given={"by_itself": ()}),
+        Free("left", "1/4", "1/2", weaker="larger", given={"by_itself": ()}),
     ),
 )
 def moved_left(c: SimpleNamespace) -> Finding:
     """Move the B_r terms to the left; squares of the caps are c q^3."""
     statement = (
         r"\text{the same for }\eta\le\min\Big\{\frac{q^{3/2}}{8L\sqrt N},\frac{q^{3/2}}"
-        r"{8\sqrt2L(\tau-1)}\Big\}"
+        r"{8\sqrt2L(\tau-1)}\Big\},\text{ given line 2 of (94)}"
     )
-    mended = SimpleNamespace(**{**vars(c), "moves": "1/128"})
-    return _moved(c).corrected(statement, _moved(mended))
+    mended = SimpleNamespace(**{**vars(c), **STEP_95})
+    found = {"(i) from line 2 of (94)": _moved(c)}
+    for name in c.by_itself:
+        bound = Bound(PRINTED.caps, "1/2", "8", 2)
+        listed = steps(bound, name, c.case_3a, outcomes=False, left=c.left)
+        found[f"(ii) by itself; {name}"] = judge.one_step(listed, SEARCHED)
+    return judge.readings(found).corrected(statement, _moved(mended))
 
 
 def _moved(c: SimpleNamespace) -> Finding:

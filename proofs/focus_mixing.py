@@ -2,7 +2,7 @@
 
 R(S) and C(S) are what the text says of them. The formula for A(S) stands transposed
 against its figure and its use, and W(S) has weights 1/|S| where the figure has
-1/(|S| + 1), beside a diagonal that can be read in two ways.
+1/(|S| + 1), though the same links, beside a diagonal that can be read in two ways.
 
 Conventions: nodes as printed, the server is 0 and the clients are 1 to N; [i, j] is
 what node i takes from node j. A proof works on the transcribed formulas
@@ -32,9 +32,13 @@ from flverify.claims.mixing_cases import (
     PAIR,
     PLACES,
     SOME,
+    WEIGHT_WORDS,
     Built,
     as_drawn,
+    both_ways,
+    doubly,
     entry_cases,
+    linked,
     of_figure_1,
     sum_cases,
     sums,
@@ -242,7 +246,7 @@ def push_matrix(c: Any) -> Finding:
     )
 
 
-WEIGHT_WORDS = {"1/|S|": ("printed", 0), "1/(|S|+1)": ("figure1", 1)}
+LINKED = "(ii), and the rightmost of Figure 1 for its links"
 
 
 @claim(
@@ -252,20 +256,21 @@ WEIGHT_WORDS = {"1/|S|": ("printed", 0), "1/(|S|+1)": ("figure1", 1)}
     r"1/|S_r|&\text{if }j\in S_r\text{ and }i=0\\1-\sum_i W[i,j]&\text{if }i=j\\"
     r"0&\text{otherwise}\end{cases}",
     proposition="W(S) is doubly stochastic for every nonempty S, and W({1, 3}) with "
-    "N = 4 is the rightmost matrix of Figure 1.",
+    "N = 4 corresponds to the rightmost matrix of Figure 1: it is that matrix, or it "
+    "has the links of that graph, of which the caption shows a possible matrix.",
     constants={
         "weight": "1/|S|",
         "diagonals": ("others", "all"),
         "letters": ("same", "separate"),
+        "linked": "others",
     },
-    twin={
-        "weight": "1/(|S|+1)",
-        "diagonals": ("others",),
-        "letters": ("separate",),
-    },
+    twin={"linked": "all"},
+    no_control="whether W(S) is to be the matrix drawn or one with its links decides; "
+    "the twin, whose diagonal's sum runs over all i, fails under every reading",
+    reading_twins={LINKED: {"linked": "all"}},
 )
 def two_way_matrix(c: Any) -> Finding:
-    """Judge both readings of the diagonal, and of the letter W."""
+    """Judge both readings of the diagonal, of the letter W, and of the figure."""
     found = {
         READINGS_OF_W[diagonal, "separate"]: two_ways(c.weight, diagonal)
         for diagonal in c.diagonals
@@ -277,10 +282,8 @@ def two_way_matrix(c: Any) -> Finding:
                 "W of (36)": judge.instances(same_letter(c.weight), "==", "S = {1, 3}"),
             }
         )
-    judged = judge.readings(found)
-    if judged.passes():
-        return judged
-    return judged.corrected(
+    found[LINKED] = linked(c.weight, c.linked)
+    return judge.readings(found).corrected(
         r"W(S_r)[i,j]=1/(|S_r|+1) \text{ for the pairs } i\neq j \text{ printed, } "
         r"W[j,j]=1-\sum_{i\neq j}W[i,j]",
         two_ways("1/(|S|+1)", "others"),
@@ -296,26 +299,13 @@ READINGS_OF_W = {
 
 def two_ways(weight: str, diagonal: str) -> Finding:
     """Judge W(S) with one weight and one reading of its diagonal."""
-    word, added = WEIGHT_WORDS[weight]
-
-    def package(cohort: OneCohort) -> Any:
-        chosen = {"diagonal": diagonal, "weight": word}
-        return mixing.doubly_stochastic_matrix(*zero_based(cohort), **chosen)
-
-    def printed(cohort: OneCohort | AnyCohort) -> Any:
-        return two_way(cohort, added, diagonal)
-
-    pairs = [(name, total, 1) for name, total in sums(printed(SOME), SOME, "doubly")]
-    doubly = sum_cases("doubly", 1, package, printed)
+    package, printed = both_ways(weight, diagonal)
     drawn = np.array(FIGURE_1["W"], dtype=object)
     shown = [("W of Figure 1", printed(OneCohort(PAIR, 4)), drawn)]
     entries = of_figure_1("W", package, printed)
     return judge.all_of(
         {
-            "doubly stochastic": judge.proof_or_search(
-                judge.identity(pairs, "every N and every nonempty S"),
-                judge.instances(doubly, "==", LISTED),
-            ),
+            "doubly stochastic": doubly(weight, diagonal),
             "Figure 1": judge.proof_or_search(
                 judge.identity(shown, "S = {1, 3}, N = 4"),
                 judge.instances(entries, "==", "the entries of Figure 1"),

@@ -1,8 +1,9 @@
 """FOCUS, equations (5), (36) and (37): mean mixing matrices under Assumption 1.
 
 The mean of R(S), and with it that of C(S), is built from the inclusion probabilities
-p_i, not from the averaging weights q_i that (5) prints: the two agree only when at
-most one client takes part. The means of A(S) and of the W(S) of (35) are as printed
+p_i, not from the averaging weights q_i of Assumption 1: the two agree only when at
+most one client takes part. Read as p_i, the q_i of (5) is right for R(S) and wrong for
+A(S), beside which it is printed. The means of A(S) and of the W(S) of (35) are as printed
 if A(S) is the matrix of Figure 1 and somebody always takes part.
 
 Conventions: nodes as printed, the server is 0 and the clients are 1 to N. A proof
@@ -53,18 +54,30 @@ from flverify.claims.verdict import Finding
     r"q_1&1-q_1&\cdots&0\\\vdots&\vdots&\ddots&\vdots\\q_N&0&\cdots&1-q_N"
     r"\end{bmatrix}",
     proposition="For every law of S with p_i in (0, 1] the mean of R(S) is the printed "
-    "matrix, with q_i = E[I_i / sum_j I_j].",
-    constants={"weight": "q_i"},
-    twin={"weight": "p_i"},
+    "matrix; as (5) has one q_i in both of its matrices, no reading of it makes both "
+    "true: with q_i = p_i the mean of A(S) fails wherever two clients may meet.",
+    constants={"weight": "q_i", "chance": "p_i"},
+    twin={"chance": "q_i"},
+    no_control="whether q_i is the averaging weight of Assumption 1 or the probability "
+    "to participate decides; the twin, q_i for p_i, fails under every reading",
+    reading_twins={"q_i = p_i": {"chance": "q_i"}},
 )
 def mean_pull(c: Any) -> Finding:
-    """Compare E R(S) with the printed matrix; then with p_i in it."""
-    found = mean_of_pull(c.weight)
-    if found.passes():
-        return found
-    return found.corrected(
-        r"\bar R[i,0]=p_i,\quad \bar R[i,i]=1-p_i", mean_of_pull("p_i")
-    )
+    """Compare E R(S) with the printed matrix, for each meaning of q_i."""
+    case_3a = mean_cases("pull", pull, "1/m", uniform_laws())
+    return judge.readings(
+        {
+            "q_i = E[I_i/|S|]": mean_of_pull(c.weight),
+            "q_i = 1/m of Case 3a": judge.instances(case_3a, "==", "Case 3a, N = 2, 3"),
+            "q_i = p_i": mean_of_pull(c.chance),
+        }
+    ).corrected(r"\bar R[i,0]=p_i,\quad \bar R[i,i]=1-p_i", mean_of_pull("p_i"))
+
+
+def uniform_laws() -> Iterator[Setting]:
+    """Laws of Case 3a for two and three clients."""
+    for n in (2, 3):
+        yield from (s for s in laws.fixed_size(n) if len({*s.shares}) == 1)
 
 
 def mean_of_pull(weight: str) -> Finding:

@@ -28,6 +28,7 @@ from flverify.claims import focus_theorem1_chain as chain
 from flverify.claims import focus_theorem1_chain_searches as searches
 from flverify.claims import judge
 from flverify.claims.claim import Free, Sharp, claim
+from flverify.claims.focus_caps import Q_READINGS
 from flverify.claims.focus_theorem1_chain import LEMMAS_4, MENDED_4
 from flverify.claims.focus_theorem1_steps import (
     L,
@@ -45,6 +46,12 @@ from flverify.claims.focus_theorem1_steps import (
 from flverify.claims.rationals import rational
 from flverify.claims.verdict import Finding
 
+CAPS = {
+    "1/(L (tau-1))": "1/2",
+    "q^(3/2)/(L sqrt N)": "1/8",
+    "q/(L sqrt(2 N))": "1/16",
+    "1/(L N)": "1/4",
+}
 ROUNDS = (2, 3, 4)  # for R = 1 the sums from r = 1 on are empty
 EVERY_R = "every R >= 1, eta, L > 0, N >= 1, q_min in (0, 1]"
 
@@ -75,22 +82,33 @@ class Terms:
         ]
 
 
+ITSELF = "(ii) by itself"
+
+
 @claim(
     "focus.thm1.nc.step119a",
     source=Source("focus", "Appendix D.7, eq. (119), first line"),
     statement=r"\frac1R\sum_{r=0}^{R-1}C_r=\frac1R\sum_{r=1}^{R-1}C_r\le\Big(1-\frac{q_"
     r"{\min}}{3}\Big)\sum_{r=1}^{R-1}C_{r-1}+\frac{16\eta^2N^2}{3Rq_{\min}}\frac1R\sum_"
     r"{r=1}^{R-1}A_r",
-    proposition="With C_0 = 0 the first line of (119) follows from (118) for every R.",
+    proposition="With C_0 = 0 the first line of (119) holds for every R: (i) it follows "
+    "from (118); (ii) it is true inside the caps of (25), wherever it is from.",
     given={"(118)": "focus.thm1.nc.step116-118"},
     constants={"1/R beside C": 0, "1/R beside A": 2},
-    twin={"1/R beside C": 1, "1/R beside A": 1},
+    twin={"1/R beside A": 4},
+    no_control="with its factors 1/R misplaced the line does not follow from (118), "
+    "and may be true all the same; the twin, 1/R^2 less, fails under every reading",
+    reading_twins={f"{ITSELF}; {Q_READINGS[0]}": {"1/R beside A": 4}},
     mended_from={},
 )
 def first_sum(c: SimpleNamespace) -> Finding:
-    """Sum (118) over r, as printed and with 1/R once beside each sum."""
-    powers = vars(c)
-    return _first_sum(powers["1/R beside C"], powers["1/R beside A"]).corrected(
+    """Sum (118) over r, as printed and with 1/R once beside each sum; search it."""
+    powers = vars(c)["1/R beside C"], vars(c)["1/R beside A"]
+    found = {"(i) from (118)": _first_sum(*powers)}
+    for name in Q_READINGS:
+        one = searches.consensus_summed(CAPS, name, powers)
+        found[f"{ITSELF}; {name}"] = one
+    return judge.readings(found).corrected(
         rf"C_0=0,\;{chain.CAPS_4}:\quad\frac1R\sum_{{r=0}}^{{R-1}}C_r\le\Big(1-\frac q3"
         r"\Big)\frac1R\sum_{r=1}^{R-1}C_{r-1}+\frac{16\eta^2N^3}{3q}\frac1R\sum_{r=1}^{"
         rf"R-1}}A_r,\quad {chain.LETTERS},\;{chain.SMOOTH}",
@@ -298,12 +316,6 @@ def last_line(c: SimpleNamespace) -> Finding:
     )
 
 
-CAPS = {
-    "1/(L (tau-1))": "1/2",
-    "q^(3/2)/(L sqrt N)": "1/8",
-    "q/(L sqrt(2 N))": "1/16",
-    "1/(L N)": "1/4",
-}
 MENDED = {"caps": {"q/(L N)": "1/23", **MENDED_4.caps}, "lemma_4": "mended"}
 CAPS_115 = {"1/(L N)": "1/4", "1/(L (tau-1))": "1/2"}
 

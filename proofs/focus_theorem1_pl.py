@@ -191,10 +191,11 @@ def _line_3(c: SimpleNamespace) -> Finding:
 def _bounded_values(c: SimpleNamespace) -> Iterator[tuple[dict[str, Any], Any]]:
     """Line 3 of (105) at the least of its caps; S is any vector."""
     near, far = (Fraction(c.caps[name]) for name in CAPS_105)
-    for n, tau, smooth in product((1, 2), (1, 3), (1, 100)):
+    half, bent = Fraction(1, 2), Fraction(-1)  # with half of L, F is PL as well
+    for least, n, tau, smooth in product((half, bent), (1, 2), (1, 3), (1, 100)):
         caps = [near, far / (tau - 1)] if tau > 1 else [near]
         step = min(caps) / (smooth * n)
-        value = gram.Function("F", Fraction(smooth), Fraction(-smooth))
+        value = gram.Function("F", Fraction(smooth), least * smooth)
         w, sum_ = gram.vector("w"), gram.vector("S")
         slope = value.gradient(w)
         distance = step / n * Fraction(c.distance) * gram.square(n * slope - sum_)

@@ -79,7 +79,7 @@ MENDED = Bound({"q^(3/2)/(L N)": "1/8", MOVES: "1/8"}, "1/3", "16/3", 3)
 
 
 def steps(
-    bound: Bound, reading: str, case_3a: str, *, outcomes: bool
+    bound: Bound, reading: str, case_3a: str, *, outcomes: bool, left: str = "0"
 ) -> Iterator[judge.Step]:
     """Yield the lemma for listed clients at the largest step of the caps.
 
@@ -91,6 +91,8 @@ def steps(
     case_3a : {"1/m", "1/N"}
     outcomes : bool
         Whether |grad F|^2 is taken at each outcome instead of in expectation.
+    left : str
+        B_r has the factor 1 - left q^2, as in (95).
     """
     for h, law, tau in settings():
         clients = Clients(tuple(map(Fraction, h)), law, tau)
@@ -106,12 +108,12 @@ def steps(
         held = q.kept_zero(algorithm, len(h))
         setting = problem, algorithm, law
         if not outcomes:
-            lemma = _lemma(bound, least, step, len(h), q.after(X))
+            lemma = _lemma(bound, least, step, len(h), q.after(X), left)
             yield judge.Step(where, *setting, lemma, held)
             continue
         for cohort in list(law.support())[:POINTWISE]:
             model = _model_after(clients, cohort, step)
-            lemma = _lemma(bound, least, step, len(h), model)
+            lemma = _lemma(bound, least, step, len(h), model, left)
             place = {**where, "outcome": sorted(i + 1 for i in cohort)}
             yield judge.Step(place, *setting, lemma, held)
 
@@ -122,7 +124,9 @@ def _quadratics(h: tuple[Any, ...]) -> Quadratics:
     return Quadratics(hessians, linear)
 
 
-def _lemma(bound: Bound, least: Fraction, step: Fraction, size: int, model: Any) -> Any:
+def _lemma(
+    bound: Bound, least: Fraction, step: Fraction, size: int, model: Any, left: str
+) -> Any:
     """Write the lemma, |grad F|^2 being taken at `model`."""
     stored = [q.client("stored", i) for i in range(size)]
     rows = [q.point_of(g, i) for i, g in enumerate(stored)]
@@ -131,7 +135,8 @@ def _lemma(bound: Bound, least: Fraction, step: Fraction, size: int, model: Any)
     slope = q.expect(q.square(q.gradient(model)))
     factor = Fraction(bound.gradient) * step**2 * Fraction(size) ** bound.power / least
     kept = 1 - Fraction(bound.contraction) * least
-    return q.expect(then) <= kept * now + factor * slope
+    now_left = (1 - Fraction(left) * least**2) * q.expect(then)
+    return now_left <= kept * now + factor * slope
 
 
 def _model_after(clients: Clients, cohort: Cohort, step: Fraction) -> Any:

@@ -1,7 +1,8 @@
-"""What is searched of the mended chains of Appendix D of the FOCUS paper.
+"""What is searched of the chains of Appendix D of the FOCUS paper, most of them mended.
 
 The Lyapunov functions of (102) and (110), and the mean of (121), at the largest steps
-inside the caps, for q = E[I_i/|S|] and for the largest q that there is, p_min.
+inside the caps, for q = E[I_i/|S|] and for the largest q that there is, p_min; and the
+first line of (119) as printed, for each meaning of q_i.
 """
 
 from __future__ import annotations
@@ -29,6 +30,10 @@ QS = (Q_READINGS[0], Q_READINGS[2])
 SEARCHED = (
     "N = 1, 2, 5, 25, 64, 6400; tau = 1, 2, 20; full, uniform, rare, independent, all "
     "or none; several starts; q = E[I_i/|S|] and p_min"
+)
+EQUAL_MODELS = (
+    "N = 1, 2, 5, 25, 64, 6400; tau = 1, 2, 20; full, uniform, rare, independent, all "
+    "or none; models that start equal; R = 2..40"
 )
 
 
@@ -79,6 +84,29 @@ def slopes(caps: Caps, bound: str, start: str) -> Finding:
         return Sides(1, np.cumsum(squares[:-1]) / rounds, right / rounds)
 
     return _searched(caps, GENERAL, sides, 40)
+
+
+def consensus_summed(caps: Caps, reading: str, powers: tuple[int, int]) -> Finding:
+    """Search the mean of C_r against the first line of (119), from equal models.
+
+    powers are those of 1/R beside the sums of C_{r-1} and A_r; q_i = 1/m in Case 3a.
+    """
+
+    def sides(one: Instance, found: Curves) -> Sides:
+        error, behind = found.server[:-1], found.behind[:-1]
+        rounds = np.array([*range(2, len(error) + 1)], dtype=error.dtype)
+        squares = number(one.clients.mean_curvature**2, error) * error
+        many = Fraction(16, 3) * one.step**2 * one.clients.total**2 / one.q
+        right = number(many, error) * np.cumsum(squares[1:]) / rounds ** powers[1]
+        kept = number(1 - one.q / 3, error) * np.cumsum(behind)[:-1]
+        right = right + kept / rounds ** powers[0]
+        return Sides(2, np.cumsum(behind)[1:] / rounds, right)
+
+    # where it fails, convex clients suffice; their moments are had in rationals too
+    shapes = GENERAL if reading == Q_READINGS[0] else CONVEX
+    listed = chosen(caps, "1/m", reading, families(shapes))
+    cases = searched(listed, sides, 40, equal=True)
+    return judge.instances(cases, "<=", EQUAL_MODELS)
 
 
 def _searched(

@@ -24,6 +24,7 @@ from flverify.claims.printed_mixing import (
     averaging_weight,
     inclusion_weight,
     printed_mean,
+    two_way,
 )
 from flverify.claims.verdict import Finding
 
@@ -113,6 +114,44 @@ def as_drawn(name: str, found: Any, again: Any, kept: Any) -> Finding:
     proof = judge.identity([(name, again[kept], figure[kept])], "the drawn matrices")
     search = judge.instances(chosen, "==", "the entries of Figure 1")
     return judge.proof_or_search(proof, search)
+
+
+# W(S) of the display after Figure 1: the package's word, and what is added to |S|
+WEIGHT_WORDS = {"1/|S|": ("printed", 0), "1/(|S|+1)": ("figure1", 1)}
+
+
+def both_ways(weight: str, diagonal: str) -> tuple[Built, Callable[[Any], Any]]:
+    """Return W(S) as the package builds it, and as transcribed."""
+    word, added = WEIGHT_WORDS[weight]
+
+    def package(cohort: OneCohort) -> Any:
+        chosen = {"diagonal": diagonal, "weight": word}
+        return mixing.doubly_stochastic_matrix(*zero_based(cohort), **chosen)
+
+    def printed(cohort: OneCohort | AnyCohort) -> Any:
+        return two_way(cohort, added, diagonal)
+
+    return package, printed
+
+
+def doubly(weight: str, diagonal: str) -> Finding:
+    """Judge the row and column sums of W(S)."""
+    package, printed = both_ways(weight, diagonal)
+    pairs = [(name, total, 1) for name, total in sums(printed(SOME), SOME, "doubly")]
+    cases = sum_cases("doubly", 1, package, printed)
+    return judge.proof_or_search(
+        judge.identity(pairs, "every N and every nonempty S"),
+        judge.instances(cases, "==", LISTED),
+    )
+
+
+def linked(weight: str, diagonal: str) -> Finding:
+    """Judge W(S), and the links of W({1, 3}); self-loops are not drawn."""
+    found = both_ways(weight, diagonal)[1](OneCohort(PAIR, 4))
+    drawn = np.array(FIGURE_1["W"], dtype=object)
+    ours, theirs = ([int(v != 0) for v in m[~ON_DIAGONAL]] for m in (found, drawn))
+    same = judge.identity([("links", ours, theirs)], "S = {1, 3}, N = 4")
+    return judge.all_of({"doubly stochastic": doubly(weight, diagonal), "links": same})
 
 
 def table_of(weight: str, setting: Setting, *, listed: bool) -> Array:

@@ -58,17 +58,39 @@ def refuted(lines: Lines, entries: Mapping[str, Mapping[str, Any]]) -> list[str]
     return list(found)
 
 
+def open_among(lines: Lines, entries: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """List the claims that judge lines and are INCONCLUSIVE: of lines given directly.
+
+    What these are from in turn is left out: they say so themselves.
+
+    Examples
+    --------
+    >>> open_among({"(1)": ["a", "b"]}, {"a": {"verdict": "INCONCLUSIVE"}})
+    ['a']
+    """
+    return [
+        key
+        for key in dict.fromkeys(_judging(lines))
+        if entries.get(key, {}).get("verdict") == Verdict.INCONCLUSIVE
+    ]
+
+
 def told(lines: Lines, entries: Mapping[str, Mapping[str, Any]]) -> str:
-    """Say what of some lines is refuted; empty where nothing is.
+    """Say what of some lines is refuted or open; empty where nothing is.
 
     Examples
     --------
     >>> told({"(1)": ["a"]}, {"a": {"verdict": "REFUTED"}})
     'REFUTED among these and what they are from: a'
+    >>> told({"(1)": ["a"]}, {"a": {"verdict": "INCONCLUSIVE"}})
+    'INCONCLUSIVE among these: a'
     """
-    found = refuted(lines, entries)
-    listed = ", ".join(found)
-    return f"REFUTED among these and what they are from: {listed}" if found else ""
+    notes = {
+        "REFUTED among these and what they are from": refuted(lines, entries),
+        "INCONCLUSIVE among these": open_among(lines, entries),
+    }
+    listed = [f"{what}: {', '.join(keys)}" for what, keys in notes.items() if keys]
+    return "; ".join(listed)
 
 
 def warnings(
@@ -86,8 +108,8 @@ def warnings(
     mended_from = claim.mended_from or {}
     about = (("the claim", claim.given), ("the correction", mended_from))
     for what, given_it in about:
-        if refuted(given_it, entries):
-            yield f"{what} is given {', '.join(given_it)}; {told(given_it, entries)}"
+        if noted := told(given_it, entries):
+            yield f"{what} is given {', '.join(given_it)}; {noted}"
 
 
 def _judging(lines: Lines) -> Iterator[str]:

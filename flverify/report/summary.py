@@ -53,18 +53,30 @@ def summary(entries: Mapping[str, Entry]) -> str:
 
 def _steps_alone(entries: Mapping[str, Entry]) -> str:
     """Say how many are proved as steps alone, from lines that do not all hold."""
-    alone = [
-        key
-        for key, entry in entries.items()
+    given = [
+        premises.given(entry)
+        for entry in entries.values()
         if entry["verdict"] == Verdict.PROVED
-        and premises.refuted(premises.given(entry), entries)
     ]
-    if not alone:
-        return ""
-    return (
-        f" Of those PROVED, {len(alone)} as steps alone: some of what they are given "
-        "is REFUTED, so their conclusions may be false."
-    )
+    false = [lines for lines in given if premises.refuted(lines, entries)]
+    unsure = [
+        lines
+        for lines in given
+        if premises.open_among(lines, entries) and lines not in false
+    ]
+    said = ""
+    if false:
+        said += (
+            f" Of those PROVED, {len(false)} as steps alone: some of what they are "
+            "given is REFUTED, so their conclusions may be false."
+        )
+    if unsure:
+        said += (
+            f" Of {'the others' if false else 'those PROVED'}, {len(unsure)} from "
+            "lines of which some are INCONCLUSIVE: their conclusions hold under "
+            "readings that make all of these true, if there are any."
+        )
+    return said
 
 
 def _readings(entry: Entry) -> str:

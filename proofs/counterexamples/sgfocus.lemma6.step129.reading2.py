@@ -5,6 +5,7 @@ eta = F("1")
 rho = F("1/2")
 y = F("-1")
 assert rho < F(1)
+assert N >= F(1)
 left = N * eta ** 2 * y ** 2
 right = F(2) * eta ** 2 * y ** 2 / (F(1) - rho)
 assert (left, right) == (F("5"), F("4")), (left, right)

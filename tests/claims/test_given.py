@@ -105,6 +105,21 @@ def test_the_table_names_it():
     assert "alone" not in summary({"demo.four": {"verdict": "PROVED"}})
 
 
+def test_lines_that_are_open_are_named_too():
+    known = {
+        "demo.three": {"verdict": "INCONCLUSIVE"},
+        "demo.step": {"verdict": "PROVED", "given": {"(1)": ["demo.three"]}},
+    }
+    table = summary(known)
+    assert "given (1); INCONCLUSIVE among these: demo.three" in table
+    assert "Of those PROVED, 1 from lines of which some are INCONCLUSIVE" in table
+    false = {"verdict": "PROVED", "given": {"(2)": ["demo.four"]}}
+    both = summary({**known, "demo.false": false, "demo.four": KNOWN["demo.four"]})
+    assert "Of the others, 1 from lines of which some are INCONCLUSIVE" in both
+    proved = {**known, "demo.three": {"verdict": "PROVED"}}
+    assert "INCONCLUSIVE" not in summary(proved)
+
+
 def test_a_correction_may_be_from_lines_of_its_own():
     one = replace(step(()), given={}, mended_from={"Lemma 2": ["demo.three"]})
     found = one.check()

@@ -89,8 +89,8 @@ def test_a_wrong_constant_is_refuted(name, wrong):
 @pytest.mark.parametrize(
     ("name", "wrong", "mended"),
     [
-        ("lemma4.step95", {"moves": "1/100"}, {"moves": "1/128"}),
-        ("lemma4.step95", {"left": "37/100"}, {"left": "3/8"}),
+        ("lemma4.step95", {"moves": "1/100"}, {"moves": "1/128", "by_itself": ()}),
+        ("lemma4.step95", {"left": "37/100"}, {"left": "3/8", "by_itself": ()}),
         ("lemma4.step96b", {"bound": "1066/100"}, {"bound": "32/3"}),
     ],
 )
@@ -141,6 +141,14 @@ def test_what_decides_a_step_with_readings(name):
 def test_a_wrong_constant_is_refuted_under_every_reading(name, wrong):
     found = claims()[name].check(**wrong)
     assert verdicts(found) == [REFUTED] * len(READINGS[name])
+
+
+def test_95_is_false_as_a_step_and_by_itself():
+    claim = claims()["lemma4.step95"]
+    assert verdicts(claim.check()) == [REFUTED] * 4
+    # with the numbers of the mended Lemma 4, a bound that is too weak to fail
+    weak = claim.check(moves="1/128", left="7/8")
+    assert weak.readings["(ii) by itself; q_i = E[I_i/|S|]"].verdict != REFUTED
 
 
 def test_what_is_not_convex_moves_farther_than_the_sharp_87_of_what_is():

@@ -63,16 +63,10 @@ def test_a_proved_claim_is_refuted(claims, claim, wrong):
     [
         ("focus.eq4.A", {}, {"participant": "j"}),
         (
-            "focus.def.W4",
-            {"weight": "1/(|S|+1)"},
-            {"weight": "1/(|S|+1)", "diagonals": ("others",), "letters": ("separate",)},
-        ),
-        (
             "focus.fig1.matrices",
             {"participant": "j", "diagonals": ("others",)},
             {"participant": "j", "weight": "1/(|S|+1)", "diagonals": ("others",)},
         ),
-        ("focus.eq5.Rbar", {}, {"weight": "p_i"}),
         ("focus.case3a", {}, {"q": "1/N"}),
     ],
 )
@@ -90,6 +84,8 @@ def test_a_refuted_claim_is_mended_by_all_of_its_repair(
 @pytest.mark.parametrize(
     ("claim", "printed", "wrong", "planted"),
     [
+        ("focus.eq5.Rbar", [REFUTED, REFUTED, PROVED], {"chance": "q_i"}, 3),
+        ("focus.def.W4", [*[REFUTED] * 3, PROVED], {"linked": "all"}, 4),
         ("focus.eq5.Abar", [REFUTED, PROVED, PROVED, REFUTED], {"weight": "p_i"}, 4),
         ("focus.eq5.Cbar", [PROVED, REFUTED], {"weight": "p_i"}, [PROVED, PROVED]),
         ("focus.eq37.Wbar", [PROVED, *[REFUTED] * 4], {"weight": "p_i"}, 5),
@@ -176,9 +172,22 @@ def test_a_wrong_constant_refutes_a_note(claims, claim, wrong, reading):
 
 
 def test_two_ways_are_doubly_stochastic_but_not_as_drawn(claims):
-    reason = claims["focus.def.W4"].check().reason
+    found = claims["focus.def.W4"].check()
+    reason = found.readings["(ii) the diagonal's sum runs over i != j"].reason
     assert "which is = doubly stochastic" in reason
     assert "0 == 1/3" in reason
+    assert found.correction.finding.verdict == PROVED
+    one = {"diagonals": ("others",), "letters": ("separate",)}
+    assert not claims["focus.def.W4"].check(**one).passes()
+    mended = claims["focus.def.W4"].check(weight="1/(|S|+1)", **one)
+    assert mended.verdict == PROVED
+
+
+def test_no_q_is_right_for_both_means(claims):
+    pulled = claims["focus.eq5.Rbar"].check()
+    assert pulled.correction.finding.verdict == PROVED
+    assert pulled.readings["q_i = p_i"].verdict == PROVED
+    assert not claims["focus.eq5.Abar"].check(weight="p_i").passes()
 
 
 def test_both_wrong_matrices_of_figure_1_are_named(claims):

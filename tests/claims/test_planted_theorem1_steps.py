@@ -64,7 +64,7 @@ EXPECTED = {
     "nc.step114": PROVED,
     "nc.step115": PROVED,
     "nc.step116-118": REFUTED,
-    "nc.step119a": REFUTED,
+    "nc.step119a": OPEN,
     "nc.step119b": OPEN,
     "nc.C0": OPEN,
     "nc.step120": PROVED,
@@ -81,7 +81,6 @@ MENDED = (
     "pl.step109",
     "pl.collected",
     "nc.step116-118",
-    "nc.step119a",
     "nc.collected",
 )
 
