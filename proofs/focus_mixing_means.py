@@ -3,8 +3,8 @@
 The mean of R(S), and with it that of C(S), is built from the inclusion probabilities
 p_i, not from the averaging weights q_i of Assumption 1: the two agree only when at
 most one client takes part. Read as p_i, the q_i of (5) is right for R(S) and wrong for
-A(S), beside which it is printed. The means of A(S) and of the W(S) of (35) are as printed
-if A(S) is the matrix of Figure 1 and somebody always takes part.
+A(S), beside which it is printed. The means of A(S) and of the W(S) of (35) are as
+printed if A(S) is the matrix of Figure 1 and somebody always takes part.
 
 Conventions: nodes as printed, the server is 0 and the clients are 1 to N. A proof
 compares the transcribed formulas cohort by cohort, for all cohorts at once, with

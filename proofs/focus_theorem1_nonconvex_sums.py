@@ -91,7 +91,7 @@ ITSELF = "(ii) by itself"
     statement=r"\frac1R\sum_{r=0}^{R-1}C_r=\frac1R\sum_{r=1}^{R-1}C_r\le\Big(1-\frac{q_"
     r"{\min}}{3}\Big)\sum_{r=1}^{R-1}C_{r-1}+\frac{16\eta^2N^2}{3Rq_{\min}}\frac1R\sum_"
     r"{r=1}^{R-1}A_r",
-    proposition="With C_0 = 0 the first line of (119) holds for every R: (i) it follows "
+    proposition="With C_0 = 0 the first line of (119) holds for every R: (i) it is "
     "from (118); (ii) it is true inside the caps of (25), wherever it is from.",
     given={"(118)": "focus.thm1.nc.step116-118"},
     constants={"1/R beside C": 0, "1/R beside A": 2},

@@ -125,8 +125,8 @@ def both_ways(weight: str, diagonal: str) -> tuple[Built, Callable[[Any], Any]]:
     word, added = WEIGHT_WORDS[weight]
 
     def package(cohort: OneCohort) -> Any:
-        chosen = {"diagonal": diagonal, "weight": word}
-        return mixing.doubly_stochastic_matrix(*zero_based(cohort), **chosen)
+        at = zero_based(cohort)
+        return mixing.doubly_stochastic_matrix(*at, diagonal=diagonal, weight=word)
 
     def printed(cohort: OneCohort | AnyCohort) -> Any:
         return two_way(cohort, added, diagonal)

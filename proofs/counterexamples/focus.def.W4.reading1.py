@@ -9,7 +9,9 @@ W = [[F(1, len(S)) if (i in S and j == 0) or (j in S and i == 0) else F(0) for j
 for j in M:
     W[j][j] = 1 - sum(W[i][j] for i in M if i != j)
 drawn = {"A": [0, F(1, 2), 0, F(1, 2), 0], "W": [third, third, 0, third, 0]}  # rows 0 of Figure 1
-if "sum of" in at:
+if at.get("sum of") == "row of node 1":  # a diagonal that is 1 less the whole column
+    left, right = sum(W[1]) - W[1][1] + W[1][1] / 2, F(1)
+elif "sum of" in at:
     left, right = sum(A[0]), F(1)
 else:
     place = int(at["entry"][4])

@@ -2,9 +2,11 @@
 from fractions import Fraction as F
 at = {'N': 2, 'law': 'uniform:1', 'entry': '[1, 0]'}
 i, j = int(at["entry"][1]), int(at["entry"][4])
-law = {tuple(range(1, at["N"] + 1)): F(1)}  # full participation
+people = range(1, at["N"] + 1)
+one = at["law"] == "uniform:1"  # or full participation
+law = {(k,): F(1, len(people)) for k in people} if one else {tuple(people): F(1)}
 left = sum(p * (i in S) for S, p in law.items())  # E R(S)[i, 0], R(S)[i, 0] = 1 for i in S
-right = sum(p * F(i in S, len(S)) for S, p in law.items())  # q_i
+right = sum(p * F(i in S, len(S)) for S, p in law.items()) if not one else F(1)  # q_i, or 1/m
 assert (left, right) == (F("1/2"), F("1")), (left, right)
 assert not left == right
 print(f"{left} == {right} fails")
