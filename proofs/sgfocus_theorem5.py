@@ -164,13 +164,18 @@ def _searched5(c: SimpleNamespace, apart: bool, name: str, reading: str) -> Find
 
 @remembered
 def _long_run(c: SimpleNamespace, apart: bool) -> Finding:
-    """One client that always takes part, h = 1/4, steps 2^-12, from the optimum."""
-    one = NoisyClients((Fraction(1, 4),), UniformCohort(1, 1), 1, variance=LOUD)
+    """One client that always takes part, h = 1/4, steps 2^-12, from the optimum.
+
+    With two local steps, as a cap has tau - 1 below its line.
+    """
+    one = NoisyClients((Fraction(1, 4),), UniformCohort(1, 1), 2, variance=LOUD)
     step, q_min = Fraction(1, 2**12), Fraction(1)
     if not inside(c.caps, one, q_min, step):
         return judge.inconclusive("the long run is not inside the caps")
     runs = searched([(one, step, q_min)], partial(_sides5, c, apart), LONG, equal=True)
-    return judge.instances(runs, "<=", f"N = 1, h = 1/4, step 2^-12, {LONG} rounds")
+    return judge.instances(
+        runs, "<=", f"N = 1, tau = 2, h = 1/4, step 2^-12, {LONG} rounds"
+    )
 
 
 def _one_sample5(c: SimpleNamespace, apart: bool, reading: str) -> Finding:
