@@ -4,10 +4,11 @@ Lemma 3 holds with 2 in place of 4, and that is what gives the constant of Corol
 the printed chain would give twice as much, which is what (7) then uses.
 
 Conventions: a window is the ticks from SH to SH + H. Its models start in C: after a
-communication they do, whatever theta^0 is (`agnostic.alg1.init`). As Algorithm 1 is
-printed the last tick is the communication, after H - 1 local steps; reading (ii) takes
-H local steps and communicates then. Searches list absolute values, hinges and lines
-with rational noise; rechecks run the plain loop.
+communication they do, whatever theta^0 is. Line 1 may put theta^0 = 0 outside of C
+(`agnostic.alg1.init`), and then the first window, S = 0, is another reading. As
+Algorithm 1 is printed the last tick is the communication, after H - 1 local steps;
+reading (ii) takes H local steps and communicates then. Searches list absolute
+values, hinges and lines with rational noise; rechecks run the plain loop.
 """
 
 from __future__ import annotations
@@ -22,9 +23,12 @@ from flverify._core.sources import Source
 from flverify.claims import judge
 from flverify.claims.agnostic_apart import EVERY, tracks_apart
 from flverify.claims.agnostic_windows import (
+    FIRST,
     WINDOWS,
     distance,
     distances,
+    farthest,
+    first_windows,
     plain_mean,
     value_gap,
     value_gaps,
@@ -40,28 +44,36 @@ SCHEDULES = {
     "(ii) H local steps, then a communication": "separate",
 }
 
+START = "(iii) S = 0 too, from theta^0 = 0 of line 1, C anywhere"
+
 
 @claim(
     "agnostic.lemma3",
     source=Source("agnostic", "Lemma 3"),
     statement=r"\mathbb E\big[\|\theta_i^{\tau_i}-\theta_j^{\tau_j}\|\,\big|\,"
     r"\mathcal F_{SH}\big]\le4\eta GH,\quad\tau_i,\tau_j\in[SH,SH+H]",
-    proposition="Under Assumption 3, in a window that starts in C, two models of any "
-    "clients at any ticks are at most 4 eta G H apart in the mean, the one after the "
-    "communication that ends the window included.",
+    proposition="Under Assumption 3, in a window, two models of any clients at any "
+    "ticks are at most 4 eta G H apart in the mean, the one after the communication "
+    "that ends the window included; (i) and (ii) are of windows that start in C.",
     constants={"factor": 4},
     twin={"factor": 1},
     free=Free("factor", 1, 8, weaker="larger"),
 )
 def local_divergence(c: Any) -> Finding:
-    """Judge the bound for both schedules; then state the sharp one."""
+    """Judge the bound for both schedules and at the start; then state the sharp one."""
     found = {name: apart(word, c.factor) for name, word in SCHEDULES.items()}
+    first = (
+        distance_case(one, *farthest(one, distance), c.factor)
+        for one in first_windows()
+    )
+    found[START] = judge.instances(first, "<=", FIRST)
     less = {"literal": 1, "separate": 0}
     sharp = {n: apart(word, 2, less[word]) for n, word in SCHEDULES.items()}
     return judge.readings(found).corrected(
         r"\mathbb E\big[\|\theta_i^{\tau_i}-\theta_j^{\tau_j}\|\,\big|\,"
         r"\mathcal F_{SH}\big]\le2\eta GH\text{, attained by two lines under (ii);}"
-        r"\text{ under (i) even }2\eta G(H-1)",
+        r"\text{ under (i) even }2\eta G(H-1)\text{; }S=0\text{ needs }"
+        r"0\in\mathcal C",
         judge.readings(sharp),
     )
 
@@ -76,7 +88,7 @@ def apart(schedule: str, factor: Any, less: int = 0) -> Finding:
 
 
 def distance_case(
-    one: Nonsmooth, pair: Any, far: Fraction, factor: Any, less: int
+    one: Nonsmooth, pair: Any, far: Fraction, factor: Any, less: int = 0
 ) -> Case:
     """Return the farthest pair of the window against the bound."""
     bound = gradient_bound(one.clients)
@@ -90,9 +102,10 @@ def distance_case(
     source=Source("agnostic", "Corollary 1"),
     statement=r"\mathbb E\big[|f_i(\theta_i^{\tau_i})-f_i(\theta_j^{\tau_j})|\,\big|\,"
     r"\mathcal F_{SH}\big]\le2\ell\eta GH",
-    proposition="Under Assumption 3, in a window that starts in C, where every f_i is "
-    "ell-Lipschitz, the values of f_i at two models are at most 2 ell eta G H apart in "
-    "the mean; the statement is judged, the printed chain is in the correction.",
+    proposition="Under Assumption 3, in a window, the values of an ell-Lipschitz f_i "
+    "at two models are at most 2 ell eta G H apart in the mean; (i) and (ii) are of "
+    "windows that start in C; the statement is judged, the printed chain is in the "
+    "correction.",
     constants={"factor": 2},
     twin={"factor": 1},
     free=Free("factor", 1, 8, weaker="larger"),
@@ -100,6 +113,11 @@ def distance_case(
 def value_divergence(c: Any) -> Finding:
     """Judge the statement from the sharp Lemma 3; then what the printed chain gives."""
     found = {name: values_apart(word, c.factor) for name, word in SCHEDULES.items()}
+    first = (
+        value_case(one, *farthest(one, value_gap(one)), c.factor)
+        for one in first_windows()
+    )
+    found[START] = judge.instances(first, "<=", FIRST)
     return judge.readings(found).corrected(
         r"\text{from Lemma 3 as printed the chain gives }4\ell\eta GH\text{, which is "
         r"what (7) uses: }2\eta H\cdot4\ell\eta GH=8\ell\eta^2GH\cdot H;\text{ the "

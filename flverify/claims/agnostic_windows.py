@@ -16,12 +16,22 @@ from typing import Any, TypeAlias
 from flverify.claims import cohorts
 from flverify.claims.cohorts import Cohort, people
 from flverify.claims.nonsmooth import FAMILY, Nonsmooth, family, moved
-from flverify.claims.nonsmooth_losses import SILENT, Client, Line, Point, length, minus
+from flverify.claims.nonsmooth_losses import (
+    SILENT,
+    Absolute,
+    Client,
+    Line,
+    Point,
+    length,
+    minus,
+)
 
 WIDE = ("box", Fraction(-50), Fraction(50))
 
 
 WINDOWS = FAMILY + "; two opposite lines, H = 201"
+
+FIRST = "two clients |x - a|, a in C, started at 0 outside of C, H = 2, 3"
 
 
 Reach: TypeAlias = tuple[
@@ -37,6 +47,16 @@ def windows(schedule: str) -> Iterator[Nonsmooth]:
         elif len(one.start) == 1:
             yield moved(one, (one.ends()[0],))
     yield lines(schedule, 201)
+
+
+def first_windows() -> Iterator[Nonsmooth]:
+    """Instances of the window from theta^0 = 0, with C elsewhere in Theta = R."""
+    for low, high in ((1, 2), (-3, -2)):
+        clients = tuple(Client(Absolute(Fraction(a)), SILENT) for a in (low, high))
+        law = {frozenset({1}): Fraction(1, 4), frozenset({1, 2}): Fraction(3, 4)}
+        box = ("box", Fraction(low), Fraction(high))
+        for period in (2, 3):
+            yield Nonsmooth(clients, law, box, Fraction(1, 20), period, "literal")
 
 
 def lines(schedule: str, period: int) -> Nonsmooth:
