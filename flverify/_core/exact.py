@@ -23,7 +23,10 @@ from flverify._core.shown import plainly, shown
 Scalar: TypeAlias = Any  # Fraction, float or sympy.Expr: arithmetic decides
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
-_NUMBER = re.compile(r"[+-]?(\d+/\d+|(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?)", re.ASCII)
+_NUMBER = re.compile(
+    r"[+-]?(\d+/\d+|(\d+\.?\d*|\.\d+)([eE][+-]?(?P<exponent>\d+))?)", re.ASCII
+)
+_LONGEST_EXPONENT = 3  # digits: a longer one would be a number that fills the memory
 
 
 def parse_number(text: str, name: str = "a number") -> Fraction:
@@ -32,7 +35,8 @@ def parse_number(text: str, name: str = "a number") -> Fraction:
     Raises
     ------
     DomainError
-        If the text is not such a number, or has more digits than Python reads.
+        If the text is not such a number, its exponent has more than 3 digits, or it has
+        more digits than Python reads.
 
     Examples
     --------
@@ -40,10 +44,16 @@ def parse_number(text: str, name: str = "a number") -> Fraction:
     (Fraction(1, 5), Fraction(3, 8), Fraction(1, 5000))
     """
     stripped = text.strip()
-    if not _NUMBER.fullmatch(stripped) or re.search(r"/0+$", stripped):
+    read = _NUMBER.fullmatch(stripped)
+    if not read or re.search(r"/0+$", stripped):
         raise DomainError(
             f"a number must be a fraction such as 3/8 or decimal text such as "
             f"2e-4; got {shown(text)}; write it in one of these forms."
+        )
+    if len((read["exponent"] or "").lstrip("0")) > _LONGEST_EXPONENT:
+        raise DomainError(
+            f"the exponent of a number must have at most {_LONGEST_EXPONENT} digits; got "
+            f"{shown(text)}; choose a number nearer to 1."
         )
     try:
         return Fraction(stripped)
