@@ -139,6 +139,8 @@ def test_an_enclosure_is_rounded_outwards(seed):
 def test_special_enclosures():
     assert enclosure(Fraction(1, 2), Fraction(1, 2)) == "exact"
     assert enclosure(0.5, math.inf) == "[0.5, infinite]"
+    large = Fraction(10**400)  # beyond all floats
+    assert enclosure(large, large + 1) == "[1.00000000000E+400, 1.00000000001E+400]"
 
 
 def test_long_vectors_say_what_is_left_out():
