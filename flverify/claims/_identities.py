@@ -21,6 +21,10 @@ from flverify.claims.verdict import Finding, Verdict
 Pair = tuple[str, Any, Any]
 WRITTEN = 12  # the first identities, which are written out
 LONGEST = 240  # characters of one of them
+OPEN = (
+    "algebra does not make the two sides equal, and no rational values of their symbols "
+    "were found at which they differ"
+)
 
 
 def identity(pairs: Iterable[Pair], scope: str) -> Finding:
@@ -152,4 +156,4 @@ def _refuting_point(label: str, left: sympy.Expr, right: sympy.Expr) -> Finding:
             one, other = map(short, values)
             reason = f"{label}: {one} is not {other}{_points.at(point)}"
             return Finding(Verdict.REFUTED, "counterexample", reason, evidence)
-    return inconclusive(f"{label}: neither zero nor a rational point of difference")
+    return inconclusive(f"{label}: {OPEN}")
