@@ -158,10 +158,10 @@ def clients_emptied(c: SimpleNamespace) -> Finding:
 
 # Pulling, (73)-(74) --------------------------------------------------------------
 
-DEFINED = "READ-DEF, q_i = E[I_i/|S|]"
-CASE_3A = "READ-3a, q_i = 1/m for uniform sampling"
-CHANCE = "READ-P, q_i replaced by p_i"
-WITH_SERVER = "READ-P, the norm includes the server's row"
+DEFINED = "q_i = E[I_i/|S|]"
+CASE_3A = "q_i = 1/m of Case 3a"
+CHANCE = "q_i = p_i"
+WITH_SERVER = "q_i = p_i, the norm with the server's row"
 WHY = (
     "whether q_i is the averaging weight of Assumption 1 or the probability to "
     "participate decides; the twin, twice the sum, fails under every reading"
