@@ -87,6 +87,10 @@ select.bk-input { padding-right: 18px; }
   top: -5px !important; border-radius: 50% !important; border: 2px solid var(--go);
   background: #fff; box-shadow: none; cursor: grab; }
 .noUi-handle:focus { outline: 3px solid #b34700; outline-offset: 2px; }
+@media (forced-colors: active) {
+  .noUi-connects, .noUi-connect { forced-color-adjust: none; }
+  select.bk-input { appearance: auto; background-image: none; }
+}
 """
 )
 
@@ -130,6 +134,11 @@ sub { font-size: 75%; line-height: 0; }
 .key { white-space: nowrap; margin-right: 12px; }
 .key i { display: inline-block; width: 18px; height: 0; vertical-align: middle;
   margin-right: 4px; border-top: 2.5px solid; }
+/* plots keep their colours and white ground under forced colours; so do their keys */
+@media (forced-colors: active) {
+  .key { forced-color-adjust: none; background: #fff; color: var(--ink);
+    padding: 0 3px; }
+}
 .busy::before { content: ""; display: inline-block; width: 10px; height: 10px;
   margin-right: 5px; border: 2px solid var(--line); border-top-color: var(--go);
   border-radius: 50%; animation: turn .8s linear infinite; vertical-align: -1px; }
