@@ -111,20 +111,21 @@ def source(name: str, *columns: str) -> ColumnDataSource:
 
 
 def decades(values: Sequence[float]) -> tuple[float, float]:
-    """Return whole decades that hold all positive finite values, and at least two.
+    """Return whole decades that hold all positive finite values, and at least three.
 
-    Fewer have ticks so close together that their names overlap.
+    Fewer have ticks so close together that their names overlap; two may be taken for
+    fewer, as 1 to 1/100 is not two decades in floats.
 
     Examples
     --------
     >>> decades([0.02, 3.0, float("inf")])
     (0.01, 10.0)
     >>> decades([2.0])
-    (0.1, 10.0)
+    (0.01, 10.0)
     """
     exponents = [log10(v) for v in values if isfinite(v) and v > 0] or [0.0]
     low, high = floor(min(exponents)), ceil(max(exponents))
-    return 10.0 ** min(low, high - 2), 10.0**high
+    return 10.0 ** min(low, high - 3), 10.0**high
 
 
 class StepSizeMap:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-from flverify.explore.error_curves import BAND, RUNS
+from flverify.explore.error_curves import BAND, LARGEST, RUNS
 from flverify.explore.found import map_key, point_key, remember
 from flverify.explore.layers import Arrival, SlowLayer
 from flverify.explore.layout import Page
@@ -206,8 +206,10 @@ class Shown:
         )
         low, high = (f"{100 * end:g}" for end in BAND)
         word = "printed bound" if bound["x"] else "no printed bound"
+        # of a curve that leaves the plot at once nothing is drawn
+        gone = f", above {LARGEST:.0e} in round 1".replace("+", "")
         self.page.texts["errors_key"].text = _keys(
-            ("exact", self._colour, "solid"),
+            (f"exact{gone if len(rows) == 1 else ''}", self._colour, "solid"),
             (f"{RUNS} runs, {low} to {high} %", f"{self._colour}55", "solid"),
             (word, PRINTED, "dashed"),
         ) + _small(html.escape(describe(self._view)))

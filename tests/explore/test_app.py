@@ -286,13 +286,20 @@ def test_small_weights_have_an_axis_on_which_they_are_seen(clients):
     session._destroyed(None)
 
 
-def test_a_map_has_at_least_two_decades():
-    # where fewer are shown, the names of 10, 9, 8, ... stand upon one another
-    proxskip = "algorithm=proxskip&law=all_or_nothing&local_steps=1&step_size=1"
-    session = opened(proxskip)
+@pytest.mark.parametrize(
+    "query",
+    [
+        "algorithm=proxskip&law=all_or_nothing&local_steps=1&step_size=1",
+        "step_size=0.00001&n_clients=1",  # errors between 1 and 1/100
+    ],
+)
+def test_a_map_has_more_than_two_decades(query):
+    # where fewer are shown, the names of 10, 9, 8, ... stand upon one another; and 1 to
+    # 1/100 are fewer than two in floats
+    session = opened(query)
     for plot in (session.page.map, session.page.errors):
         shown_range = plot.figure.y_range
-        assert shown_range.end / shown_range.start >= 100
+        assert shown_range.end / shown_range.start > 101
     session._destroyed(None)
 
 
@@ -301,6 +308,9 @@ def test_errors_that_grow_out_of_the_plot_at_once_leave_its_axes():
     assert len(session.page.errors.exact.data["x"]) == 1
     axis = session.page.errors.figure.x_range
     assert (axis.start, axis.end) == (0, 1)
+    key = session.page.texts["errors_key"]
+    assert "exact, above 1e12 in round 1" in key.text
+    assert "above" not in opened().page.texts["errors_key"].text
 
 
 def test_refused_text_keeps_the_last_address_and_says_why():
