@@ -52,8 +52,8 @@ def parse_number(text: str, name: str = "a number") -> Fraction:
         )
     if len((read["exponent"] or "").lstrip("0")) > _LONGEST_EXPONENT:
         raise DomainError(
-            f"the exponent of a number must have at most {_LONGEST_EXPONENT} digits; got "
-            f"{shown(text)}; choose a number nearer to 1."
+            f"the exponent of a number must have at most {_LONGEST_EXPONENT} digits; "
+            f"got {shown(text)}; choose a number nearer to 1."
         )
     try:
         return Fraction(stripped)

@@ -22,8 +22,8 @@ Pair = tuple[str, Any, Any]
 WRITTEN = 12  # the first identities, which are written out
 LONGEST = 240  # characters of one of them
 OPEN = (
-    "algebra does not make the two sides equal, and no rational values of their symbols "
-    "were found at which they differ"
+    "algebra does not make the two sides equal, and no rational values of their "
+    "symbols were found at which they differ"
 )
 
 

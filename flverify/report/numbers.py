@@ -75,7 +75,9 @@ def enclosure(lower: Scalar, upper: Scalar) -> str:
     if lower == upper and isinstance(lower, Fraction):
         return "exact"
     # a rational is finite, however large, and may be beyond all floats
-    if not all(isinstance(end, Fraction) or math.isfinite(end) for end in (lower, upper)):
+    if not all(
+        isinstance(end, Fraction) or math.isfinite(end) for end in (lower, upper)
+    ):
         return f"[{shown(lower)}, {shown(upper)}]"
     low = decimal(Fraction(lower), 12, ROUND_FLOOR)
     high = decimal(Fraction(upper), 12, ROUND_CEILING)

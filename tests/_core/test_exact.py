@@ -30,7 +30,8 @@ def test_text_is_read_exactly(text, value):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "1/0", "nan", "inf", "1,5", "x", "1e", "1e99.", "0x1", "1/2/3", "1_0", "٣"]
+    "text",
+    ["", "1/0", "nan", "inf", "1,5", "x", "1e", "1e99.", "0x1", "1/2/3", "1_0", "٣"],
 )
 def test_other_text_is_refused(text):
     with pytest.raises(DomainError, match="fraction such as"):
@@ -39,7 +40,7 @@ def test_other_text_is_refused(text):
 
 @pytest.mark.parametrize("text", ["1e9999", "2e-1000", "1e99999999"])
 def test_an_exponent_that_is_too_long_is_named(text):
-    with pytest.raises(DomainError, match="exponent .* at most 3 digits; got"):
+    with pytest.raises(DomainError, match="at most 3 digits; got"):
         exact.parse_number(text)
 
 
