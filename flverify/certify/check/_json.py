@@ -26,11 +26,16 @@ def require(holds: bool, reason: str) -> None:
 
 def number(text: object, what: str, longest: int = LONGEST) -> Number:
     """Return the number written as text "a" or "a/b"."""
-    if type(text) is not str or len(text) > longest or not _EXACT.fullmatch(text):
+    if type(text) is not str or not _EXACT.fullmatch(text):
         raise Rejected(
             f"{what} must be an exact number as text, such as '3' or '-3/4'; "
             f"got {shortened(text)}"
         )
+    require(
+        len(text) <= longest,
+        f"{what} must be written with at most {longest} characters; "
+        f"got {shortened(text)}, which has {len(text)}",
+    )
     top, _, bottom = text.partition("/")
     require(not bottom or int(bottom) != 0, f"{what} must not divide by zero")
     value = Fraction(int(top), int(bottom or 1))
