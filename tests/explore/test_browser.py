@@ -101,6 +101,15 @@ def test_a_shared_address_shows_the_same_view_again(opened):
     assert again.columns("exact error") == curve
 
 
+def test_keys_keep_the_colours_of_the_plots_under_forced_colours(opened):
+    here = opened()
+    here.page.emulate_media(forced_colors="active")
+    colour = "all => all.map(one => getComputedStyle(one).borderTopColor)"
+    for plot in ("map", "law_matrices"):
+        colours = here.page.locator(f"#{plot} .key i").evaluate_all(colour)
+        assert len(colours) == len(set(colours)) > 1
+
+
 BAD = {
     "step_size": ["", "-1", "0", "one", "1/0", "nan", "1e999", "1" * 60, "__import__"],
     "probability": ["2", "0", "-1/2"],
