@@ -89,7 +89,6 @@ select.bk-input { padding-right: 18px; }
 .noUi-handle:focus { outline: 3px solid #b34700; outline-offset: 2px; }
 @media (forced-colors: active) {
   .noUi-connects, .noUi-connect { forced-color-adjust: none; }
-  select.bk-input { appearance: auto; background-image: none; }
 }
 """
 )
