@@ -18,7 +18,15 @@ from flverify.certify.ansatz import Level
 from flverify.certify.coordinates import Structure
 from flverify.certify.discover import discover
 from flverify.certify.neighbourhood import contraction
-from flverify.certify.rates import BLURRED, TOO_NEAR, TOO_SLOW, TOP, Certified, Status
+from flverify.certify.rates import (
+    BLURRED,
+    TOO_NEAR,
+    TOO_SLOW,
+    TOP,
+    Certified,
+    Status,
+    lowered,
+)
 from flverify.certify.search import (
     NO_CERTIFICATE,
     Problem,
@@ -145,7 +153,7 @@ class Ladder:
         for found in reversed(tried):
             results.append(_best(found, setting, target))
             if results[-1].status == "certified":
-                return results[-1]
+                return lowered(results[-1], tried, setting, target)
         unsure = [result for result in results if result.status == "inconclusive"]
         if not unsure and _sees(tried[-1], TOP):  # the richest, which has all there is
             return Certified("inconclusive", TOO_NEAR)

@@ -7,7 +7,7 @@ numbers, accepts the exact certificate.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from heapq import merge
@@ -92,7 +92,8 @@ def certify(
     strong_convexity, smoothness : rational, weight f/x^2
         0 < mu < L; every f_i is L-smooth and mu-strongly convex.
     rate : rational in (0, 1), optional
-        The rate to certify; without it the smallest that certifies, to 1e-5.
+        The rate to certify; without it the smallest that certifies, to 1e-5: at 1e-5
+        less no certificate was found.
     lower_bound : rational, optional
         A rate that no certificate can be below, such as that of the worst quadratic;
         the search for a better ansatz stops within 1e-5 of it.
@@ -129,13 +130,16 @@ def certify(
     wanted = None if rate is None else asked_rate(rate)
     aim = _aim(wanted, lower_bound)
     rungs = levels(reading, structure)
-    asked, ladder = tee(search(reading, *rung, setting.mu) for rung in rungs)
+    asked, ladder, below = tee(
+        (search(reading, *rung, setting.mu) for rung in rungs), 3
+    )
     words: Words = {}
     result = None
     if aim is not None:  # one solve per ansatz, before any bisection
         result = _first(((aim, found) for found in asked), setting, words)
     if result is None and wanted is None:
         result = _smallest(ladder, setting, aim, words)
+        result = result and lowered(result, tuple(below), setting, aim or Fraction(0))
     if result is not None:
         return result
     if aim is not None and BLURRED < aim < 1:
@@ -217,6 +221,23 @@ def _smallest(
         name = found.level.name
         words[name] = replace(words[name], status="inconclusive")
     return result
+
+
+def lowered(
+    best: Certified, searches: Sequence[Search], setting: Problem, floor: Fraction
+) -> Certified:
+    """Go down from a certified rate until 1e-5 less is not certified by any ansatz.
+
+    What floats took for the smallest rate, or could be rounded there, need not be it.
+    """
+    step = PRECISION
+    while best.rate is not None and best.rate - step > floor:
+        lower = zip(repeat(best.rate - step), searches, strict=False)
+        found = _first(lower, setting, {})
+        if found is None and step == PRECISION:
+            break
+        best, step = (best, PRECISION) if found is None else (found, 2 * step)
+    return best
 
 
 def _trials(seen: list[tuple[float, Search]]) -> Iterator[tuple[Fraction, Search]]:

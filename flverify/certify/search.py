@@ -44,6 +44,7 @@ CLOSE = 0.5  # mu/L above which gradients are shifted; below, that gains nothing
 NARROWEST = 1 - Fraction(1, 10**6)  # the largest mu, with L = 1, that is searched for
 UNIT = Fraction(1, 10**6)  # in which rates are written, slow ones finer
 SLACK = Fraction(5, 10**6)  # how far above a lower bound a rate has reached it
+MARGINS = (1e-7, 1e-6, 1e-5, 1e-4)  # left over for rounding in the start's condition
 SHARE = Fraction(1, 200)  # the same as a share of 1 less the bound, for slow rates
 
 
@@ -261,14 +262,27 @@ def constants(found: Search, values: Values) -> Values | None:
     programme = Sweep(start, start.constants).at(0.0)
     one = start.place["one",]
     objective = np.array([u in {("C1",), ("C2",)} for u in start.unknowns], float)
-    solution = least(given(programme, one, 1.0), objective, margin=1e-7)
-    if solution.status == "failed":
-        return None
-    padded = solution.values.copy()
-    for name in ("C1", "C2"):
-        padded[start.place[name,]] *= 1 + 1e-6
-        padded[start.place[name,]] += 1e-7
-    return rationalise(start, padded, Fraction(0), 9, {("one",): Fraction(1)})
+    for margin in MARGINS:  # a solver is less exact where V is large
+        solution = least(given(programme, one, 1.0), objective, margin)
+        if solution.status == "failed":
+            continue
+        padded = solution.values.copy()
+        for name in ("C1", "C2"):
+            padded[start.place[name,]] *= 1 + 1e-6
+            padded[start.place[name,]] += margin
+        rounded = rationalise(start, padded, Fraction(0), 9, {("one",): Fraction(1)})
+        if _stands(start, rounded):
+            return rounded
+    return None
+
+
+def _stands(start: Start, values: Values) -> bool:
+    """Whether floats see the start's condition met; the checker judges it exactly."""
+    blocks = start.blocks_at({u: float(x) for u, x in values.items()}, 0.0)
+    return all(
+        np.linalg.eigvalsh(block + start.constants[name])[0] > MARGINS[0] / 100
+        for name, block in blocks.items()
+    )
 
 
 def read_round(setting: Problem) -> Reading:
