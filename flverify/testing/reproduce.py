@@ -151,7 +151,7 @@ class _Writer:
     def literal(self, value: Any) -> str:
         """Write a value."""
         if isinstance(value, Fraction):
-            return str(value) if value.denominator == 1 else f'"{value}"'
+            return str(value) if value.denominator == 1 else self._rational(value)
         if isinstance(value, np.generic | np.ndarray):
             return self.literal(value.tolist())
         if isinstance(value, list):
@@ -171,10 +171,25 @@ class _Writer:
         self._use(public, type(made).__name__)
         if isinstance(made, ExplicitLaw):  # it keeps its table as pairs
             return f"ExplicitLaw({self.literal(dict(made.table))}, {made.n_clients})"
-        return written.call(made, self.literal)
+        own = _OwnWriter(self._names) if parts[0] != "flverify" else self
+        return written.call(made, own.literal)
+
+    def _rational(self, value: Fraction) -> str:
+        return f'"{value}"'
 
     def _use(self, module: str, name: str) -> None:
         self._names.setdefault(module, set()).add(name)
+
+
+class _OwnWriter(_Writer):
+    """Writes settings of a user's own class, which need not read text."""
+
+    def __init__(self, names: dict[str, set[str]]) -> None:
+        self._names = names
+
+    def _rational(self, value: Fraction) -> str:
+        self._use("fractions", "Fraction")
+        return f"Fraction({value.numerator}, {value.denominator})"
 
 
 def law_script(law: Participation) -> str:

@@ -124,6 +124,10 @@ def test_an_algorithm_of_ones_own_is_answered_exactly(problem, law):
     assert plain.found == descent.found == "25/64 per round"
     assert assert_fixed_point_bias(problem, MifaLike(F(1, 4)), law, bias=0)
     assert "tests.testing.own import HeavyBall" in plain.reproduce
+    assert "HeavyBall(step_size=Fraction(1, 4)" in plain.reproduce  # reads no text
+    names = {}
+    exec(compile(plain.reproduce, "script", "exec"), names)  # noqa: S102
+    assert names["found"].mean_square_rate == F(25, 64)
 
 
 def test_a_wrong_algorithm_of_ones_own_is_caught(problem, law):
