@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
@@ -9,6 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import sympy
 
 from flverify._core.exact import is_symbolic
 from flverify.algorithms.agnostic_fedavg import Ball, Box
@@ -150,10 +152,10 @@ class _Writer:
 
     def literal(self, value: Any) -> str:
         """Write a value."""
+        if isinstance(value, np.generic | np.ndarray):
+            value = value.tolist()
         if isinstance(value, Fraction):
             return str(value) if value.denominator == 1 else self._rational(value)
-        if isinstance(value, np.generic | np.ndarray):
-            return self.literal(value.tolist())
         if isinstance(value, list):
             return f"[{', '.join(self.literal(v) for v in value)}]"
         if isinstance(value, tuple):
@@ -162,7 +164,9 @@ class _Writer:
         if isinstance(value, Mapping):
             pairs = (f"{self.literal(k)}: {self.literal(v)}" for k, v in value.items())
             return f"{{{', '.join(pairs)}}}"
-        return self._call(value) if is_dataclass(value) else repr(value)
+        if is_dataclass(value):
+            return self._call(value)
+        return self._symbolic(value) if is_symbolic(value) else repr(value)
 
     def _call(self, made: Any) -> str:
         home = type(made).__module__
@@ -176,6 +180,16 @@ class _Writer:
 
     def _rational(self, value: Fraction) -> str:
         return f'"{value}"'
+
+    def _symbolic(self, value: Any) -> str:
+        """Write a number or expression of sympy: 1/4 alone would be a float."""
+        if value.is_Rational:
+            return self.literal(Fraction(value.p, value.q))
+        text: str = sympy.srepr(value)
+        for name in re.findall(r"[A-Za-z]\w*", re.sub("'[^']*'", "", text)):
+            if hasattr(sympy, name):
+                self._use("sympy", name)
+        return text
 
     def _use(self, module: str, name: str) -> None:
         self._names.setdefault(module, set()).add(name)

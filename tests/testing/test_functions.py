@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import sympy
 
 from flverify import simulate
 from flverify._core.errors import InputError, ShapeError
@@ -128,6 +129,18 @@ def test_an_algorithm_of_ones_own_is_answered_exactly(problem, law):
     names = {}
     exec(compile(plain.reproduce, "script", "exec"), names)  # noqa: S102
     assert names["found"].mean_square_rate == F(25, 64)
+
+
+@pytest.mark.parametrize(
+    "step", [sympy.Rational(1, 4), sympy.sqrt(2) / 8, sympy.pi / 9]
+)
+def test_numbers_of_sympy_are_written_so_that_they_run(problem, law, step):
+    found = assert_stable(problem, HeavyBall(step, 0), law)
+    names = {}
+    exec(compile(found.reproduce, "script", "exec"), names)  # noqa: S102
+    again = names["algorithm"].step_size
+    assert not isinstance(again, float)
+    assert sympy.simplify(again - step) == 0
 
 
 def test_a_wrong_algorithm_of_ones_own_is_caught(problem, law):
