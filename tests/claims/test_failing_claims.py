@@ -181,12 +181,13 @@ def test_closing_ends_the_processes_that_judge(path):
     path.write_text(FILE + SLEEPING, encoding="utf-8")
     known = claims_in([path])
     claims = [known["demo.first"], known["demo.sleeping"]]
+    before = {*multiprocessing.active_children()}  # of other tests
     running = judge_all(claims, kept=None, fresh=True, workers=2)
     assert next(running)[0] == 0
     begun = time.monotonic()
     running.close()
     assert time.monotonic() - begun < 5
-    assert multiprocessing.active_children() == []
+    assert {*multiprocessing.active_children()} <= before
 
 
 def test_a_claim_that_is_well_is_no_failure(path: Path):
