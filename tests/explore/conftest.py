@@ -6,6 +6,7 @@ FLVERIFY_BROWSER is `required`, as where the tests must not be skipped unseen.
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import shutil
 import subprocess
@@ -18,6 +19,8 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import pytest
+
+from flverify.explore.layers import SlowLayer
 
 try:
     from playwright.sync_api import sync_playwright
@@ -33,6 +36,24 @@ STATE = """() => {
   const address = here && here.is_idle && here.get_model_by_name("address");
   return address ? address.tags[0] : null;
 }"""
+
+
+@pytest.fixture(autouse=True)
+def no_layer_works_on(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """End the slow layers of a test, whose processes others would count as theirs."""
+    begun: list[SlowLayer] = []
+    init = SlowLayer.__init__
+
+    def noted(layer: SlowLayer, *parts: Any, **named: Any) -> None:
+        init(layer, *parts, **named)
+        begun.append(layer)
+
+    monkeypatch.setattr(SlowLayer, "__init__", noted)
+    yield
+    for layer in begun:
+        layer.end()
+    for child in multiprocessing.active_children():
+        child.join()
 
 
 def missing(reason: str) -> None:
