@@ -231,9 +231,10 @@ def lowered(
     What floats took for the smallest rate, or could be rounded there, need not be it.
     """
     step = PRECISION
-    while best.rate is not None and best.rate - step > floor:
-        lower = zip(repeat(best.rate - step), searches, strict=False)
-        found = _first(lower, setting, {})
+    while best.rate is not None:
+        lower, found = best.rate - step, None
+        if lower > floor:
+            found = _first(zip(repeat(lower), searches, strict=False), setting, {})
         if found is None and step == PRECISION:
             break
         best, step = (best, PRECISION) if found is None else (found, 2 * step)

@@ -9,6 +9,7 @@ import pytest
 
 from flverify._core.errors import DomainError
 from flverify.algorithms import FedAvg, Focus, Scaffold
+from flverify.certify import ladder as ladder_module
 from flverify.certify import rates
 from flverify.certify import search as search_module
 from flverify.certify.check import check
@@ -52,6 +53,17 @@ def refusing(monkeypatch, refused, word="not today"):
         return real(found, rho, setting)
 
     monkeypatch.setattr(rates, "prove", fails)
+
+
+def stopping_above(monkeypatch, module, gap):
+    """Let the search in floats stop above the smallest rate."""
+    real = module.smallest
+
+    def high(found, *limits):
+        rho, word = real(found, *limits)
+        return rho and rho + gap, word
+
+    monkeypatch.setattr(module, "smallest", high)
 
 
 @pytest.mark.parametrize("setting", [DIFFERENT, ALIKE, MIXED])
@@ -131,14 +143,26 @@ def test_less_by_1e_5_is_not_certified(setting):
 
 def test_a_search_that_stops_too_high_is_lowered(monkeypatch):
     best = certify(*DIFFERENT)
-    real = rates.smallest
-
-    def high(found, *limits):
-        rho, word = real(found, *limits)
-        return rho and rho + 1e-3, word
-
-    monkeypatch.setattr(rates, "smallest", high)
+    stopping_above(monkeypatch, rates, 1e-3)
     assert abs(certify(*DIFFERENT).rate - best.rate) < 2 * rates.PRECISION
+
+
+@pytest.mark.parametrize("above", range(1, 9))  # in 1e-5, where the search stops
+def test_a_bound_below_does_not_stop_it_early(monkeypatch, above):
+    best = certify(*DIFFERENT)
+    stopping_above(monkeypatch, rates, above * 1e-5)
+    bound = best.rate - Fraction(12, 10**6)
+    found = certify(*DIFFERENT, lower_bound=bound)
+    assert found.rate - best.rate < rates.PRECISION
+
+
+def test_a_region_is_lowered_too(monkeypatch):
+    ladder = Ladder.of(*DIFFERENT)
+    step_size, bound = DIFFERENT[0].step_size, Fraction(1, 2)
+    best = ladder.certify(step_size, bound)
+    stopping_above(monkeypatch, ladder_module, 1e-3)
+    found = ladder.certify(step_size, bound)
+    assert abs(found.rate - best.rate) < 2 * rates.PRECISION
 
 
 # V is large here, and a solver's start constants are off by more than it was asked for

@@ -53,7 +53,7 @@ def no_layer_works_on(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for layer in begun:
         layer.end()
     for child in multiprocessing.active_children():
-        child.join()
+        child.join(10)
 
 
 def missing(reason: str) -> None:
