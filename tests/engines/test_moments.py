@@ -181,6 +181,19 @@ def test_a_rational_radius_is_recognised(one, other, largest):
     assert radius([one, 1], [0, other]) == (largest, largest)
 
 
+@pytest.mark.parametrize("digits", [16, 30, 90])
+def test_a_single_root_next_to_1_is_itself(digits):
+    root = 1 - Fraction(3, 2 * 10**digits)
+    assert radius([root]) == radius([-root, 0], [0, 0]) == (root, root)
+
+
+def test_a_single_root_of_very_many_digits_is_enclosed():
+    root = Fraction(1, 3) + Fraction(1, 10**120)
+    low, high = radius([root])
+    assert low < root < high
+    assert high - low <= Fraction(1, 10**14)
+
+
 def test_a_nilpotent_map_has_radius_zero():
     assert radius([0, 1], [0, 0]) == outward(Fraction(0), Fraction(0)) == (0, 0)
 

@@ -25,6 +25,7 @@ from flverify.engines.moments._operator import SecondMoments
 DIGITS = 15  # decimal digits kept when an algebraic number is enclosed
 PRECISION = 320  # bits of the ball arithmetic, to begin with
 SQUARINGS = 130  # of all roots, after which a factor 2n is 1e-37 of a root
+LONG = 10**99  # denominators from which on a root is enclosed, though it is rational
 FINER = 1500  # squarings where the side of 1 is not clear: it is then, to 1e-450
 
 Interval: TypeAlias = tuple[Scalar, Scalar]
@@ -41,6 +42,9 @@ def exact_radius(values: Array) -> Interval:
     if not len(values):
         return Fraction(0), Fraction(0)
     polynomial = _simple(matrix(values).charpoly().numer())
+    if polynomial.degree() == 1 and polynomial[1] < LONG:
+        root = abs(Fraction(int(polynomial[0]), int(polynomial[1])))
+        return root, root
     low, high = _largest(polynomial)
     guess = ((low + high) / 2).limit_denominator(10**12)
     if low <= guess <= high and _is_largest(guess, polynomial):
