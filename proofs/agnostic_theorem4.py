@@ -133,10 +133,10 @@ def bound(step: Any, steps: Any, ticks: Any) -> Any:
     statement=r"\mathbb E\left[f\left(\frac1T\sum_{t=1}^T\hat\theta_{tH}\right)-f("
     r"\theta^*)\right]=\mathcal O\left(\frac1{\sqrt T}\right),\quad\eta=\Theta\big("
     r"1/\sqrt{TH}\big)",
-    proposition="Under Assumptions 1 to 3 and with eta = c/sqrt(TH), for every H some "
-    "K that does not depend on T has sqrt(T) E[f(average) - f(theta*)] <= K for all T; "
-    "with k local steps K = factor (D^2 sqrt(H)/(2ck) + c (sigma^2 + 1.5 G^2 + "
-    "4 ell G k)/sqrt(H)) will do.",
+    proposition="Under Assumptions 1 to 3, with theta^0 in C and eta = c/sqrt(TH), for "
+    "every H some K that does not depend on T has sqrt(T) E[f(average) - f(theta*)] <= "
+    "K for all T; with k local steps K = factor (D^2 sqrt(H)/(2ck) + c (sigma^2 + "
+    "1.5 G^2 + 4 ell G k)/sqrt(H)) will do.",
     constants={"factor": 1, "K without local steps": 100},
     twin={"factor": Fraction(1, 10)},
     no_control="depends on how many local steps Algorithm 1 takes and on H = 1; the "
