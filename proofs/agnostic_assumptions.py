@@ -35,7 +35,7 @@ LOSSES = "every a, label, weight of the points and pair of points"
     statement=r"\text{The loss functions }f_i(\cdot):=f(\cdot;D_i),\,i\in[N]"
     r"\text{, are all convex on }\Theta.",
     proposition="The largest of some lines meets Assumption 1, so |x - a| and "
-    "max(0, 1 - a x) do, and so do squares; then (3) is convex whatever the p_i.",
+    "max(0, 1 - a x) do, and so do squares; then (3) is convex, as every p_i >= 0.",
     constants={"lines": "largest"},
     twin={"lines": "smallest"},
 )
@@ -134,31 +134,34 @@ SIGMA_2 = (
     "a_1 and a_2; sigma_i^2 scales with the square of the loss.",
     constants={"sigma_squared": 1},
     twin={"sigma_squared": Fraction(1, 2)},
-    free=Free("sigma_squared", Fraction(1, 4), 4, weaker="larger"),
+    exact=("sigma_squared",),
 )
 def bounded_variance(c: Any) -> Finding:
-    """Judge the variance of two subgradients in [-1, 1], and its scale."""
+    """Judge the variance of two subgradients in [-1, 1], where it is, and its scale."""
     one, other = sympy.symbols("s_1 s_2", real=True)
     mean = (one + other) / 2
     variance = ((one - mean) ** 2 + (other - mean) ** 2) / 2
     within = [one >= -1, one <= 1, other >= -1, other <= 1]
-    bound = judge.implied(
-        within, variance <= rational(c.sigma_squared), "every a_1, a_2 and x"
-    )
+    square = rational(c.sigma_squared)
+    bound = judge.implied(within, variance <= square, "every a_1, a_2 and x")
+    largest = variance.subs({one: 1, other: -1})  # right of a_1 and left of a_2
     factor = sympy.Symbol("c", positive=True)
     scaled = variance.subs({one: factor * one, other: factor * other})
     scale = judge.identity([("c f", scaled, factor**2 * variance)], "every factor c")
     return judge.all_of(
         {
             "bound": bound,
-            "attained": judge.witness(between(), ">", "a_1 < x < a_2"),
+            "attained": judge.identity([("slopes", largest, square)], "a_1 < x < a_2"),
+            "an instance": judge.witness(
+                between(Fraction(str(c.sigma_squared))), "==", "a_1 = -1, a_2 = 1"
+            ),
             "scale": scale,
         }
     )
 
 
-def between() -> Case:
-    """Return the variance at x = 0 of the samples |x + 1| and |x - 1|, against 0."""
+def between(square: Fraction) -> Case:
+    """Return the variance at x = 0 of samples |x + 1| and |x - 1|, and sigma_i^2."""
     losses = (Absolute(Fraction(-1)), Absolute(Fraction(1)))
     slopes = [loss.slope(Fraction(0)) for loss in losses]
     mean = sum(slopes, Fraction(0)) / 2
@@ -166,7 +169,8 @@ def between() -> Case:
     ends = [loss.value(Fraction(1, 2)) - loss.value(Fraction(0)) for loss in losses]
     rises = [2 * end for end in ends]  # slopes again, as difference quotients
     at = {"a_1": -1, "a_2": 1, "x": 0}
-    return Case(at, variance, 0, cohorts.sides((rises[0] - rises[1]) ** 2 / 4, 0))
+    again = cohorts.sides((rises[0] - rises[1]) ** 2 / 4, square)
+    return Case(at, variance, square, again)
 
 
 @claim(
