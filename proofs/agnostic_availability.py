@@ -107,7 +107,8 @@ def plain_mean(one: Nonsmooth, draws: Any, power: int) -> tuple[Any, Any]:
     r"special corner case of the statistical model outlined above; then (10) coincides "
     r"with line 5}",
     proposition="Uniform sampling of M of N clients has the weights p_i = 1/N of (2), "
-    "with which (10) is line 5; p_i = 1/N does not make the clients equally likely.",
+    "with which (10) is line 5; p_i = 1/N makes the clients equally likely if |S| is "
+    "always M, but not in general.",
     constants={"power": 1},
     twin={"power": 2},
     exact=("power",),
@@ -115,15 +116,23 @@ def plain_mean(one: Nonsmooth, draws: Any, power: int) -> tuple[Any, Any]:
 def uniform_corner(c: Any) -> Finding:
     """Judge the weights for every N and M, the rule (10), and the converse."""
     N, M = sympy.symbols("N M", positive=True)
-    chance = M / N  # C(N - 1, M - 1) of C(N, M) cohorts have a given client
-    p = chance / M**c.power
-    pairs = [("p_i", p, 1 / N), ("(10), factor of a model", N / M * p, 1 / M)]
+    p = M / N / M**c.power
+    pairs = [
+        ("p_i", p, 1 / N),
+        ("(10), factor of a model", N / M * p, 1 / M),
+        ("a cohort of M, in M p_i and in P(i in S)", M * M**-c.power, 1),
+    ]
     proof = judge.identity(pairs, "every N and M")
     search = judge.instances(uniform_cases(c.power), "==", "N = 1..5, M = 1..N")
+    counted = cohorts.counted()
+    chance = sympy.Eq(counted.with_one / counted.all, counted.m / counted.n)
     return judge.all_of(
         {
+            "P(i in S) = M/N": judge.implied(
+                counted.relations, chance, "every N and M"
+            ),
             "p_i = 1/N": judge.proof_or_search(proof, search),
-            "no converse": judge.witness(unequal(), ">", "three clients"),
+            "no converse": judge.witness(unequal(), ">", "three clients, |S| random"),
         }
     )
 

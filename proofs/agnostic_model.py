@@ -113,20 +113,22 @@ def midpoints(kind: str) -> Iterator[Case]:
 
 @cache
 def largest_of_lines() -> Finding:
-    """Prove convexity of the largest of lines t (1 - s), 0 <= t <= 1, in the score s.
+    """Prove that losses that are the largest of lines t s + r in the score s will do.
 
-    A function that is `slack` above a line at both ends of a chord is the mean slack
-    above it in the middle; scores are linear in theta and (1) is a mean.
+    A convex loss is, and touches one of its lines at the middle of a chord; a function
+    that is `slack` above a line at the ends is the mean slack above it in between.
+    Scores are linear in theta and (1) is a mean.
     """
-    x, y, t = sympy.symbols("x y t", real=True)
-    one, other = sympy.symbols("slack_x slack_y", nonnegative=True)
-    mean = (t * (1 - x) + one + t * (1 - y) + other) / 2
-    line = t * (1 - (x + y) / 2)
-    scope = "every data set, theta and theta'"
+    x, y, t, r = sympy.symbols("x y t r", real=True)
+    w, z, one, other = sympy.symbols("w z slack_x slack_y", nonnegative=True)
+    mean = w * (t * x + r + one) + z * (t * y + r + other)
+    line = t * (w * x + z * y) + r * (w + z)  # w + z = 1
+    gap = w * one + z * other
+    scope = "every convex loss, data set, theta and theta'"
     return judge.all_of(
         {
-            "gap": judge.identity([("gap", mean - line, (one + other) / 2)], scope),
-            "sign": judge.nonnegative([("gap", (one + other) / 2)], scope),
+            "gap": judge.identity([("gap", mean - line, gap)], scope),
+            "sign": judge.nonnegative([("gap", gap)], scope),
         }
     )
 
@@ -181,8 +183,8 @@ def set_cases(kind: str) -> Iterator[Case]:
     statement=r"\mathbb E_\xi[\nabla f(\theta;\xi_i)]=\nabla f_i(\theta),\quad\mathbb E"
     r"\|g_b-g\|^2=\tfrac1b\tfrac{n-b}{n-1}s^2,\ s^2=\tfrac1n"
     r"\textstyle\sum_j\|g_j-g\|^2",
-    proposition="A batch of b of n samples, drawn uniformly without replacement, has "
-    "an unbiased mean gradient of variance (1/b)(n - b)/(n - 1) s^2.",
+    proposition="A batch of b of n > 1 samples, drawn uniformly without replacement, "
+    "has an unbiased mean gradient of variance (1/b)(n - b)/(n - 1) s^2.",
     constants={"drawn": "without replacement"},
     twin={"drawn": "with replacement"},
 )

@@ -39,7 +39,7 @@ G = sympy.Symbol("G", positive=True)
     r"for (3)},\ f_i\text{ Lipschitz on }\mathcal C\text{ with a common constant }\ell",
     proposition="The tacit assumptions are met by clients that disagree; Assumptions 1 "
     "and 3 imply |grad f_i| <= G, and sigma_i^2 <= G^2 and ell <= G may be taken, so "
-    "that sigma and ell tell nothing that G does not bound.",
+    "that a bound that grows with sigma and ell gives one with G alone.",
     constants={"factor": 1},
     twin={"factor": Fraction(99, 100)},
     free=Free("factor", Fraction(1, 2), 2, weaker="larger"),
@@ -77,9 +77,10 @@ def lipschitz_by_gradients(factor: Any) -> Finding:
 
 
 def disagreement() -> Case:
-    """Return f at theta* against the smaller of f at the neighbours and at the ends.
+    """Return f at theta* against the least of f at the other kinks and ends of C.
 
-    f = 2/3 |x - 1| + 1/3 |x + 1| on C = [-2, 2], from a law of S with these weights.
+    f = 2/3 |x - 1| + 1/3 |x + 1| on C = [-2, 2], from a law of S with these weights. It
+    is linear between these points and convex, so that no x has less.
     """
     clients = (
         Client(Absolute(Fraction(1)), SILENT),
@@ -90,8 +91,7 @@ def disagreement() -> Case:
         clients, law, ("box", Fraction(-2), Fraction(2)), Fraction(1, 2), 2, "literal"
     )
     best = one.minimiser()
-    near = Fraction(1, 10)
-    others = [best[0] + near, best[0] - near, Fraction(2), Fraction(-2)]
+    others = [Fraction(x) for x in (1, -1, 2, -2) if x != best[0]]
     least = min(one.objective((x,)) for x in others)
     again = [2 * abs(x - 1) / 3 + abs(x + 1) / 3 for x in (best[0], *others)]
     at = {**one.where, "theta*": best, "p": one.weights()}

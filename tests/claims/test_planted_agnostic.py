@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from flverify.claims import drawn_anew
+from flverify.claims import drawn_anew, judge
 from flverify.claims.agnostic_apart import tracks_apart
 from flverify.claims.agnostic_period_one import any_losses
 from flverify.claims.agnostic_rounds import mean_of_cohorts, one_period
@@ -104,6 +104,28 @@ def test_the_total_weight_of_rule_10_is_above_1_unless_the_p_i_are_equal():
     found = figures.total_weight("10")
     assert (found.verdict, found.scope) == (PROVED, figures.EVERY)
     assert figures.total_weight("inf").verdict == REFUTED
+
+
+@pytest.mark.parametrize(
+    ("found", "verdict"), [(1, PROVED), (F(19, 20), OPEN), (-1, OPEN), (2, OPEN)]
+)
+def test_a_point_near_the_minimiser_is_no_optimal_one(monkeypatch, found, verdict):
+    tacit = load_file(proofs_folder() / "agnostic_tacit.py")
+    monkeypatch.setattr(tacit.Nonsmooth, "minimiser", lambda _one: (F(found),))
+    assert judge.witness(tacit.disagreement(), "<", "here").verdict == verdict
+
+
+def test_equal_weights_make_clients_equally_likely_where_the_size_is_fixed(claims):
+    found = claims["agnostic.uniform-corner"].check()
+    assert "a cohort of M" in str(found.parts["p_i = 1/N"].evidence["identities"])
+    assert found.parts["no converse"].scope == "three clients, |S| random"
+
+
+def test_every_convex_loss_of_a_score_will_do():
+    model = load_file(proofs_folder() / "agnostic_model.py")
+    found = model.largest_of_lines()
+    assert found.verdict == PROVED
+    assert found.scope.startswith("every convex loss")
 
 
 @pytest.mark.parametrize(
