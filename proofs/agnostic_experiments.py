@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from itertools import permutations
+from itertools import combinations, permutations
 from typing import Any
 
 import sympy
@@ -213,7 +213,7 @@ def abscissa(c: Any) -> Finding:
             "estimates": judge.instances(
                 estimates(c.draws, Fraction(parse_number(c.spread))),
                 "<=",
-                "twenty seeds, each with the first",
+                "every two of twenty seeds",
             ),
         }
     )
@@ -231,16 +231,16 @@ def relabelled() -> Iterator[Case]:
 
 
 def estimates(count: int, spread: Fraction) -> Iterator[Case]:
-    """Distance between the estimated skews of two seeds."""
-    for seed in range(1, 20):
-        pair = [race.estimated_skew(s, count) for s in (0, seed)]
+    """Distance between the estimated skews of two seeds, for every two."""
+    skews = [race.estimated_skew(seed, count) for seed in range(20)]
+    for first, second in combinations(range(20), 2):
 
-        def again(seed: int = seed) -> tuple[Fraction, Fraction]:
-            one, other = (race.counted_skew(s, count) for s in (0, seed))
+        def again(pair: tuple[int, int] = (first, second)) -> tuple[Fraction, Fraction]:
+            one, other = (race.counted_skew(seed, count) for seed in pair)
             return abs(one - other), spread
 
-        at = {"seeds": (0, seed), "draws": count}
-        yield Case(at, abs(pair[0] - pair[1]), spread, again)
+        at = {"seeds": (first, second), "draws": count}
+        yield Case(at, abs(skews[first] - skews[second]), spread, again)
 
 
 @claim(

@@ -123,8 +123,9 @@ START = sympy.Symbol("D", nonnegative=True)
 
 def bound(step: Any, steps: Any, ticks: Any) -> Any:
     """Right side of (9), `steps` for H and `ticks` for T."""
-    noise = SIGMA**2 + sympy.Rational(3, 2) * BOUND**2 + 4 * ELL * BOUND * steps
-    return START**2 / (2 * step * steps * ticks) + step * noise
+    noise, square, cross = map(rational, coefficients(RATE))
+    room = noise * SIGMA**2 + square * BOUND**2 + cross * ELL * BOUND * steps
+    return START**2 / (2 * step * steps * ticks) + step * room
 
 
 @claim(
