@@ -173,9 +173,9 @@ def steps_before_each(taken: int, missing: Any) -> Finding:
     "agnostic.alg1.H1",
     source=Source("agnostic", "Algorithm 1 with (7), (8), (9), Theorem 4; H = 1"),
     statement=r"H=1:\quad t\bmod H=0\text{ at every tick; (7), (8), (9) and Theorem 4}",
-    proposition="With H = 1, Algorithm 1, executed as the reading says, satisfies (7), "
-    "(8) and (9), and Theorem 4 with eta = 1/sqrt(T) and the constant that (9) gives, "
-    "T a square.",
+    proposition="With H = 1 and theta^0 in C, Algorithm 1, executed as the reading "
+    "says, satisfies (7), (8) and (9), and Theorem 4 with eta = 1/sqrt(T) and the "
+    "constant that (9) gives, T a square.",
     constants={"terms": "1"},
     twin={"terms": "0"},
     no_control="depends on how many local steps Algorithm 1 takes; the twin, without "

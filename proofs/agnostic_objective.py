@@ -1,19 +1,20 @@
 """Agnostic FedAvg, (3): the induced objective, and what Algorithm 1 does with it.
 
 The objective is a convex combination of the f_i. The conjecture that Algorithm 1
-solves it is true of the mean of its model after one local step per round, and in the
-limit of a vanishing step size, as it is of the mean of the models in Theorem 4; at a
-constant step size the model itself does not converge to the minimiser, nor does its
-mean after several local steps.
+solves it is true of the mean of its model after one local step per round on quadratics,
+and in the limit of a vanishing step size, as it is of the mean of the models in Theorem
+4; at a constant step size the model itself does not converge to the minimiser, nor does
+its mean after several local steps, or where some f_i is not quadratic.
 
 Conventions: scalar quadratics f_i = h_i (x - b_i)^2 / 2 with exact gradients; a round
 is H - 1 local steps and a communication, as Algorithm 1 is printed; the constraint to
-C is never active. Instances have 0 < eta h_i <= 1, so that C may be an interval that
-the iterates do not leave. "Solves" is read five ways, as convergence to the minimiser
-of (3) of the mean of the server model or of the model in mean square, at a constant
-step size or, after infinitely many rounds, as the step size vanishes; or of the mean of
-T models, as T grows and the step size with 1/sqrt(TH) falls. Reading (ii) is what
-`agnostic.fixedpoint` decides for several dimensions and both schedules.
+C is never active; reading (vi) has a client that is no quadratic. Instances have
+0 < eta h_i <= 1, so that C may be an interval that the iterates do not leave. "Solves"
+is read six ways, as convergence to the minimiser of (3) of the mean of the server model
+or of the model in mean square, at a constant step size or, after infinitely many
+rounds, as the step size vanishes; or of the mean of T models, as T grows and the step
+size with 1/sqrt(TH) falls. Reading (ii) is what `agnostic.fixedpoint` decides for
+several dimensions and both schedules.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from flverify._core.errors import Refusal, RefusedError
 from flverify._core.sources import Source
 from flverify.algorithms import AgnosticFedAvg
 from flverify.claims import cohorts, judge, laws
+from flverify.claims.agnostic_bent import SEARCHED, bent_cases
 from flverify.claims.agnostic_horizon import at_the_horizon
 from flverify.claims.claim import claim
 from flverify.claims.cohorts import Cohort, Listed, any_law, people, sides
@@ -164,11 +166,12 @@ def family(local_steps: int, power: int) -> Iterator[Scalars]:
 CONSTANT, VANISHING = "constant step size", "rounds to infinity first, then eta -> 0"
 HORIZON = "step size c/sqrt(TH), T to infinity"
 READINGS = (
-    f"(i) mean of the model, one local step, {CONSTANT}",
+    f"(i) mean of the model, one local step, {CONSTANT}, quadratics",
     f"(ii) mean of the model, several local steps, {CONSTANT}",
     f"(iii) the model in mean square, one local step, {CONSTANT}",
     f"(iv) the model in mean square, several local steps, {VANISHING}",
     f"(v) the mean of T server models, several local steps, {HORIZON}",
+    f"(vi) mean of the model, one local step, {CONSTANT}, any convex f_i",
 )
 
 
@@ -195,6 +198,7 @@ def induced_objective(c: Any) -> Finding:
         judge.instances(noise_cases(c.power), "==", FAMILY),
         vanishing(c.power),
         averaged(c.power),
+        judge.instances(bent_cases(c.power), "==", SEARCHED),
     )
     conjecture = judge.readings(dict(zip(READINGS, findings, strict=True)))
     return together({"definition": definition(c.power), "conjecture": conjecture})

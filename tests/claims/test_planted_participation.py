@@ -109,11 +109,16 @@ def test_a_refuted_claim_is_mended_by_all_of_its_repair(
         ),
         (
             "agnostic.eq3",
-            [PROVED, REFUTED, REFUTED, PROVED, PROVED],
+            [PROVED, REFUTED, REFUTED, PROVED, PROVED, REFUTED],
             {"local_steps": 1},
-            [PROVED, Verdict.SUPPORTED, REFUTED, PROVED, PROVED],
+            [PROVED, Verdict.SUPPORTED, REFUTED, PROVED, PROVED, REFUTED],
         ),
-        ("agnostic.eq3", [PROVED, REFUTED, REFUTED, PROVED, PROVED], {"power": 2}, 5),
+        (
+            "agnostic.eq3",
+            [PROVED, REFUTED, REFUTED, PROVED, PROVED, REFUTED],
+            {"power": 2},
+            6,
+        ),
     ],
 )
 def test_each_reading_follows_the_constants(claims, claim, printed, wrong, planted):
