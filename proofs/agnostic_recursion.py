@@ -152,7 +152,9 @@ def passages(in_7: Any, in_9: Any) -> Finding:
     room, rate = (2, in_7, 8), (1, in_9, 4)
     return judge.all_of(
         {
-            "(7), (8)": rounds.collected(rounds.LEMMA_2, 4, room),
+            "(7)": rounds.collected(rounds.LEMMA_2, 4, room),
+            "(6)": rounds.mean_of_cohorts(),
+            "(8), the mean of (7) over clients": rounds.weighted_clients(),
             "(9)": rounds.averaged_rounds(room, rate),
         }
     )

@@ -49,7 +49,7 @@ def tacit(c: Any) -> Finding:
     f = rational(c.factor)
     mean, second, variance = sympy.symbols("mean second variance", real=True)
     split = [sympy.Eq(variance, second - mean**2), variance >= 0, second <= G**2]
-    laws = "every law of the gradient, coordinate by coordinate"
+    laws = "every law of the gradient, squares summed over its coordinates"
     return judge.all_of(
         {
             "an instance": judge.witness(disagreement(), "<", "two absolute values"),
