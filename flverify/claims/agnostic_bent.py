@@ -68,12 +68,15 @@ def mean_model(bend: Fraction) -> Fraction:
 
 def minimiser(bend: Fraction, power: int) -> Fraction:
     """Root of the slope of (3), below the bend or above it."""
-    p, q = (
-        cohorts.mean(LAW, lambda s, i=i: Fraction(int(i in s), len(s) ** power))
-        for i in (1, 2)
-    )
+    p, q = weight(1, power), weight(2, power)
     below = p / (p + q)  # p (x - 1) + q x = 0
     return below if below <= bend else 1 - q * bend / p
+
+
+def weight(client: int, power: int) -> Fraction:
+    """E[1{i in S} / |S|^power]."""
+    terms = [chance / len(s) ** power for s, chance in LAW.items() if client in s]
+    return sum(terms, Fraction(0))
 
 
 def balanced(bend: Fraction) -> Fraction:
@@ -82,7 +85,7 @@ def balanced(bend: Fraction) -> Fraction:
     while x > 0:
         x, left = x - min(x, bend), left / 2
         law[x] = left if x else 2 * left  # 0 stays where it is
-    after = {Fraction(1): sum(law.values()) / 2}
+    after = {Fraction(1): HALF}
     for model, chance in law.items():
         to = max(model - bend, Fraction(0))
         after[to] = after.get(to, Fraction(0)) + chance / 2
