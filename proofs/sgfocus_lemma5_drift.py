@@ -31,7 +31,7 @@ from flverify.claims.focus_lemma3 import EVERY, L, gradients_of_rows, n, sum_of_
 from flverify.claims.focus_search import number
 from flverify.claims.rationals import rational
 from flverify.claims.sg_focus_moments import Curves
-from flverify.claims.sg_focus_moves import drift_bounded, h2, points_of_moves
+from flverify.claims.sg_focus_moves import drift_bounded, h2, unrolled
 from flverify.claims.sg_focus_search import (
     Q_READINGS,
     SAMPLES,
@@ -81,11 +81,10 @@ T, D, V, S2 = sympy.symbols("T D V sigma2", nonnegative=True)  # V = L^2 D
 def drift(c: SimpleNamespace) -> Finding:
     """Use A2 and Jensen; play the local moves on formal stochastic gradients."""
     split = (a + b) ** 2 <= rational(c.far) * a**2 + rational(c.moved) * b**2
-    formal = "N = 1, 2, tau = 1..4, every value of every stochastic gradient"
     return judge.all_of(
         {
             "line 1": gradients_of_rows(c.rows),
-            "line 2": judge.identity(points_of_moves(c.sign), formal),
+            "line 2": unrolled(c.sign),
             "line 3": judge.implied([], split, EVERY),
             "line 4": sum_of_vectors(c.count),
         }

@@ -288,7 +288,8 @@ def three_terms(c: SimpleNamespace) -> Finding:
     )
     return judge.readings(_three_terms(c)).corrected(
         r"\text{(131) with }\boldsymbol{x}_{r\tau}\text{ for }\mathbb{1}\bar x_{r\tau}"
-        r"\text{, for independent samples}",
+        r"\text{, for independent samples and a tracker that is the sum of the stored "
+        r"gradients, exact at first}",
         judge.readings(_three_terms(mended)),
     )
 

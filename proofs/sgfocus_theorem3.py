@@ -344,6 +344,7 @@ def closing(c: SimpleNamespace) -> Finding:
     return judge.readings(found).corrected(
         r"\mathbb{E}\|\bar x_{R\tau+1}-x^\star\|^2\le\Big(1-\frac{\eta\mu N}2\Big)^R\|"
         r"\bar x_1-x^\star\|^2+\frac{4(q+4N^2)}{\mu Nq}\eta\sigma^2\text{ for small }"
-        r"\eta\text{ and independent samples}",
+        r"\eta\text{, independent samples and rounds, all models equal at the start, "
+        r"stored gradients exact there and the tracker their sum}",
         found[NOISY],
     )

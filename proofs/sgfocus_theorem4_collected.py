@@ -10,6 +10,9 @@ A_r = E F(w_r) - F*, B_r = E||1 w_r - x_{r tau}||^2, n = tau - 1.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import product
 from types import SimpleNamespace
 
 import sympy
@@ -172,16 +175,64 @@ def absorbed(c: SimpleNamespace) -> Finding:
 @claim(
     "sgfocus.thm4.unroll",
     source=Source("focus", "Appendix E.4, last display"),
-    statement=r"\Big(\frac{LN}2+32(\tau-1)^2L^2N+\frac{8N}q\Big)\frac{\eta^2}{\eta"
-    r"\beta N}=\Big(\frac L2+32(\tau-1)^2L^2+\frac8q\Big)\frac\eta\beta",
-    proposition="The geometric sum of the noise is as printed, for all parameters.",
-    constants={"first": "1/2", "second": "32", "third": "8"},
+    statement=r"\Omega_{r+1}\le(1-\eta\beta N)\Omega_r+K\eta^2\sigma^2\le(1-\eta\beta "
+    r"N)^R\Omega_0+\Big(\frac L2+32(\tau-1)^2L^2+\frac8q\Big)\frac\eta\beta\sigma^2,"
+    r"\quad K=\frac{LN}2+32(\tau-1)^2L^2N+\frac{8N}q,\quad\frac{K\eta^2}{\eta\beta N}"
+    r"=\Big(\frac L2+32(\tau-1)^2L^2+\frac8q\Big)\frac\eta\beta",
+    proposition="Every sequence with the first inequality for all r has the second for "
+    "all R if Omega_0 >= 0 and eta beta N <= 1, as the step sizes of Theorem 4 have "
+    "it; K eta^2/(eta beta N) is as printed.",
+    constants={"first": "1/2", "second": "32", "third": "8", "contraction": "1"},
     twin={"third": "4"},
+    free=Free("contraction", "1/2", "2", weaker="smaller"),
     exact=("first", "second", "third"),
 )
 def unrolled(c: SimpleNamespace) -> Finding:
-    """Divide by eta beta N."""
+    """Divide by eta beta N; start at Omega_0 and go from R to R + 1."""
     left = (L * N / 2 + 32 * n**2 * L**2 * N + 8 * N / q) * eta**2 / (eta * beta * N)
     right = rational(c.first) * L + rational(c.second) * n**2 * L**2
     right += rational(c.third) / q
-    return judge.identity([("factor of sigma^2", left, right * eta / beta)], EVERY)
+    factor = judge.identity([("factor of sigma^2", left, right * eta / beta)], EVERY)
+    cap = 3 * eta * beta * N * (4 - q) <= q
+    return judge.all_of(
+        {
+            "factor": factor,
+            "rate": judge.implied([cap, q <= 1], eta * beta * N <= 1, EVERY),
+            "rounds": _rounds(c.contraction),
+        },
+        scope=EVERY,
+        argument="Omega_R is at most (1 - eta beta N)^R Omega_0 and a floor, which is "
+        "the noise of a round over eta beta N, and which a round keeps. Omega_0 is no "
+        "less than 0, as 4 eta L^2 <= q_min/4.",
+    )
+
+
+def _rounds(contraction: str) -> Finding:
+    """Start and step: x = eta beta N, power = (1 - x)^R Omega_0, floor = noise/x."""
+    x, noise, now, later = sympy.symbols("x noise now later", real=True)
+    power, floor = sympy.symbols("power floor", nonnegative=True)
+    held = [x >= 0, x <= 1, sympy.Eq(floor * x, noise), now <= power + floor]
+    kept = later <= (1 - rational(contraction) * x) * power + floor
+    proof = judge.induction(
+        judge.implied([now <= power], now <= power + floor, "R = 0"),
+        judge.implied([*held, later <= (1 - x) * now + noise], kept, "a round"),
+        "every R",
+        "Omega_R is at most (1 - eta beta N)^R Omega_0 and the floor",
+    )
+    cases = judge.instances(
+        _sequences(contraction), "<=", "eta beta N = 1/9, 1/100; R = 1, 5, 50"
+    )
+    return judge.proof_or_search(proof, cases)
+
+
+def _sequences(contraction: str) -> Iterator[judge.Case]:
+    """Take the first inequality as an equality, from Omega_0 = 1, with some noise."""
+    for x, noise, rounds in product(("1/9", "1/100"), (0, 1), (1, 5, 50)):
+        share, last = Fraction(x), Fraction(1)
+        for _ in range(rounds):
+            last = (1 - share) * last + noise
+        right = (1 - Fraction(contraction) * share) ** rounds + noise / share
+        again = (1 - share) ** rounds * (1 - noise / share) + noise / share
+        where = {"eta beta N": share, "noise of a round": noise, "Omega_0": 1}
+        where["R"] = rounds
+        yield judge.Case(where, last, right, lambda a=again, b=right: (a, b))

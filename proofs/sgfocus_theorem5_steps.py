@@ -64,7 +64,7 @@ def descent(c: SimpleNamespace) -> Finding:
     """Prove it where all take part; search runs for the second line."""
     return noisy_descent(c).corrected(
         r"\text{the display, for independent samples, if every client takes part in "
-        r"every round}",
+        r"every round and the tracker starts as the sum of the stored gradients}",
         noisy_descent(SimpleNamespace(**{**vars(c), **FULL})),
     )
 

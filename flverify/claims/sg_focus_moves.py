@@ -57,8 +57,8 @@ FAR, LOUD = sympy.Rational(64, 15), sympy.Rational(256, 75)
 
 
 @cache
-def unrolled() -> Finding:
-    """x_{k-1} = w - eta (y_1 + ... + y_{k-1}), y_k a gradient less the stored one.
+def unrolled(sign: Any = 1) -> Finding:
+    """x_{k-1} = w - sign eta (y_1 + ... + y_{k-1}), y_k a gradient less the stored one.
 
     Rounds are listed for few clients and moves. One move more adds the difference of
     the last two gradients to the direction, and takes a step along it.
@@ -71,7 +71,7 @@ def unrolled() -> Finding:
     ]
     return judge.all_of(
         {
-            "listed": judge.identity(points_of_moves(1), FORMAL),
+            "listed": judge.identity(points_of_moves(sign), FORMAL),
             "one move more": judge.identity(more, EVERY),
         },
         scope=EVERY,

@@ -82,6 +82,19 @@ def last_gradients_come_last() -> Finding:
     the stored one; one client more adds its direction to the tracker, which so remains
     the sum.
     """
+    return _listed_and_more(_last_gradients())
+
+
+@cache
+def the_server_moves(collected: Any = 1) -> Finding:
+    """w_{r+1} - w_r = -collected eta times the sum of all gradients stored after it.
+
+    This is from any state whose tracker is the sum of the stored gradients.
+    """
+    return _listed_and_more(server_moves(collected))
+
+
+def _listed_and_more(pairs: Iterator[judge.Pair]) -> Finding:
     fresh, last, stored, total = sympy.symbols("fresh last stored total", real=True)
     more = [
         ("one move more", (last - stored) + (fresh - last), fresh - stored),
@@ -89,7 +102,7 @@ def last_gradients_come_last() -> Finding:
     ]
     return judge.all_of(
         {
-            "listed": judge.identity(_last_gradients(), FORMAL),
+            "listed": judge.identity(pairs, FORMAL),
             "more": judge.identity(more, EVERY),
         },
         scope=EVERY,

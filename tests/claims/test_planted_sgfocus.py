@@ -162,6 +162,7 @@ PLANTED = [
     ("sgfocus_theorem4_collected", "subtracted", {"noise": "2/5"}, PROVED, REFUTED),
     ("sgfocus_theorem4_collected", "absorbed", {"cap": "1/2"}, PROVED, REFUTED),
     ("sgfocus_theorem4_collected", "unrolled", {"first": "1"}, PROVED, REFUTED),
+    ("sgfocus_theorem4_collected", "unrolled", {"contraction": "2"}, PROVED, REFUTED),
     ("sgfocus_theorem4_collected", "added", {"cap": "1/15"}, REFUTED, REFUTED),
     ("sgfocus_theorem5_steps", "cross_term", {"gradient": "3/5"}, PROVED, REFUTED),
     ("sgfocus_theorem5_steps", "substituted", {"less": "1"}, PROVED, REFUTED),
@@ -201,6 +202,23 @@ def test_the_unbiased_step_needs_fresh_noise():
     assert step.check(**fresh).verdict == PROVED
     assert step.check(**fresh, stored=2).verdict == PROVED  # nothing is stale
     assert step.check(laws="full").verdict == OPEN  # one sample for all stays
+
+
+def test_the_moves_of_server_and_clients_are_shown_for_any_number_of_them():
+    move = loaded("sgfocus_lemma5").expansion
+    assert move.given == {"the tracking of Algorithm 2": ("sgfocus.alg2",)}
+    found = move.check()
+    assert "1..3" not in found.scope
+    assert set(found.parts["the server's move"].parts) == {"listed", "more"}
+    found = loaded("sgfocus_lemma5_drift").drift.check()
+    assert "1..4" not in found.scope
+    assert set(found.parts["line 2"].parts) == {"listed", "one move more"}
+
+
+def test_the_floor_of_theorem_4_is_kept_from_any_start_and_any_noise():
+    steps = loaded("sgfocus_theorem4_collected").unrolled.check().parts["rounds"]
+    assert (steps.verdict, steps.scope) == (PROVED, "every R")
+    assert "12 instances" in steps.evidence["searched beside the proof"]
 
 
 def test_the_local_moves_need_a_cap_on_all_of_them():
