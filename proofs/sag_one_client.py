@@ -12,18 +12,23 @@ The certificates were found from the numbers of a semidefinite programme and are
 in closed form: E V' is a sum of terms, each a weight times a quantity that cannot be
 negative, and no weight has a negative coefficient once its bounds are substituted.
 
-Conventions: tau = 1; Algorithm 1 with line 2 read as stored gradients and tracker 0; an
-empty round executes line 13; rounds are independent and alike, and every client takes
-part with the same probability p, that is m/N for m uniform clients. V depends on gamma,
-p and a number omega, and in the start it is |x_0 - x*|^2 + 3 gamma (F(x_0) - F*)/p
-+ (18/5) omega (1/p + 1/4) gamma^2 mean|grad f_i(x*)|^2. Since V >= |x - x*|^2/3, a rate
-for V is one for E|x_r - x*|^2.
+Conventions: tau = 1; Algorithm 1 with line 2 read as stored gradients and tracker 0, of
+which the proof needs that the tracker is the sum of the stored gradients; an empty
+round executes line 13; rounds are independent and alike, and every client takes part
+with the same probability p, that is m/N for m uniform clients; F has a minimiser x*.
+With n = 1/p, h_i the stored gradient less grad f_i(x*), a the mean of the h_i, and a
+number omega,
+
+    V = |x - x* - (n - 1) gamma a|^2 + 3 n gamma (F(x) - F*) + (n gamma)^2 |a|^2/2
+        + (18/5) omega (n + 1/4) gamma^2 mean|h_i|^2.
+
+In the start a = 0, and h_i = -grad f_i(x*). Since V >= |x - x*|^2/3, a rate for V is
+one for E|x_r - x*|^2.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from fractions import Fraction
 from functools import cache, partial
 from itertools import combinations
 from types import SimpleNamespace
@@ -31,21 +36,20 @@ from typing import Any
 
 import sympy
 
-from flverify._core.errors import Refusal, RefusedError
 from flverify._core.sources import Source
-from flverify.algorithms import Focus
 from flverify.claims import cohorts, judge, sag_lyapunov
 from flverify.claims.claim import Free, Sharp, claim
 from flverify.claims.sag_lyapunov import Setting
+from flverify.claims.sag_searches import rates, single_rounds
 from flverify.claims.verdict import Finding
-from flverify.engines.moments import moments
 from flverify.participation import Bernoulli, UniformCohort
-from flverify.participation._law import Participation
-from flverify.problems import Quadratics
 from flverify.reference import focus
 
 ABOVE = sympy.symbols("u v z", nonnegative=True)
 ALWAYS = "every N, p, omega, gamma, mu, L and dimension in the statement"
+# gamma mu <= p/5 once mu is lowered: mu < L where each f_i is strongly convex
+MODULI = "f_i of modulus 0 or below L, F of any modulus"
+SEARCHED = "quadratics, exact mean-square rates, N <= 3"
 RATE = (
     Free("step", "1/16", "1", weaker="smaller"),
     Free("strong", "1/4", "3", weaker="smaller"),
@@ -163,9 +167,10 @@ def any_law(c: SimpleNamespace) -> Finding:
     r"f_i\text{ convex},\ \gamma=\eta N\le\tfrac1{8\omega L}:\quad\mathbb{E}V_{r+1}\le "
     r"V_r-\tfrac32\gamma(F(x_r)-F^*),\quad\tfrac1R\textstyle\sum_{r<R}\mathbb{E}F(x_r)"
     r"-F^*\le\tfrac{2V_0}{3\gamma R}",
-    proposition="If all f_i are convex and L-smooth, all p_i = p and Cov(I) <= omega "
-    "p^2 N Id with omega >= 1, then for eta N <= 1/(8 omega L) a round of FOCUS with "
-    "tau = 1 lowers E V by at least (3/2) gamma (F(x) - F*).",
+    proposition="If all f_i are convex and L-smooth, F has a minimiser, all p_i = p "
+    "and Cov(I) <= omega p^2 N Id with omega >= 1, then for eta N <= 1/(8 omega L) a "
+    "round of FOCUS with tau = 1 lowers E V by at least (3/2) gamma (F(x) - F*), and "
+    "the mean of E F(x_r) - F* over R rounds is at most 2 V_0/(3 gamma R).",
     constants={"step": "1/8", "gain": "3/2"},
     twin={"gain": "6"},
     free=(
@@ -185,10 +190,8 @@ def convex(c: SimpleNamespace) -> Finding:
     gain = sympy.Rational(c.gain)
     setting = Setting(step, 1 + k, 1 + z, False, zero, "mean", zero, gain)
     search = judge.instances(single_rounds(c), "<=", "quadratics, one round, N <= 3")
-    return judge.proof_or_search(judge.all_of(proof([setting])), search)
-
-
-SEARCHED = "quadratics, exact mean-square rates, N <= 3"
+    parts = {**proof([setting]), "mean of rounds": mean_of_rounds(gain)}
+    return judge.proof_or_search(judge.all_of(parts, argument=__doc__), search)
 
 
 def _modulus(c: SimpleNamespace, step: Any, n: Any, above: Any) -> Any:
@@ -225,12 +228,31 @@ def _formal_parts(spread_only: bool, convex: str) -> dict[str, Finding]:
         (name, left, sum(weight * quantity for _, weight, quantity in found))
         for name, (left, found) in sums.items()
     ]
-    lines = "N <= 3, every cohort and state; the lines do not depend on N"
     return {
-        "round": judge.identity(rounds(), lines),
-        "inequalities": judge.identity(sag_lyapunov.used_inequalities(), "0 < mu < L"),
+        "round": any_round(),
+        "inequalities": judge.identity(sag_lyapunov.used_inequalities(), MODULI),
         "sums": judge.identity(pairs, ALWAYS),
     }
+
+
+def any_round() -> Finding:
+    """Judge what a round does, for few clients and for one participant more."""
+    old, new, total, squares = sympy.symbols("h c total squares", real=True)
+    more = [  # sums of what is stored, with h of one client before, with c after
+        ("tracker", total + (new - old), (total - old) + new),
+        ("squares", squares + (new**2 - old**2), (squares - old**2) + new**2),
+    ]
+    return judge.all_of(
+        {
+            "listed": judge.identity(rounds(), "N <= 3, every cohort and state"),
+            "one client more": judge.identity(more, "every N, cohort and state"),
+        },
+        scope="every N, cohort and state",
+        argument="Rounds are listed for few clients. A participant reads x and its own "
+        "stored gradient alone, stores the new one and pushes the difference; so one "
+        "participant more adds what is judged beside the list, and a client that is "
+        "absent adds nothing.",
+    )
 
 
 def above_distance(share: str) -> Finding:
@@ -243,6 +265,21 @@ def above_distance(share: str) -> Finding:
     form = (1 - part) * (k**2 + (1 + k) ** 2 / 2) - k**2
     listed = [("1 - share", 1 - part), ("discriminant", sympy.expand(form))]
     return judge.nonnegative(listed, ALWAYS)
+
+
+def mean_of_rounds(gain: Any) -> Finding:
+    """Judge that rounds that lower V by gain gamma (F - F*) sum up to at most V_0."""
+    gamma, gap, R = sympy.symbols("gamma gap R", positive=True)
+    first, now, total, later = sympy.symbols("V_0 V total later", nonnegative=True)
+    held = [now + gain * gamma * total <= first, later <= now - gain * gamma * gap]
+    more = later + gain * gamma * (total + gap) <= first
+    bound = total / R <= first / (gain * gamma * R)
+    return judge.all_of(
+        {
+            "a round more": judge.implied(held, more, "every round"),
+            "V_R >= 0": judge.implied(held[:1], bound, "every R"),
+        }
+    )
 
 
 def rounds() -> Iterator[judge.Pair]:
@@ -297,99 +334,3 @@ def uniform_noise() -> dict[str, Finding]:
             "every m and N >= 2; one client has no noise",
         ),
     }
-
-
-# -- searches beside the proof ----------------------------------------------------
-
-CURVATURES = ((1, 1, 1), (1, 4, 2), (1, 40, 1))
-
-
-def rates(
-    c: SimpleNamespace, laws: Sequence[Participation], convex: str
-) -> Iterator[judge.Case]:
-    """Exact mean-square rates on scalar quadratics against the claimed rate."""
-    for law in laws:
-        n, p = law.n_clients, Fraction(law.inclusion()[0])
-        for h, share in ((h[:n], s) for h in CURVATURES for s in ("1", "1/6")):
-            step = Fraction(c.step) * Fraction(share) / max(h) / _noise(law)
-            mu = Fraction(sum(h), n) if convex == "mean" else Fraction(min(h))
-            rate = 1 - min(Fraction(c.strong) * step * mu, Fraction(c.memory) * p)
-            problem = Quadratics([[[v]] for v in h], [[0]] * n)
-            found = moments(problem, Focus(step / n), law)
-            if isinstance(found, Refusal):
-                raise RefusedError(str(found))
-            where = {"h": h, "law": law.spec, "gamma": step, "tau": 1}
-            descent = (1 - step * h[0]) ** 2, rate  # one client, always there
-            sure = n == 1 and p == 1
-            yield judge.Case(
-                where,
-                found.mean_square_rate_interval,
-                rate,
-                partial(tuple, descent) if sure else None,
-            )
-
-
-def _noise(law: Participation) -> Fraction:
-    """Return max(1, omega) for independent clients, and 1 for uniform cohorts."""
-    p = Fraction(law.inclusion()[0])
-    if isinstance(law, Bernoulli):
-        return max(Fraction(1), (1 - p) / (p * law.n_clients))
-    return Fraction(1)
-
-
-def single_rounds(c: SimpleNamespace) -> Iterator[judge.Case]:
-    """E V' + gain gamma F against V, one uniform client, from rational states."""
-    for n, h in ((n, h[:n]) for n in (1, 2, 3) for h in CURVATURES):
-        step = Fraction(c.step) / max(h)
-        for x, stored in ((3, h), (1, (0,) * n), (2, (5, -3, 1)[:n])):
-            where = {"N": n, "h": h, "gamma": step, "x": x, "stored": stored}
-            value = Fraction(c.gain) * step * Fraction(sum(h), 2 * n) * x**2
-            listed = [after_round(n, h, step, x, stored, i) for i in range(n)]
-            mean = sum(listed, Fraction(0)) / n
-            before = potential(n, h, step, x, stored)
-            again = partial(_by_moments, n, h, step, x, stored, value)
-            yield judge.Case(where, mean + value, before, again)
-
-
-def potential(
-    n: int, h: Sequence[int], step: Fraction, x: Any, stored: Sequence[Any]
-) -> Fraction:
-    """V for f_i = h_i x^2/2, omega = 1 and p = 1/N."""
-    a = Fraction(sum(stored)) / n
-    values = 3 * n * step * Fraction(sum(h), 2 * n) * x**2
-    squares = Fraction(18, 5) * (n + Fraction(1, 4)) * step**2
-    moved = (x - (n - 1) * step * a) ** 2 + (n * step * a) ** 2 / 2
-    return moved + values + squares * sum(Fraction(v) ** 2 for v in stored) / n
-
-
-def after_round(
-    n: int, h: Sequence[int], step: Fraction, x: Any, stored: Sequence[Any], i: int
-) -> Fraction:
-    """V after a round of the box with client i."""
-    state = {"model": [x], "tracker": [sum(stored)], "stored": [[v] for v in stored]}
-    after = focus.play(state, lambda j, at: [h[j] * at[0]], n, {i}, step_size=step / n)
-    return potential(n, h, step, after["model"][0], [v[0] for v in after["stored"]])
-
-
-def _by_moments(
-    n: int, h: Sequence[int], step: Fraction, x: Any, stored: Sequence[Any], value: Any
-) -> tuple[Fraction, Fraction]:
-    """Both sides again: V' from E a', E a'^2 and E mean |h_i'|^2."""
-    moves = [Fraction(v * x - s, n) for v, s in zip(h, stored, strict=True)]
-    a = Fraction(sum(stored), n)
-    first = a + sum(moves) / n
-    second = a**2 + 2 * a * sum(moves) / n + sum(v**2 for v in moves) / n
-    old = Fraction(sum(v**2 for v in stored), n)
-    new = old + (Fraction(sum(v**2 for v in h) * x**2, n) - old) / n
-    curved = 1 + Fraction(3 * sum(h), 2) * step  # |x|^2 and 3 N gamma F
-    expected = (
-        x**2
-        - 2 * n * step * x * first
-        + (n * step) ** 2 * second
-        + (curved - 1) * (x**2 - 2 * step * x * first + step**2 * second)
-        + (n * step) ** 2 * second / 2
-    )
-    weight = Fraction(18, 5) * (n + Fraction(1, 4)) * step**2
-    before = x**2 - 2 * (n - 1) * step * x * a + ((n - 1) * step * a) ** 2
-    before += (n * step * a) ** 2 / 2 + (curved - 1) * x**2 + weight * old
-    return expected + weight * new + value, before

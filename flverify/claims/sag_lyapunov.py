@@ -218,6 +218,9 @@ def used_inequalities() -> Iterator[tuple[str, Any, Any]]:
         matrix = sympy.Matrix(interpolation(above, below, modulus, sympy.Integer(1)))
         return (vectors.T * matrix * vectors)[0]
 
+    # F and its tangents at x and x*, each at least m |x|^2/2 apart: m = 1 too
+    below, above = F - m * x**2 / 2, c * x - F - m * x**2 / 2
+    yield "strongly monotone", below + above, c * x - m * x**2
     for modulus in (m, sympy.Integer(0)):
         low = (1 - modulus) * (form(star, here, modulus) - F)
         both = (1 - modulus) * (form(star, here, modulus) + form(here, star, modulus))
@@ -231,11 +234,6 @@ def used_inequalities() -> Iterator[tuple[str, Any, Any]]:
             f"monotone and Lipschitz, m = {modulus}",
             both,
             (1 + modulus) * c * x - c**2 - modulus * x**2,
-        )
-        yield (
-            f"strongly monotone, m = {modulus}",
-            (both + (c - modulus * x) ** 2) / (1 - modulus),
-            c * x - modulus * x**2,
         )
 
 

@@ -18,11 +18,14 @@ from flverify.certify.coordinates import Coordinates
 from flverify.certify.discover import discover
 from flverify.certify.forms import read
 from flverify.claims import sag_lyapunov
+from flverify.claims.registry import load_file, proofs_folder
 from flverify.claims.sag_lyapunov import Setting
+from flverify.claims.verdict import Verdict
 from flverify.participation import UniformCohort
 from flverify.reference import focus
 
 HALF = Fraction(1, 2)
+PROVED = Verdict.PROVED
 
 
 # -- the quadratic form against the builder's blocks ------------------------------
@@ -235,6 +238,40 @@ def test_rare_clients_of_which_some_are_flat(p):
                 assert new <= (1 - min(gamma * mu / 2, p / 5)) * now
                 assert new <= now - Fraction(3, 2) * gamma * clients.value(x)
                 assert x**2 <= 3 * now
+
+
+@pytest.fixture(scope="module")
+def claims():
+    return load_file(proofs_folder() / "sag_one_client.py")
+
+
+def test_a_round_is_shown_for_any_number_of_clients(claims):
+    found = claims.any_round()
+    assert (found.verdict, found.scope) == (PROVED, "every N, cohort and state")
+    assert set(found.parts) == {"listed", "one client more"}
+
+
+def test_functions_may_be_as_strongly_convex_as_they_are_smooth():
+    # at m = 1, where interpolation divides by 0, F = |x|^2/2 and c = x
+    found = {name: pair for name, *pair in sag_lyapunov.used_inequalities()}
+    x, m = sag_lyapunov.x, sympy.Symbol("m", positive=True)
+    at = {m: 1, sag_lyapunov.c: x, sag_lyapunov.F: x**2 / 2}
+    assert [side.subs(at) for side in found["strongly monotone"]] == [0, 0]
+
+
+def test_the_mean_of_rounds_is_part_of_the_claim_on_convex_functions(claims):
+    assert claims.convex.check().parts["mean of rounds"].verdict == PROVED
+    assert "3 n gamma (F(x) - F*)" in claims.convex.check().argument
+
+
+def test_the_mean_of_rounds_stays_below_its_bound_and_not_below_a_fifth_of_it():
+    # one client x^2/2 that always comes: gradient descent, F(x_r) = (1 - gamma)^(2 r)/2
+    gamma, rounds = Fraction(1, 8), 20
+    alone = Clients((Fraction(1),), (Fraction(0),), (Fraction(0),))
+    start = potential(alone, gamma, 1, 1, Fraction(1), [Fraction(0)])
+    mean = sum((1 - gamma) ** (2 * r) / 2 for r in range(rounds)) / rounds
+    bound = 2 * start / (3 * gamma * rounds)
+    assert bound / 5 < mean <= bound
 
 
 def test_the_terms_depend_on_every_part():
