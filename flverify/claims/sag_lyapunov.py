@@ -205,7 +205,8 @@ def _of_squares(s: Setting) -> list[Term]:
 def used_inequalities() -> Iterator[tuple[str, Any, Any]]:
     """Trace the terms of functions back to interpolation, for 0 < m < 1 and for m = 0.
 
-    Client by client: f (less its tangent at x*) and its gradient c at x.
+    Client by client: f (less its tangent at x*) and its gradient c at x. That they are
+    strongly monotone is traced to strong convexity itself, for every m.
     """
     m = sympy.Symbol("m", positive=True)
     vectors = sympy.Matrix([x, c])
