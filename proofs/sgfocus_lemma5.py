@@ -4,7 +4,8 @@ Lemma 5 is Lemma 3 with noisy gradients. Two things happen to the noise. A clien
 does not take part leaves its stored noise in the tracker, where it is correlated with
 the server's model: the cross term of (123) keeps it. And the noises of N clients add
 up: their sum has N times the variance. Both are lost between lines 3 and 4 of (123),
-so that the lemma fails for one rare client, and for three clients that all take part.
+so that the lemma fails where one of two clients is drawn, for one rare client, and for
+three clients that all take part.
 
 Conventions: runs are those of Appendix E, the tracker starting as the sum of stored
 gradients without noise; E is over cohorts and noise; 1/(tau-1) at tau = 1 is no cap.
@@ -220,6 +221,7 @@ def _small_rounds(laws: str, inequality: Any) -> Iterator[judge.Case]:
     """Yield round r = 1 of small runs, exactly, played again sign by sign."""
     half = Fraction(1, 2)
     shapes = [
+        ((half, half), UniformCohort(2, 1)),
         ((half,), Bernoulli(["1/2"])),
         ((half,), Full(1)),
         ((half, 2 * half), UniformCohort(2, 1)),

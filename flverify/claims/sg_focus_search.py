@@ -124,13 +124,18 @@ def population(
     variances: tuple[Fraction, ...] = (LOUD, QUIET),
     largest: int = 64,
 ) -> tuple[NoisyClients, ...]:
-    """List clients of `focus_families`, each with loud and with quiet noise."""
-    return tuple(
+    """List clients of `focus_families`, each with loud and with quiet noise.
+
+    Laws under which somebody always takes part come first: what they refute needs no
+    convention for empty rounds.
+    """
+    listed = (
         noisy(one, variance)
         for one in families(shapes, settings)
         if one.copies == 1 and one.total <= largest
         for variance in variances
     )
+    return tuple(sorted(listed, key=lambda one: one.law.empty_probability() > 0))
 
 
 def full(clients: Iterable[NoisyClients]) -> tuple[NoisyClients, ...]:

@@ -4,19 +4,20 @@ at = {'f_i': 'h_i x^2/2', 'N': 2, 'h': '2 x 1', 'law': 'uniform:1', 'tau': 2, 's
     'step size': '1/256', 'x*': 0, 'xbar_1': '0', 'rows of x_0': 'all 0', 'R': 1}
 from itertools import product
 n, tau, R, h, eta = at["N"], at["tau"], at["R"], F(at["h"].split(" x ")[-1]), F(at["step size"])
-left, drift, square, sizes = 0, 0, 0, (1, -1)  # signs times sigma = 1
-for draw in product(*[range(n), *[sizes] * tau] * (R + 1)):
+assert (at["law"], at["sigma^2"]) == ("uniform:1", "1")
+ways, rounds = [range(n), *[(1, -1)] * tau], [[] for _ in range(R + 1)]  # who comes, its noises
+for draw in product(*ways * (R + 1)):
     w, z, e = F(at["xbar_1"]), [F(at["rows of x_0"][4:])] * n, [0] * n
     for r in range(R + 1):
-        (i, *noises), x, y, was = draw[r * (tau + 1) : (r + 1) * (tau + 1)], w, 0, w
+        (i, *noises), x, y, apart = draw[r * (tau + 1) : (r + 1) * (tau + 1)], w, 0, sum((w - v) ** 2 for v in z)
         for new in noises:
             y, z[i], e[i] = y + h * x + new - h * z[i] - e[i], x, new
             x -= eta * y
+        rounds[r].append((w, apart, h * sum(z), sum(e)))
         w -= eta * (h * sum(z) + sum(e))
-    chance = F(1, (n * 2**tau) ** (R + 1))
-    left += chance * (h * sum(z) + sum(e)) ** 2
-    drift, square = drift + chance * (h * sum(z) - n * h * was) ** 2, square + chance * was**2
-right = 1 + 2 * drift + 2 * (n * h) ** 2 * square
+mean = lambda r, f: sum(f(*one) for one in rounds[r]) / len(rounds[r])
+left = mean(R, lambda w, apart, S, e: (S + e) ** 2)
+right = 1 + mean(R, lambda w, apart, S, e: 2 * (S - n * h * w) ** 2 + 2 * (n * h * w) ** 2)
 assert (left, right) == (F("421125804949249/281474976710656"), F("140771915760385/140737488355328")), (left, right)
 assert not left <= right
 print(f"{left} <= {right} fails")

@@ -1,5 +1,6 @@
 """SG-FOCUS: three ways to its moments agree; wrong constants change the verdicts."""
 
+import re
 from fractions import Fraction
 from functools import partial
 from types import SimpleNamespace
@@ -10,6 +11,7 @@ import pytest
 from flverify._core.errors import DomainError, UnknownNameError
 from flverify.algorithms import Focus
 from flverify.claims import judge
+from flverify.claims.focus_families import CONVEX
 from flverify.claims.registry import load_file, proofs_folder
 from flverify.claims.sg_focus_moments import FIELDS, NoisyClients, curves
 from flverify.claims.sg_focus_recheck import listed, once, shared, signs, symmetric
@@ -20,6 +22,7 @@ from flverify.claims.sg_focus_search import (
     chosen,
     inside,
     largest_step,
+    population,
     searched,
 )
 from flverify.claims.verdict import Verdict
@@ -183,6 +186,15 @@ def test_a_planted_constant_changes_the_verdict(file, claim, wrong, printed, pla
 
 def verdicts(finding):
     return [reading.verdict for reading in finding.readings.values()]
+
+
+def test_what_is_refuted_in_appendix_e_needs_no_empty_round():
+    empty = [one.law.empty_probability() > 0 for one in population(CONVEX, largest=5)]
+    assert any(empty)
+    assert empty == sorted(empty)  # tried last
+    scripts = (proofs_folder() / "counterexamples").glob("sgfocus.*.py")
+    laws = re.findall(r"'law': '(\w+)", "".join(s.read_text("utf-8") for s in scripts))
+    assert {*laws} == {"uniform", "full"}
 
 
 def test_stale_noise_and_many_noises_break_lemma_5_each():
