@@ -115,9 +115,9 @@ def sizes(certain: bool) -> Iterator[Case]:
     statement=r"\text{the data of each client mainly covers 1-2 classes}\quad"
     r"(\alpha=0.05,\ N=32)",
     proposition="For 32 clients and 10 classes and alpha = 0.05 a client has at most "
-    "two classes in the mean, weighted by their shares, and in each of twenty draws, "
-    "those of seeds 0 to 19, two classes hold at least half of the data of every "
-    "client.",
+    "two classes in the mean, counted as 1/E(sum of squared shares) for a client, or "
+    "for a class where each class is split, and in each of twenty draws, those of "
+    "seeds 0 to 19, two classes hold at least half of the data of every client.",
     constants={"alpha": "0.05", "clients": 32, "classes": 2},
     twin={"alpha": "100"},
 )
