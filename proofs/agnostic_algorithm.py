@@ -198,7 +198,10 @@ def period_one(c: Any) -> Finding:
 
 @claim(
     "agnostic.alg1.init",
-    source=Source("agnostic", "Algorithm 1, line 1, with the tacit assumptions"),
+    source=Source(
+        "agnostic",
+        "Algorithm 1, line 1, with the tacit assumptions; implied, not printed",
+    ),
     statement=r"\theta_i^0=\mathbf 0,\ i\in[N],\quad\mathcal C\subset\Theta"
     r"\text{ convex compact},\ \theta^*\in\mathcal C",
     proposition="The conditions on C put all models in C, where the f_i have the "
