@@ -9,7 +9,8 @@ with a cap on eta L N^2 and the sum as it is was not refuted.
 
 Conventions: all models start equal, so that Gamma_0 has no consensus error;
 A_r = E|w_r - x*|^2 and B_r = E||1 w_r - x_{r tau}||^2 with w_r = xbar_{r tau+1}; E over
-cohorts and noise. The tracker starts as the sum of stored gradients without noise.
+cohorts and noise. The tracker starts as the sum of stored gradients without noise. From
+the zeros of line 1, the rows being where f_i is least, Gamma_1 exceeds the bound too.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ the proof adds. The mended bound is proved in flverify/claims/sg_focus_theorem4.
 Conventions: G = |grad F(w_r)|^2, E = |N grad F(w_r) - S|^2, A_r = E F(w_r) - F*,
 B_r = E||1 w_r - x_{r tau}||^2, n = tau - 1. All models start equal, so that Omega_0 has
 no consensus error; the tracker starts as the sum of stored gradients without noise.
+From the zeros of line 1, the rows being where f_i is least, Omega_1 exceeds the bound.
 """
 
 from __future__ import annotations

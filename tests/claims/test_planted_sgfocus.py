@@ -197,6 +197,27 @@ def test_what_is_refuted_in_appendix_e_needs_no_empty_round():
     assert {*laws} == {"uniform", "full"}
 
 
+@pytest.mark.parametrize("q", [F(1, 2), F(1)])  # E[I_i/|S|] = p_i, and Case 3a
+def test_theorems_3_and_4_fail_from_the_zeros_of_line_1_too(q):
+    """f_i = (x - b_i)^2/2 with b = 1, -1, x_0 = x* = 0: rows where f_i is least.
+
+    Stored gradients and tracker are 0 there, as in line 1 of Algorithm 2. The bounds
+    with a Gamma_0 and Omega_0 of those rows' distances fail after one round.
+    """
+    pair, step = clients([1, 1], UniformCohort(2, 1), 2, variance=F(0)), F(1, 256)
+    third, fourth = loaded("sgfocus_theorem3"), loaded("sgfocus_theorem4")
+    for caps in (third.CAPS, {**fourth.OF_PROOF, **fourth.CAPS}):
+        assert inside(caps, pair, q, step)
+    found = curves(pair, step, [(F(0), (F(1), F(-1)))], 2, exact=True)
+    (a0, a1, a2), (apart, *_) = found.server[0], found.behind[0]
+    assert (a0, apart) == (0, 2)
+    for factor, before, after in ((8, a1, a2), (16, a0, a1)):
+        error = (1 - factor * step * 2) * apart  # of both Gamma_0 and Gamma_1
+        assert after + error > (1 - step) * (before + error)
+    error = (1 - 4 * step) * apart
+    assert a1 / 2 + error > (1 - 2 * step) * (a0 / 2 + error)
+
+
 def test_stale_noise_and_many_noises_break_lemma_5_each():
     lemma = loaded("sgfocus_lemma5").lemma5
     independent = {"samples": SAMPLES[:1]}
