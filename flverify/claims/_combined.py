@@ -246,7 +246,7 @@ def readings(found: Mapping[str, Finding]) -> Finding:
     """Judge a claim whose print allows several readings.
 
     It passes only if every reading passes (the weakest counts), is refuted only if
-    every reading is, and depends on the reading otherwise.
+    every reading is, is open if every reading is, and depends on the reading otherwise.
 
     Raises
     ------
@@ -260,6 +260,11 @@ def readings(found: Mapping[str, Finding]) -> Finding:
     >>> fewer = identity([("i to N - 1", 2, 3)], "N = 3")
     >>> print(readings({"(i)": whole, "(ii)": fewer}).reason)
     depends on the reading: (i): PROVED, (ii): REFUTED
+    >>> from flverify.claims.judge import inconclusive
+    >>> print(readings({"(i)": inconclusive("no data"), "(ii)": whole}).reason)
+    depends on the reading: (i): INCONCLUSIVE, (ii): PROVED
+    >>> print(readings({"(i)": inconclusive("no data")}).reason)
+    open under every reading: (i): INCONCLUSIVE
     """
     _require_some(found, "a claim decided by reading")
     verdicts = [finding.verdict for finding in found.values()]
@@ -275,8 +280,9 @@ def readings(found: Mapping[str, Finding]) -> Finding:
         return Finding(
             Verdict.REFUTED, first.scope, reason, dict(first.evidence), named
         )
-    reason = f"depends on the reading: {listed}"
-    return Finding(Verdict.INCONCLUSIVE, "by reading", reason, {}, named)
+    alike = all(v == Verdict.INCONCLUSIVE for v in verdicts)
+    how = "open under every reading" if alike else "depends on the reading"
+    return Finding(Verdict.INCONCLUSIVE, "by reading", f"{how}: {listed}", {}, named)
 
 
 def _require_some(found: Mapping[str, Finding], what: str) -> None:
