@@ -35,14 +35,13 @@ DOUBLY = "(ii) columns of sum 1 too"
     r"\text{DGD "
     r"with a fixed step size }\eta\text{ only converges to an }\mathcal{O}(\eta)\text{-"
     r"sized neighborhood of the solution}",
-    proposition="For all scalar quadratics and positive weights of two nodes, every "
-    "node's fixed point x_i(eta) of (26)-(27) has |x_i(eta) - x*| = O(eta), or its "
-    "square, as eta -> 0.",
+    proposition="For all scalar quadratics h_i (x - b_i)^2/2 and positive weights w_ij "
+    "of two nodes, every node's fixed point x_i(eta) of (26)-(27) has |x_i(eta) - x*| "
+    "= O(eta), or its square, as eta -> 0.",
     constants={"order": 1},
     twin={"order": 3},
     no_control="norm or squared norm, and whether columns sum to 1, is not printed; "
-    "the "
-    "twin, O(eta^3), fails under every reading",
+    "the twin, O(eta^3), fails under every reading",
 )
 def descent_on_a_graph(c: SimpleNamespace) -> Finding:
     """Expand the fixed point in eta and compare its first coefficients with x*."""
@@ -63,9 +62,9 @@ def _needed(order: int, power: int) -> int:
 @cache
 def _near(weights: str, needed: int) -> Finding:
     h, b = sympy.symbols("h1:3", positive=True), sympy.symbols("b1:3", real=True)
-    a, other = sympy.symbols("a c", positive=True)
-    c = a if weights == DOUBLY else other
-    W = sympy.Matrix([[1 - a, a], [c, 1 - c]])
+    w12, other = sympy.symbols("w12 w21", positive=True)
+    w21 = w12 if weights == DOUBLY else other
+    W = sympy.Matrix([[1 - w12, w12], [w21, 1 - w21]])
     best = sum(v * w for v, w in zip(h, b, strict=True)) / sum(h)
     pairs = []
     for i, point in enumerate(_fixed_point(W, h, b)):
