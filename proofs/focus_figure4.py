@@ -163,7 +163,7 @@ def _equal_hessians(e: Experiment) -> Finding:
     statement=r"d=100,\ N=16,\ K=100,\ \lambda=0.01,\ \tau=5,\ \eta=2e-4,\quad "
     r"F(x)=\frac1N\sum_{i=1}^{N}\sum_{k=1}^{K}\|a_{i,k}^{\mathsf T}x-b_{i,k}\|^2"
     r"+\lambda\|x\|^2",
-    proposition="the printed loss is strongly convex for every data set, so that x* "
+    proposition="The printed loss is strongly convex for every data set, so that x* "
     "exists and is unique, and the printed step size lies within the hypotheses of "
     "the theorems that the experiment is to validate",
     constants=SIZES | {"ridge": 1},
@@ -357,7 +357,7 @@ READINGS = {
     r"\text{ProxSkip}\to\infty\ \text{(uniform, arbitrary)};\quad"
     r"\text{SCAFFOLD}\to x^\star,\ \text{FOCUS}\to x^\star\ \text{linearly and "
     r"fastest, especially (arbitrary)}",
-    proposition="at the printed sizes and one step size, on every data set, or, where "
+    proposition="At the printed sizes and one step size, on every data set, or, where "
     "the caption speaks of equivalence in theory, on every quadratic, the pairs "
     "coincide under full participation, FedAvg and FedAU fail everywhere, ProxSkip "
     "diverges under sampled cohorts, SCAFFOLD converges everywhere, and FOCUS "
