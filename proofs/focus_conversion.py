@@ -102,7 +102,7 @@ def _row_pairs(run: Run, reset: int) -> Iterator[judge.Pair]:
 
 
 def _any_stack(run: Run, idle: bool = False) -> Stack:
-    """Rows x0, x1, ... and y0, ...; with `idle` clients have y = 0, between two rounds."""
+    """Rows x0, ... and y0, ...; with `idle` clients have y = 0, between two rounds."""
     nodes = range(run.n_clients + 1)
     x = column([sympy.Symbol(f"x{i}") for i in nodes])
     y = column([0 if idle and i else sympy.Symbol(f"y{i}") for i in nodes])

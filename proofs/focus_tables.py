@@ -58,8 +58,8 @@ def rates(c: SimpleNamespace) -> Finding:
             "FOCUS, given (23)-(24)": _halves(c.rounds),
             "other rows": judge.inconclusive(
                 "rates are statements about other papers, whose proofs the text does "
-                "not give; the row of FOCUS follows from (23) and (24), which are judged "
-                "as focus.thm1.sc and focus.thm1.pl"
+                "not give; the row of FOCUS follows from (23) and (24), judged as "
+                "focus.thm1.sc and focus.thm1.pl"
             ),
             "SCAFFOLD": _counted_ways(_scaffold(("I", "II")), c.vectors),
             "ProxSkip": _counted_ways(_proxskip(), c.vectors),
