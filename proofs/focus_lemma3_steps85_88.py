@@ -44,6 +44,12 @@ from flverify.claims.focus_lemma3 import (
 )
 from flverify.claims.focus_lemma4 import CHANCE, DEFINED
 from flverify.claims.rationals import rational
+from flverify.claims.stack_norms import (
+    ONE_NORM,
+    STALE,
+    either_norm,
+    loosened_norm,
+)
 from flverify.claims.stale_rows import (
     ALONE,
     BENT,
@@ -345,20 +351,25 @@ def _for_each_q(
     statement=r"\le\big(2L^2N+8\eta^2(\tau-1)^2L^4N\big)\|\mathbb{1}\bar x_{r\tau+1}-"
     r"\boldsymbol{x}_{r\tau}\|^2",
     proposition="With weights q_i between 0 and 1, the right side of (87) is at most "
-    "(2 + 8 eta^2 (tau-1)^2 L^2) L^2 N times the consensus error.",
+    "(2 + 8 eta^2 (tau-1)^2 L^2) L^2 N ||1 w - x_{r tau}||^2, whose norm is printed "
+    "without the F of (83).",
     constants={"far": "2", "moved": "8"},
     twin={"far": "1"},
+    no_control="Appendix B has two norms, and the line drops an F; the twin, half of "
+    "the first weight, fails under both readings",
     free=(
-        Free("far", "1", "4", weaker="larger"),
-        Free("moved", "1/8", "16", weaker="larger"),
+        Free("far", "1", "4", weaker="larger", reading=ONE_NORM),
+        Free("moved", "1/8", "16", weaker="larger", reading=ONE_NORM),
     ),
 )
 def loosened(c: SimpleNamespace) -> Finding:
-    """Compare the terms of one client."""
+    """Compare the terms of one client; for the induced norm rows along axes."""
     q, gap, s = sympy.symbols("q gap s", nonnegative=True)
     left = 2 * (1 - q) * gap + 8 * s**2 * q * gap
     right = rational(c.far) * gap + rational(c.moved) * s**2 * gap
-    return judge.implied([q <= 1], left <= right, EVERY)
+    one = judge.implied([q <= 1], left <= right, EVERY)
+    found = either_norm(one, loosened_norm(c.far, c.moved))
+    return found.corrected(rf"\le{STALE}", one)
 
 
 @claim(

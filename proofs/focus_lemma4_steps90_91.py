@@ -1,8 +1,9 @@
 """Lemma 4 of the FOCUS paper, Appendix D.4: the steps (90) and (91).
 
 (90) needs the Frobenius norm of 1 ybar, while (92) bounds that of one row: a factor N
-is lost between them. (91) holds for participation probabilities; for the averaging
-weights that the paper calls q_i only its two ends compare.
+is lost between them. It needs that of its last term too, which is printed without F, so
+that by Appendix B it is the induced one. (91) holds for participation probabilities;
+for the averaging weights that the paper calls q_i only its two ends compare.
 
 Conventions: w_{r-1} = xbar_{(r-1) tau+1}; the rows x_{(r-1) tau} may be any;
 q_i = E[I_i/|S|] with 0/0 = 0. In reports "w_r" and "x_{r tau}" are the models before
@@ -47,6 +48,7 @@ from flverify.claims.focus_lemma4 import (
 from flverify.claims.focus_runs import ETA
 from flverify.claims.rationals import rational
 from flverify.claims.scalar_runs import tidied
+from flverify.claims.stack_norms import LAST_INDUCED, SEARCHED, parted
 from flverify.claims.verdict import Finding
 
 FROBENIUS = "(i) ||1 ybar||^2 of the N rows"
@@ -103,8 +105,8 @@ def _row(c: SimpleNamespace, one: Traced, i: int) -> Any:
     proposition="The inequality holds for every rho in (0, 1), every law and state.",
     constants={"first": "1", "server": "2", "moves": "2"},
     twin={"first": "1/2", "server": "1/2"},
-    no_control="||1 ybar||^2 has two readings; the twin, with a half and a quarter of "
-    "the factors, fails under both",
+    no_control="||1 ybar||^2 has two readings, and the last norm drops an F; the twin, "
+    "with a half and a quarter of the factors, fails under each",
     free=(
         Free("first", "1/2", "2", weaker="larger", reading=FROBENIUS),
         Free("server", "1", "4", weaker="larger", reading=FROBENIUS),
@@ -120,6 +122,9 @@ def three_parts(c: SimpleNamespace) -> Finding:
             ),
             ONE_ROW: judge.proof_or_search(
                 _row_by_row(c, N), judge.instances(_cases_90(c, False), "<=", FULL)
+            ),
+            f"(iii) as (i), {LAST_INDUCED}": judge.instances(
+                parted(c), "<=", f"{SEARCHED}; rho = 1/4"
             ),
         }
     )

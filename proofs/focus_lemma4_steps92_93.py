@@ -52,6 +52,7 @@ from flverify.claims.focus_lemma4 import (
     weights,
 )
 from flverify.claims.rationals import rational
+from flverify.claims.stack_norms import LAST_INDUCED, SEARCHED, weighted_last
 from flverify.claims.stale_rows import ALONE, LIPSCHITZ
 from flverify.claims.verdict import Finding
 
@@ -258,8 +259,8 @@ def _moves(one: State, known: bool, i: int = 0) -> list[Fraction]:
     "for L-smooth f_i, every law and state and eta L (tau-1) <= 1/8, as in Lemma 4.",
     constants={"bound": "4"},
     twin={"bound": "1/5"},
-    no_control="the round on the left, q_i and Assumption 2 have several readings; the "
-    "twin, a twentieth of the bound, fails under each",
+    no_control="the round on the left, q_i, Assumption 2 and the last norm have "
+    "several readings; the twin, a twentieth of the bound, fails under each",
     free=Free("bound", "1/5", "4", weaker="larger", reading=f"(ii) round r; {CHANCE}"),
 )
 def moves_bounded(c: SimpleNamespace) -> Finding:
@@ -270,6 +271,9 @@ def moves_bounded(c: SimpleNamespace) -> Finding:
         ),
         **{f"(ii) round r; {q}": _later(c, q) for q in (DEFINED, CASE_3A, CHANCE)},
         BENT_93: judge.instances(_bent_93(c), "<=", "N = 1, f = -k x^2/2, L = 1"),
+        f"(iv) round r; {CHANCE}; {LAST_INDUCED}": judge.instances(
+            weighted_last(c), "<=", SEARCHED
+        ),
     }
     return judge.readings(found).corrected(
         r"\nabla f_i\;L\text{-Lipschitz, }\eta\le\frac1{8L(\tau-1)}:\quad\mathbb{E}"

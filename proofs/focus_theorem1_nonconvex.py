@@ -39,6 +39,13 @@ from flverify.claims.focus_theorem1_steps import (
     stale,
 )
 from flverify.claims.rationals import rational
+from flverify.claims.stack_norms import (
+    INDUCED,
+    ONE_NORM,
+    SEARCHED,
+    STALE,
+    loosened_norm,
+)
 from flverify.claims.verdict import Finding
 
 CAPS = {
@@ -149,13 +156,15 @@ def _left() -> Any:
     r"\eta^2L\Big)(2L^2N+8\eta^2(\tau-1)^2L^4N)\,\mathbb{E}\|\mathbb{1}\bar x_{r\tau+1}"
     r"-\boldsymbol x_{r\tau}\|^2",
     proposition="(114) follows from (113) and (87), whose weights I - Q and Q are at "
-    "most 1.",
+    "most 1; its last norm is printed without the F of (83).",
     given={"(113)": "focus.thm1.nc.step113", "(87)": "focus.lemma3.step87.smooth"},
     constants={"first": "2", "second": "8"},
     twin={"first": "1"},
+    no_control="Appendix B has two norms, and the line drops an F; the twin, half of "
+    "the first weight, fails under both readings",
     free=(
-        Free("first", "1", "4", weaker="larger"),
-        Free("second", "4", "16", weaker="larger"),
+        Free("first", "1", "4", weaker="larger", reading=ONE_NORM),
+        Free("second", "4", "16", weaker="larger", reading=ONE_NORM),
     ),
 )
 def stale_gradients(c: SimpleNamespace) -> Finding:
@@ -166,8 +175,16 @@ def stale_gradients(c: SimpleNamespace) -> Finding:
         _left() <= F - F_next + up * drift * C,
         "every factor of E in (113) and of C in (87)",
     )
-    plugged = plugged_87((c.first, c.second), ("2", "8"))
-    return judge.all_of({"(87) with weights 1": plugged, "substitution": put})
+    plugged = {
+        ONE_NORM: plugged_87((c.first, c.second), ("2", "8")),
+        INDUCED: judge.instances(loosened_norm(c.first, c.second), "<=", SEARCHED),
+    }
+    found = {
+        name: judge.all_of({"(87) with weights 1": one, "substitution": put})
+        for name, one in plugged.items()
+    }
+    statement = rf"\cdots+\Big(\frac{{\eta}}{{2N}}+\eta^2L\Big){STALE}"
+    return judge.readings(found).corrected(statement, found[ONE_NORM])
 
 
 @claim(

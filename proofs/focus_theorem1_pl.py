@@ -43,6 +43,7 @@ from flverify.claims.focus_theorem1_steps import (
     stale,
 )
 from flverify.claims.rationals import rational
+from flverify.claims.stack_norms import ONE_NORM, STALE, either_norm, loosened_norm
 from flverify.claims.verdict import Finding
 
 CAPS = {
@@ -262,18 +263,22 @@ def subtracted(c: SimpleNamespace) -> Finding:
     r"^2\le(2L^2N+8\eta^2(\tau-1)^2L^4N)\|\mathbb{1}\bar x_{r\tau+1}-\boldsymbol x_{r"
     r"\tau}\|^2",
     proposition="(107) follows from (87), whose weights I - Q and Q are at most 1: it "
-    "is the first line of (88).",
+    "is the first line of (88), its norm printed without the F of (83).",
     given={"(87)": "focus.lemma3.step87.smooth"},
     constants={"first": "2", "second": "8"},
     twin={"second": "4"},
+    no_control="Appendix B has two norms, and the line drops an F; the twin, half of "
+    "the second weight, fails under both readings",
     free=(
-        Free("first", "1", "4", weaker="larger"),
-        Free("second", "4", "16", weaker="larger"),
+        Free("first", "1", "4", weaker="larger", reading=ONE_NORM),
+        Free("second", "4", "16", weaker="larger", reading=ONE_NORM),
     ),
 )
 def stale_gradients(c: SimpleNamespace) -> Finding:
-    """Loosen both weights to 1."""
-    return plugged_87((c.first, c.second), ("2", "8"))
+    """Loosen both weights to 1; for the induced norm take rows along axes."""
+    one = plugged_87((c.first, c.second), ("2", "8"))
+    found = either_norm(one, loosened_norm(c.first, c.second))
+    return found.corrected(rf"\cdots\le{STALE}", one)
 
 
 @claim(

@@ -43,6 +43,7 @@ from flverify.claims.focus_theorem1_steps import (
     tau,
 )
 from flverify.claims.rationals import rational
+from flverify.claims.stack_norms import INDUCED, ONE_NORM
 from flverify.claims.verdict import Finding
 from flverify.claims.written import at_most
 
@@ -54,6 +55,7 @@ CAPS = {
 }
 
 A, A_next, B, B_before, G = sympy.symbols("A A_next B B_before G", nonnegative=True)
+X, Y = sympy.symbols("x y", positive=True)  # eta beta N and eta L^2
 EVERY = "every eta, L, beta > 0, N, tau >= 1, q_min in (0, 1]"
 
 
@@ -63,26 +65,41 @@ EVERY = "every eta, L, beta > 0, N, tau >= 1, q_min in (0, 1]"
     statement=r"\eta\le\frac{3q_{\min}}{32N}:\quad A_{r+1}+(1-4\eta L^2)B_r\le(1-"
     r"\eta\beta N)A_r+\Big(1-\frac{q_{\min}}{3}\Big)B_{r-1}",
     proposition="The first line of (110) follows from (108) and (109) at the step "
-    "sizes printed with it: the gradient terms cancel.",
+    "sizes printed with it: the gradient terms cancel. B_r is without F in (108) and "
+    "(110), and with it in (109).",
     given={"(108)": "focus.thm1.pl.step108", "(109)": "focus.thm1.pl.step109"},
     constants={"cap": "3/32", "consensus": "4"},
     twin={"cap": "1/8"},
+    no_control="Appendix B has two norms, and B_r drops an F; the twin, a cap of q/(8 "
+    "N), fails under both readings",
     free=(
-        Free("cap", "1/32", "1/8", weaker="smaller"),
-        Free("consensus", "2", "8", weaker="larger"),
+        Free("cap", "1/32", "1/8", weaker="smaller", reading=ONE_NORM),
+        Free("consensus", "2", "8", weaker="larger", reading=ONE_NORM),
     ),
 )
 def added(c: SimpleNamespace) -> Finding:
-    """Add (108) and (109); x = eta beta N and y = eta L^2 are symbols of their own."""
-    x, y = sympy.symbols("x y", positive=True)
+    """Add (108) and (109); for two norms of N rows, say how far they are apart."""
+    now, before = sympy.symbols("B_F B_F_before", nonnegative=True)
+    apart = [now >= B, now <= N * B, B_before <= before, before <= N * B_before]
+    apart += [q / 12 >= X, q / 16 >= Y, q * N <= 1]  # the caps of (24)
+    one = _added(c, B, B_before)
+    found = {ONE_NORM: one, INDUCED: _added(c, now, before, *apart)}
+    return judge.readings(found).corrected(
+        r"B_r=\mathbb{E}\|\mathbb{1}\bar x_{r\tau+1}-\boldsymbol x_{r\tau}\|_F^2", one
+    )
+
+
+def _added(c: SimpleNamespace, now: Any, before: Any, *apart: Any) -> Finding:
+    """Bound `now`, the B_r of (109), and put it into (108)."""
     known = [
-        A_next <= (1 - x) * A + 4 * y * B - eta * N / 2 * G,
-        (1 - q / 3) * B_before + 16 * eta**2 * N**2 / (3 * q) * G >= B,
+        A_next <= (1 - X) * A + 4 * Y * B - eta * N / 2 * G,
+        (1 - q / 3) * before + 16 * eta**2 * N**2 / (3 * q) * G >= now,
         *conditions({"q/N": c.cap}),
         q <= 1,
+        *apart,
     ]
-    right = (1 - x) * A + (1 - q / 3) * B_before
-    claimed = A_next + (1 - rational(c.consensus) * y) * B <= right
+    right = (1 - X) * A + (1 - q / 3) * B_before
+    claimed = A_next + (1 - rational(c.consensus) * Y) * B <= right
     return judge.implied(known, claimed, EVERY)
 
 
