@@ -82,6 +82,7 @@ def descent(c: SimpleNamespace) -> Finding:
     gap = here - star + mu / 2 * far
     proof = judge.all_of(
         {
+            "(42a), (43a)": judge.identity(_rewritten(), EVERY),
             "(42b)": judge.implied([], three <= 3 * (A**2 + B**2 + C**2), EVERY),
             "(42c), Jensen": weighted_mean(EVERY),
             "(42c), |grad F|^2": gradient_and_gap(2),
@@ -97,6 +98,20 @@ def descent(c: SimpleNamespace) -> Finding:
 
 
 E, G = sympy.symbols("E G", nonnegative=True)  # |xbar - x*|^2, F(xbar) - F(x*)
+
+
+def _rewritten() -> list[judge.Pair]:
+    """Expand the square of (42), and add u' grad f(1 xbar) to (43) and take it off."""
+    apart, weighted, uniform = sympy.symbols("xbar-x* q'grad u'grad", real=True)
+    square_of = (apart - eta * weighted) ** 2
+    added = uniform - weighted
+    squares = apart**2 + eta**2 * weighted**2
+    cross = -2 * eta * apart * weighted
+    return [
+        ("(42a)", sympy.expand(square_of), squares + cross),
+        ("(43a)", cross, sympy.expand(-2 * eta * apart * (uniform - added))),
+        ("(42b), split", weighted, (weighted - A) + (A - uniform) + uniform),
+    ]
 
 
 def _summed() -> judge.Pair:
