@@ -255,9 +255,25 @@ def same(value: Any) -> object:
     return str(text(value))
 
 
+def plain(value: Any) -> str:
+    """Text of a value for a sentence: numbers in lists have no quotes.
+
+    Examples
+    --------
+    >>> plain({"h": [Fraction(1, 2), "1/3"], "law": "full"})
+    '{h: [1/2, 1/3], law: full}'
+    """
+    exact = text(value)
+    if isinstance(exact, dict):
+        return f"{{{', '.join(f'{k}: {plain(v)}' for k, v in exact.items())}}}"
+    if isinstance(exact, list):
+        return f"[{', '.join(map(plain, exact))}]"
+    return str(exact)
+
+
 def short(value: Any) -> str:
     """Text of a value, long rationals as decimals."""
-    out = str(text(value))
+    out = plain(value)
     if isinstance(value, Fraction) and len(out) > 24:
         return _rounded(value)
     return out

@@ -227,7 +227,7 @@ def one_step(steps: Iterable[Step], searched: str) -> Finding:
         answer = quadratic_form.one_step(
             step.problem, step.algorithm, step.participation, step.lemma, step.zero
         )
-        where = ", ".join(f"{k} = {_cases.text(v)}" for k, v in step.where.items())
+        where = _listed(step.where)
         if isinstance(answer, quadratic_form.Counterexample):
             if answer.confirmed:
                 return _violating_state(step, answer)
@@ -256,7 +256,7 @@ def _violating_state(step: Step, answer: quadratic_form.Counterexample) -> Findi
         "relation": "<=",
     }
     sides = f"{_cases.short(answer.left)} <= {_cases.short(answer.right)}"
-    where = ", ".join(f"{k} = {_cases.text(v)}" for k, v in step.where.items())
+    where = _listed(step.where)
     reason = f"{sides} fails at {where} in the state {_listed(state)}"
     return Finding(Verdict.REFUTED, "counterexample", reason, evidence)
 
@@ -296,7 +296,7 @@ def vectors(lemmas: Iterable[tuple[Mapping[str, Any], Any]], scope: str) -> Find
     _given.text(scope, "the scope")
     for where, lemma in _given.rows(lemmas, 2, "lemmas", "(where, lemma)"):
         _given.mapping(where, "where", "{'N': 2}")
-        named = ", ".join(f"{k} = {_cases.text(v)}" for k, v in where.items())
+        named = _listed(where)
         answer = gram.prove(lemma)
         if isinstance(answer, gram.Counterexample):
             return _violating_vectors(where, answer)
@@ -335,4 +335,4 @@ def _violating_vectors(
 
 
 def _listed(values: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} = {value}" for name, value in values.items())
+    return ", ".join(f"{name} = {_cases.plain(v)}" for name, v in values.items())
