@@ -218,6 +218,7 @@ STEP_95 = {"moves": "1/128", "by_itself": ()}  # a step that follows
     "(ii) (95) holds inside the caps, wherever it is from, for all that Lemma 4 is "
     "about.",
     given={"line 2 of (94)": "focus.lemma4.step94a-b"},
+    unaided="(ii) by itself",
     constants={
         "rows": "1/64",
         "moves": "1/64",

@@ -94,6 +94,7 @@ ITSELF = "(ii) by itself"
     proposition="With C_0 = 0 the first line of (119) holds for every R: (i) it is "
     "from (118); (ii) it is true inside the caps of (25), wherever it is from.",
     given={"(118)": "focus.thm1.nc.step116-118"},
+    unaided=ITSELF,
     constants={"1/R beside C": 0, "1/R beside A": 2},
     twin={"1/R beside A": 4},
     no_control="with its factors 1/R misplaced the line does not follow from (118), "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -76,6 +76,9 @@ class Claim:
     given : mapping of str to sequence of str
         Printed lines from which it is to follow, with the ids of the claims that judge
         them: what is judged is the step from them, and every scope says so.
+    unaided : str
+        How the names of those readings begin that are not from these lines, such as
+        "(ii) by itself"; empty if all are.
     mended_from : mapping of str to sequence of str, or None
         The same, for its correction alone: the lines of `given` if None, and none if
         empty, where the correction rests on nothing that is printed.
@@ -97,6 +100,7 @@ class Claim:
     structural: Mapping[str, str] = field(default_factory=dict)
     sharp: Sharp | None = None
     given: Lines = field(default_factory=dict)
+    unaided: str = ""
     mended_from: Lines | None = None
     path: Path = field(default=Path(), compare=False, repr=False)
 
@@ -126,7 +130,7 @@ class Claim:
             )
 
     def _require_kinds(self) -> None:
-        for name in ("id", "statement", "proposition", "no_control"):
+        for name in ("id", "statement", "proposition", "no_control", "unaided"):
             _given.text(getattr(self, name), f"{name} of a claim")
         like = 'Source("my_paper", "Lemma 1", reference="...")'
         _given.instance_of(self.source, Source, f"the source of {self.id}", like)
@@ -180,6 +184,10 @@ class Claim:
         """Say from which printed lines it follows, and from which its correction."""
         fixed = finding.correction
         granted = finding.granted(list(self.given)) if self.given else finding
+        if self.unaided:
+            found = finding.readings.items()
+            alone = {n: one for n, one in found if n.startswith(self.unaided)}
+            granted = replace(granted, readings={**granted.readings, **alone})
         if fixed is None or self.mended_from is None:
             return granted
         own = fixed.finding.granted(list(self.mended_from))
@@ -251,6 +259,7 @@ def claim(
     structural: Mapping[str, str] | None = None,
     sharp: Sharp | None = None,
     given: Given = (),
+    unaided: str = "",
     mended_from: Given | None = None,
 ) -> Callable[[Check], Claim]:
     """Make the decorated check a claim.
@@ -283,6 +292,7 @@ def claim(
             {} if structural is None else structural,
             sharp,
             _lines(given, id),
+            unaided,
             None if mended_from is None else _lines(mended_from, id),
         )
 

@@ -129,6 +129,19 @@ def test_a_correction_may_be_from_lines_of_its_own():
     assert said.startswith("the correction is given Lemma 2; REFUTED among")
 
 
+def test_a_reading_may_be_judged_without_the_lines():
+    one = replace(step(("(i)", "(ii) by itself")), unaided="(ii) by")
+    first, alone = one.check().readings.values()
+    assert (first.scope, first.given) == (
+        "given (1), Lemma 2; every N",
+        ("(1)", "Lemma 2"),
+    )
+    assert (alone.scope, alone.given) == ("every N", ())
+    assert one.check().scope.startswith("given (1), Lemma 2; ")
+    without = replace(one, unaided="")
+    assert {found.given for found in without.check().readings.values()} == {first.given}
+
+
 def test_a_correction_may_be_from_no_line():
     one = replace(step(("(i)", "(ii)")), mended_from={})
     found = one.check()
