@@ -25,7 +25,7 @@ from typing import Any
 import sympy
 
 from flverify._core.sources import Source
-from flverify.claims import cohorts, judge
+from flverify.claims import cohorts, judge, stack_norms
 from flverify.claims import sg_focus_lemma6 as proof
 from flverify.claims.claim import Free, claim
 from flverify.claims.focus_families import GENERAL
@@ -46,6 +46,7 @@ from flverify.claims.sg_focus_search import (
     remembered,
     searched,
 )
+from flverify.claims.stack_norms import LAST_INDUCED, parted
 from flverify.claims.verdict import Finding
 from flverify.claims.written import at_least, at_most
 from flverify.reference import focus
@@ -159,8 +160,8 @@ ONE_ROW = "(ii) ||1 ybar||^2 is |ybar|^2"
     "holds for every rho in (0, 1), N and all vectors.",
     constants={"split": "2", "loss": "1"},
     twin={"split": "1/2"},
-    no_control="the print does not say which norm of 1 ybar is meant; the twin, a "
-    "quarter of the factor, fails under both readings",
+    no_control="the print does not say which norm of 1 ybar is meant, and drops the F "
+    "of the last; the twin, a quarter of the factor, fails under each reading",
     free=Free("split", "1/2", "4", weaker="larger", reading=FROBENIUS),
 )
 def split(c: SimpleNamespace) -> Finding:
@@ -188,6 +189,11 @@ def split(c: SimpleNamespace) -> Finding:
                     "a row": judge.implied([rho < 1], row, scope),
                     "N rows": judge.implied([rho < 1, at_least(N, 1)], rows, scope),
                 }
+            ),
+            f"(iii) as (i), {LAST_INDUCED}": judge.instances(
+                parted(SimpleNamespace(server=c.split, moves=c.split)),
+                "<=",
+                f"{stack_norms.SEARCHED}; rho = 1/4",
             ),
         }
     )

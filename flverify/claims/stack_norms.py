@@ -1,9 +1,10 @@
 """Stacks of rows under the two norms that Appendix B of the FOCUS paper tells apart.
 
 There ||.|| is the l2 norm, of a matrix the induced one, and ||.||_F that of Frobenius.
-Appendix D prints both for the same stacks, such as 1 w - x. They agree if all rows are
-multiples of one, as in one dimension; of rows along different axes ||.||_F^2 is the sum
-of squares and ||.||^2 the largest square, so that a line that drops the F may be false.
+Appendices D and E print both for the same stacks, such as 1 w - x. They agree if all
+rows are multiples of one, as in one dimension; of rows along different axes ||.||_F^2
+is the sum of squares and ||.||^2 the largest one, so that a line that drops the F may
+be false.
 
 The clients here are f_i = h_i |x|^2/2 in R^N, h_i = 1 = L, and before the round that is
 run the server stands at 0 and row i at the i-th unit vector; tau = 2. Sides come from

@@ -19,6 +19,7 @@ DROPPED = (
     "focus.thm1.pl.step107",
     "focus.thm1.pl.step110a",
     "focus.thm1.nc.step114",
+    "sgfocus.lemma5.step126",
 )
 CASES = {
     "(83)": stack_norms.split(SimpleNamespace(far="2", moved="2")),
