@@ -247,10 +247,10 @@ def fedavg_one_index(c: SimpleNamespace) -> Finding:
 def _one_index_readings(c: SimpleNamespace) -> Finding:
     places = {"A of Figure 1": "[0, i]", "A of (4)": c.weights_at}
     # the range r tau <= k < (r+1) tau beside (7) is not that of its own R_k and A_k
-    working = {"S_r in the range printed": c.range_from, "whoever pulled": c.pulled}
+    working = {"S_r in the printed range": c.range_from, "those who pulled": c.pulled}
     return judge.readings(
         {
-            f"{name}, first index {first}, D_k lets {who} work": _one_index_finding(
+            f"{name}, first index {first}, D_k on for {who}": _one_index_finding(
                 first, place, range_from
             )
             for (who, range_from), (name, place), first in product(

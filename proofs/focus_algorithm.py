@@ -111,10 +111,10 @@ def matrix_form(c: SimpleNamespace) -> Finding:
 def algorithm_1(c: SimpleNamespace) -> Finding:
     """Simulate each reading of lines 2 and 9; test the invariant every round."""
     readings = {
-        "(i) stored gradients g_i = 0; k is t": ("zero", AS_READ),
-        "(ii) g_i = grad f_i(x_0); k is t": ("start", AS_READ),
-        "(iii) any g_i; k is t": ("any", AS_READ),
-        "g_i = 0; k is the iteration index of (65)-(66)": ("zero", Variant("k")),
+        "(i) stored gradients g_i = 0; k of line 9 is t": ("zero", AS_READ),
+        "(ii) g_i = grad f_i(x_0); k of line 9 is t": ("start", AS_READ),
+        "(iii) any g_i; k of line 9 is t": ("any", AS_READ),
+        "(iv) g_i = 0; k of line 9 is that of (65)-(66)": ("zero", Variant("k")),
     }
     return judge.readings(
         {
