@@ -1,16 +1,15 @@
 """Lemma 6 of the FOCUS paper, Appendix E.2: the lemma and its steps (129) to (133).
 
 Lemma 6 is Lemma 4 with noise. It inherits what fails there: the server moves N rows at
-once, a factor N that (131) loses, and its last display halves where dividing (133)
-enlarges. New is that (131) compares with the gradients at xbar_{r tau}, and that (132)
-is copied without the noise of (127), so that one client with many local moves is
-enough. (132), (133) and what collects them are in sgfocus_lemma6_collected.py. The
-mended lemma is proved in flverify/claims/sg_focus_lemma6.py.
+once, a factor N that (131) loses, and its end halves where dividing (133) enlarges. New
+is that (131) compares with the gradients at xbar_{r tau}, and that (132) is copied
+without the noise of (127), so that one client with many local moves is enough.
+(132) and what follows is in sgfocus_lemma6_collected.py, the proof of the mended lemma in
+flverify/claims/sg_focus_lemma6.py.
 
 Conventions: B_r = E||1 w_r - x_{r tau}||_F^2, w_r = xbar_{r tau+1}, n = tau - 1; E over
 cohorts and noise, also of the gradient on the right, which is weaker than pointwise.
-Runs start with a tracker that is the sum of stored gradients without noise. q_min in
-the readings of Assumption 1.
+The tracker starts as the sum of stored gradients without noise; q_min by reading.
 """
 
 from __future__ import annotations
