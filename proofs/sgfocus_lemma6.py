@@ -4,7 +4,7 @@ Lemma 6 is Lemma 4 with noise. It inherits what fails there: the server moves N 
 once, a factor N that (131) loses, and its end halves where dividing (133) enlarges. New
 is that (131) compares with the gradients at xbar_{r tau}, and that (132) is copied
 without the noise of (127), so that one client with many local moves is enough.
-(132) and what follows is in sgfocus_lemma6_collected.py, the proof of the mended lemma in
+All from (132) on is in sgfocus_lemma6_collected.py, the proof of the mended lemma in
 flverify/claims/sg_focus_lemma6.py.
 
 Conventions: B_r = E||1 w_r - x_{r tau}||_F^2, w_r = xbar_{r tau+1}, n = tau - 1; E over
