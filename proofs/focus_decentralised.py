@@ -5,7 +5,7 @@ sum as eta -> 0; with columns of sum 1 too its distance is of order eta. In push
 a fixed point is consensual with zero tracker if both graphs are strongly connected and
 eta is constant; without links back it need not be.
 
-Conventions: scalar models and quadratics h_i (x - b_i)^2/2 of two or three nodes, all
+Conventions: scalar models; for DGD quadratics h_i (x - b_i)^2/2 of two nodes, all
 numbers symbols; rates of the fixed point are coefficients of its series in eta.
 """
 
@@ -20,6 +20,7 @@ import sympy
 from flverify._core.sources import Source
 from flverify.claims import judge
 from flverify.claims.claim import claim
+from flverify.claims.push_pull_fixed_points import consensual
 from flverify.claims.verdict import Finding
 
 ETA = sympy.Symbol("eta", positive=True)
@@ -95,84 +96,15 @@ def _fixed_point(W: Any, h: Any, b: Any) -> list[Any]:
     r"property), }\boldsymbol{x}^\star\text{ the fixed point of the algorithm under "
     r"some "
     r"mild conditions on the static graph }R\text{ and }C",
-    proposition="If all off-diagonal entries of R and C are positive and eta > 0 is "
-    "constant, every fixed point of (11)-(12) is consensual with y* = 0, so that "
-    "x* = R x*, and by tracking the gradients there sum to 0.",
+    proposition="If no entry of R and C is negative, both graphs are strongly "
+    "connected and eta > 0 is constant, every fixed point of (11)-(12) is consensual "
+    "with y* = 0, so that x* = R x*, and by tracking the gradients there sum to 0.",
     constants={"linked": True},
     twin={"linked": False},
 )
 def fixed_points(c: SimpleNamespace) -> Finding:
-    """Solve with the trees of both graphs; `linked`: whether node 1 hears the others.
+    """Prove it for any number of nodes; `linked`: whether the last node hears others.
 
-    With y = C y the tracker is t pi, pi of tree weights; with u'R = u', also of tree
-    weights, u'y = 0, so t = 0 as u'pi > 0; and x = R x leaves consensus alone.
+    Two nodes without links back have other fixed points.
     """
-    parts = {}
-    for n in (2, 3):
-        R, C = _row_stochastic("r", n, int(c.linked)), _row_stochastic("q", n, 1).T
-        if not c.linked:
-            C = _into_first(n)
-        u, pi = _trees(R), _trees(C.T)
-        y = sympy.Matrix(sympy.symbols(f"y1:{n + 1}"))
-        x = sympy.Matrix(sympy.symbols(f"x1:{n + 1}"))
-        parts[f"{n} nodes: weights"] = judge.identity(
-            [
-                ("u'R = u'", sympy.expand(u.T * R), sympy.expand(u.T)),
-                ("C pi = pi", sympy.expand(C * pi), sympy.expand(pi)),
-                (
-                    "u'R(x - eta y) = u'x - eta u'y",
-                    sympy.expand(u.T * R * (x - ETA * y)),
-                    sympy.expand(u.T * x - ETA * u.T * y),
-                ),
-            ],
-            f"{n} nodes, every R and C with positive entries off the diagonal",
-        )
-        parts[f"{n} nodes: t = 0 and consensus"] = _nonsingular(n, u, pi)
-    return judge.all_of(parts)
-
-
-def _nonsingular(n: int, u: Any, pi: Any) -> Finding:
-    """Judge u'pi > 0, and that I - R and I - C have rank n - 1: a cofactor > 0."""
-    values = {
-        "u'pi": sympy.expand((u.T * pi)[0]),
-        "cofactor of I - R": sympy.expand(sum(u)),
-        "cofactor of I - C": sympy.expand(sum(pi)),
-    }
-    pairs = [(f"{name} is positive", _strictly(v)) for name, v in values.items()]
-    scope = f"{n} nodes, every R and C with positive entries off the diagonal"
-    return judge.nonnegative(pairs, scope)
-
-
-def _strictly(value: Any) -> Any:
-    """Return the value less half of its first monomial, -1 if it has none.
-
-    Nonnegative for all positive symbols only if the value is positive.
-    """
-    terms = sympy.Add.make_args(sympy.expand(value))
-    return value - terms[0] / 2 if value != 0 else sympy.Integer(-1)
-
-
-def _row_stochastic(letter: str, n: int, linked: int) -> Any:
-    """Positive symbols off the diagonal, node 1's row scaled by `linked`."""
-    rows = sympy.zeros(n, n)
-    for i in range(n):
-        for j in range(n):
-            if i != j:
-                entry = sympy.Symbol(f"{letter}{i + 1}{j + 1}", positive=True)
-                rows[i, j] = (linked if i == n - 1 else 1) * entry
-        rows[i, i] = 1 - sum(rows[i, j] for j in range(n) if j != i)
-    return rows
-
-
-def _into_first(n: int) -> Any:
-    """C that collects everything at node 1."""
-    return sympy.Matrix(n, n, lambda i, _: int(i == 0))
-
-
-def _trees(R: Any) -> Any:
-    """Diagonal cofactors of I - R: u with u'R = u', sums over spanning trees."""
-    n = R.shape[0]
-    laplacian = sympy.eye(n) - R
-    return sympy.Matrix(
-        [sympy.expand(laplacian.minor_submatrix(i, i).det()) for i in range(n)]
-    )
+    return consensual(linked=c.linked)

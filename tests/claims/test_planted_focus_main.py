@@ -55,6 +55,12 @@ def test_a_wrong_constant_refutes_what_is_proved(proofs, file, name, wrong):
     assert claim.check(**wrong).verdict == REFUTED
 
 
+def test_fixed_points_of_push_pull_are_proved_on_any_number_of_nodes(proofs):
+    claim = proofs("focus_decentralised").fixed_points
+    assert claim.check().scope.startswith("any number of nodes")
+    assert "dimension" in claim.control().evidence["counterexample"].values()
+
+
 def test_the_mean_of_any_number_of_clients_is_strongly_convex(proofs):
     claim = proofs("focus_assumptions").strongly_convex
     assert claim.check().parts["F"].scope == "every N and f_i"
