@@ -213,8 +213,8 @@ def uniform_bound(c: Any, local_steps: tuple[int, ...]) -> Finding:
     source=Source("focus", "Corollary 1, eq. (60)"),
     statement=r"\limsup_{K\to\infty}\mathbb{E}\|\bar{x}_K-x^\star\|^2\le 80\eta^2"
     r"\kappa^2L^2(\tau-1)^2\sigma_G^2+16\eta\tau^2/\mu\sigma_G^2",
-    proposition="Under the conditions of Theorem 2 and uniform sampling, q = u, the "
-    "bound holds without the terms in delta_q.",
+    proposition="Under the conditions of Theorem 2, with independent rounds and "
+    "uniform sampling, q = u, the bound holds without the terms in delta_q.",
     constants={"drift": 80, "variance": 16},
     twin={"variance": Fraction(1, 2)},
     free=(
@@ -237,8 +237,8 @@ def corollary1(c: SimpleNamespace) -> Finding:
     source=Source("focus", "Corollary 2, eq. (61)"),
     statement=r"\limsup_{K\to\infty}\mathbb{E}\|\bar{x}_K-x^\star\|^2\le 16\eta\tau^2"
     r"/\mu\sigma_G^2,\quad\tau=1",
-    proposition="Under the conditions of Theorem 2, uniform sampling, q = u, and "
-    "tau = 1, the bound keeps its last term alone.",
+    proposition="Under the conditions of Theorem 2, with independent rounds, uniform "
+    "sampling, q = u, and tau = 1, the bound keeps its last term alone.",
     constants={"variance": 16},
     twin={"variance": Fraction(1, 2)},
     free=Free("variance", "1/4", 16, weaker="larger"),

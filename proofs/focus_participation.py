@@ -13,10 +13,9 @@ p_i / sum_j p_j is at most a factor times the largest |p_i - p_j|.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
-from math import prod
 from typing import Any
 
 import sympy
@@ -24,6 +23,7 @@ import sympy
 from flverify._core.sources import Source
 from flverify.claims import cohorts, judge, laws
 from flverify.claims.claim import claim
+from flverify.claims.close_chances import closeness
 from flverify.claims.cohorts import Listed, people, sides
 from flverify.claims.judge import Case
 from flverify.claims.laws import Setting
@@ -255,7 +255,7 @@ def independent_clients(c: Any) -> Finding:
         search = judge.instances(cases, "<=", VECTORS)
         proof = judge.inconclusive("no bound on the error is known to hold")
         if kind != "zero":
-            proof = closeness(kind, c.factor)
+            proof = closeness(c.factor)
         found[name] = judge.proof_or_search(proof, search)
     parts = {"note": judge.readings(note), "approximation": judge.readings(found)}
     return together(parts).corrected(
@@ -294,53 +294,6 @@ def sum_cases(total: Any) -> Iterator[Case]:
             gap = abs(sum(Bernoulli(p).inclusion()) - total)
             at = {"p": p, "side": f"|sum p_i - {total}|"}
             yield Case(at, gap, 0, sides(abs(again - total), 0))
-
-
-def closeness(kind: str, factor: Fraction) -> Finding:
-    """Prove the bound for N = 2..4 by an identity and two signs.
-
-    With Y the number of participants other than i and k, and P_0 = P(S empty), the
-    error over p_i / sum_j p_j, times 1 - P_0, is sum_k p_k (p_i - p_k)
-    E[1/((1+Y)(2+Y))]; it is at most max |p_i - p_k| times
-    sum_k p_k E[1/((1+Y)(2+Y))] <= factor (1 - P_0).
-    """
-    identities, signs = [], []
-    for n in (2, 3, 4):
-        p = list(sympy.symbols(f"p_1:{n + 1}", positive=True))
-        if kind == "certain":
-            p[-1] = sympy.Integer(1)
-        odds = {v: o / (1 + o) for v, o in zip(p, ODDS, strict=False) if v != 1}
-        likely = 1 - prod(1 - v for v in p)
-        weights = Bernoulli(p).averaging_weights()
-        for i in {0, n - 1} if kind == "certain" else {0}:  # others are alike
-            q = weights[i]
-            terms = {
-                k: p[k] * meetings([v for j, v in enumerate(p) if j not in (i, k)])
-                for k in range(n)
-                if k != i
-            }
-            error = sympy.cancel(q / p[i]) * sum(p) - likely
-            split = sum((p[i] - p[k]) * term for k, term in terms.items())
-            identities.append((f"error of q_{i + 1}, N = {n}", error, split))
-            bound = factor * likely - sum(terms.values())
-            signs += [(f"term {k + 1}", t.subs(odds)) for k, t in terms.items()]
-            signs.append((f"bound of q_{i + 1}, N = {n}", bound.subs(odds)))
-    scope = "N = 2..4, every p_i the convention allows"
-    return judge.all_of(
-        {
-            "identity": judge.identity(identities, scope),
-            "signs": judge.nonnegative(signs, scope),
-        }
-    )
-
-
-ODDS = sympy.symbols("o_1:5", positive=True)  # p = o/(1 + o) runs over (0, 1)
-
-
-def meetings(others: Sequence[Any]) -> Any:
-    """E[1/((1+Y)(2+Y))] with Y the number of the others that come."""
-    law = cohorts.independent(others)
-    return cohorts.mean(law, lambda s: Fraction(1, (1 + len(s)) * (2 + len(s))))
 
 
 def approximation_cases(kind: str, factor: Fraction) -> Iterator[Case]:

@@ -319,7 +319,8 @@ CAP_NC = {"q/(L sqrt(2 N))": "1/16"}
     r"\mathbb{E}\|\nabla f(x_{R\tau+1})\|^2\le\frac{8(f(x_1)-f^\star)}{\eta NR}",
     proposition="(25), with f read as F and x_1 as xbar_1, holds for all f_i of "
     "L-Lipschitz gradients with F bounded below under Assumption 1, with independent "
-    "rounds of one law, at every step size inside the caps.",
+    "rounds of one law and a tracker that starts as the sum of the gradients at the "
+    "clients' rows, at every step size inside the caps.",
     constants={
         "caps": {
             "1/(L (tau-1))": "1/2",

@@ -303,7 +303,7 @@ def _rechecked(
 
 @claim(
     "focus.thm1.remark",
-    source=Source("focus", "Remark after Theorem 1"),
+    source=Source("focus", "Remark after Theorem 1, all but its last sentence"),
     statement=r"\text{(23), (24): iteration complexity } \mathcal{O}(\log(1/\epsilon))"
     r";\quad\text{(25): } 1/\sqrt R \text{ improved into } 1/R;\quad\mathcal{O}(1/"
     r"\epsilon^2)>\mathcal{O}(1/\epsilon)\gg\mathcal{O}(\log(1/\epsilon))",

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import pytest
 
+from flverify.claims.close_chances import closeness
 from flverify.claims.printed_mixing import LABELS
 from flverify.claims.registry import claims_in, proofs_folder
 from flverify.claims.verdict import Verdict
@@ -142,6 +143,11 @@ def test_case_2_says_to_what_its_error_is_relative(claims):
 def test_a_weaker_bound_on_case_2_is_true_and_not_refuted(claims):
     finding = claims["focus.case2"].check(factor=Fraction(3, 5))
     assert readings(finding)[3:] == [PROVED, PROVED]
+
+
+def test_case_2_is_proved_for_any_number_of_clients_and_not_below_a_half():
+    assert closeness(HALF).scope == "every N and every p_i that the convention allows"
+    assert not closeness(Fraction(49, 100)).passes()
 
 
 def test_more_local_steps_move_the_mean_further(claims):
