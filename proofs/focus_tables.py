@@ -72,17 +72,20 @@ def _halves(rounds: str) -> Finding:
     """(1 - a)^n <= 1/(1 + n a), by induction, which is at most 1/2 for n a >= 1."""
     a, n, power = sympy.symbols("a n power", nonnegative=True)
     enough = sympy.Rational(rounds)
-    held = [power * (1 + n * a) <= 1, a <= 1]
+
+    def grown(times: Any, of: Any) -> Any:
+        return of * (1 + times * a)  # at most 1
+
+    line = grown(n, power) <= 1
+    longer = grown(n + 1, (1 - a) * power) <= 1
     return judge.all_of(
         {
-            "no round": judge.identity([("(1 - a)^0", 1, 1 / (1 + 0 * a))], "every a"),
+            "no round": judge.identity([("(1 - a)^0", grown(0, 1), 1)], "every a"),
             "a round more": judge.implied(
-                held, (1 - a) * power * (1 + (n + 1) * a) <= 1, "every a in [0, 1], n"
+                [line, a <= 1], longer, "every a in [0, 1], n"
             ),
             "halved": judge.implied(
-                [power * (1 + n * a) <= 1, n * a >= enough],
-                2 * power <= 1,
-                "every a in (0, 1], n >= 1/a",
+                [line, n * a >= enough], 2 * power <= 1, "every a in (0, 1], n >= 1/a"
             ),
         }
     )

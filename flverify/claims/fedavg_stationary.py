@@ -101,10 +101,11 @@ def vanishes(rate: sympy.Expr) -> Finding:
     """Products w of r factors p <= 1 - rate are at most 1/(1 + r rate): they vanish."""
     bound = 1 / (1 + rounds * rate)
     held = [rate <= 1, p <= 1 - rate, w <= bound]
-    next_one = 1 / (1 + (rounds + 1) * rate)
+    next_one = bound.subs(rounds, rounds + 1)
     limit = sympy.limit(bound, rounds, sympy.oo)
     return judge.all_of(
         {
+            "no factor": judge.identity([("r = 0", bound.subs(rounds, 0), 1)], EVERY),
             "one more factor": judge.implied(held, p * w <= next_one, EVERY),
             "limit": judge.identity([("r -> oo", limit, 0)], EVERY),
         }

@@ -63,11 +63,14 @@ def _loss(caps: Mapping[str, str], name: str) -> Finding:
 def _geometric() -> dict[str, Finding]:
     """(1 - x)^m (1 + m x) <= 1 by induction on m; then halve k times."""
     half = rational("1/2")
-    line = power * (1 + m * x) <= 1
-    longer = power * (1 - x) * (1 + (m + 1) * x) <= 1
+
+    def kept(rounds: Any, factor: Any) -> Any:
+        return factor * (1 + rounds * x) <= 1
+
+    line, longer = kept(m, power), kept(m + 1, power * (1 - x))
     whole = [k <= least + 1, least >= 1]
     rules: dict[str, tuple[list[Any], Any]] = {
-        "one round": ([x <= 1], (1 - x) * (1 + x) <= 1),
+        "one round": ([x <= 1], kept(1, 1 - x)),
         "one round more": ([line, x <= 1], longer),
         "m rounds halve": ([line, m * x >= 1], power <= half),
         "k times": ([other <= bound, power <= half], other * power <= bound / 2),
