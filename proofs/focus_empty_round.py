@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cache
 from math import prod
 from typing import Any
 
@@ -25,6 +26,9 @@ from flverify.claims import cohorts, judge
 from flverify.claims.any_cohort import OneCohort
 from flverify.claims.claim import claim
 from flverify.claims.cohorts import Listed, people, sides
+from flverify.claims.focus_induction import plain_round
+from flverify.claims.focus_recursions import PLAIN
+from flverify.claims.focus_runs import formal_rounds
 from flverify.claims.judge import Case
 from flverify.claims.laws import Setting
 from flverify.claims.parts import together
@@ -180,11 +184,20 @@ def focus_empty(treatment: str, factor: int) -> Finding:
         recursion(*numbers),
         sides(by_hand, x - (1 + factor) * step * g),
     )
-    proof = judge.identity(
+    first = judge.identity(
         [("server model", models(*symbols)[2], recursion(*symbols))],
         "one client, every step size, start and gradient",
     )
+    proof = judge.all_of({"after a round": first, "from any state": _nobody_works()})
     return judge.proof_or_search(proof, judge.instances([case], "==", "one instance"))
+
+
+@cache
+def _nobody_works() -> Finding:
+    """Compare a round of nobody in (13)-(14) with lines 12 and 13 of the box."""
+    empty = (run for run in formal_rounds() if not run.cohorts[0])
+    pairs = (pair for run in empty for pair in plain_round(run, PLAIN))
+    return judge.identity(pairs, "N, tau = 1..3, every state, step size and f_i")
 
 
 def related() -> Finding:
