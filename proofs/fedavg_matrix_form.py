@@ -34,6 +34,8 @@ from flverify.claims.fedavg_recursions import (
     rational_runs,
     single_line,
 )
+from flverify.claims.mixing_cases import SOME
+from flverify.claims.printed_mixing import virtual
 from flverify.claims.scalar_runs import CURVATURES, MINIMISERS, STEP
 from flverify.claims.schedules import ROUND, whole_round
 from flverify.claims.verdict import Finding
@@ -382,4 +384,12 @@ def _doubly_stochastic(dropped: int) -> Finding:
                 doubly = is_row_stochastic(matrix) and is_column_stochastic(matrix)
                 label = f"N = {n}, S = {[i + 1 for i in cohort]}: doubly stochastic"
                 pairs.append((label, int(doubly), 0))
-    return judge.identity(pairs, "N = 2..5, every S that misses a client")
+    absent = SOME.matrix(virtual())[:, -1]  # a column of zeros sums to 0, not to 1
+    return judge.all_of(
+        {
+            "listed": judge.identity(pairs, "N = 2..5, every S that misses a client"),
+            "the column of an absent client": judge.identity(
+                [("entries", list(absent), [0] * 5)], "every N and S not empty"
+            ),
+        }
+    )

@@ -132,7 +132,10 @@ def constrained(c: SimpleNamespace) -> Finding:
                 "all families for N = 1..3, families of one or two cohorts for N = 4",
             ),
             "objective": judge.identity(_named([*_objectives(c.f_0)]), SMALL),
-        }
+        },
+        scope="every N, every family of cohorts and every differentiable f_i",
+        argument="The constraints are x_i = x_0, once for each i of the union; at "
+        "consensus (9) has the terms of (1), and f_0.",
     )
 
 
@@ -166,6 +169,8 @@ def _objectives(constant: int) -> Iterator[judge.Pair]:
         values = [sympy.Function(f"f{i}")(*x) for i in range(1, n + 1)]
         stacked = (constant * sum(x) + sum(values)) / sympy.Integer(n)
         yield f"N = {n}, d = {dim}", stacked, sum(values) / n
+    n, total, x = sympy.symbols("N total x", positive=True)
+    yield "any N: f_0 beside the others", (constant * x + total) / n, total / n
 
 
 @claim(
@@ -236,8 +241,7 @@ def _sum_is_n_times(f_0: int, factor: int) -> Finding:
     source=Source("focus", "eq. (2a)-(2c)"),
     statement=r"x_{0,i}^{(r)}\Leftarrow x_r;\quad x_{t+1,i}^{(r)}=x_{t,i}^{(r)}-\eta"
     r"\nabla f_i(x_{t,i}^{(r)}),\;t=0,1,\dots,\tau-1;\quad x_{r+1}\Leftarrow"
-    r"\frac1{|S_r|}"
-    r"\sum_{i\in S_r}x_{\tau+1,i}^{(r)}",
+    r"\frac1{|S_r|}\sum_{i\in S_r}x_{\tau+1,i}^{(r)}",
     proposition="The local models that (2c) averages are made by (2b), and the server "
     "models are those of (8) with (35), first index 1, of tau local steps per round.",
     constants={"averaged": 1},
@@ -309,9 +313,8 @@ BIASED = ExplicitLaw({(0,): "1/4", (1,): "3/4"}, 2)
 @claim(
     "focus.sec4.1.limit_claim",
     source=Source("focus", "Section 4.1, after eq. (8)"),
-    statement=r"\text{when } k\to\infty,\text{ the limiting point of FedAvg is around "
-    r"an "
-    r"irreducible neighborhood depending on } \tau,\ \sigma_g^2\ \text{and }\delta_q^2",
+    statement=r"\text{when } k\to\infty,\text{ the limiting point of FedAvg is around an "
+    r"irreducible neighborhood depending on } \tau,\;\sigma_g^2\text{ and }\delta_q^2",
     proposition="limsup E|xbar_K - x*|^2 grows with tau, with sigma_G^2 (taken for "
     "sigma_g^2) and with delta_q^2 where two settings of Theorem 2 differ in one of "
     "them alone, and is positive if the clients differ.",
