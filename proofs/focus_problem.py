@@ -313,8 +313,8 @@ BIASED = ExplicitLaw({(0,): "1/4", (1,): "3/4"}, 2)
 @claim(
     "focus.sec4.1.limit_claim",
     source=Source("focus", "Section 4.1, after eq. (8)"),
-    statement=r"\text{when } k\to\infty,\text{ the limiting point of FedAvg is around an "
-    r"irreducible neighborhood depending on } \tau,\;\sigma_g^2\text{ and }\delta_q^2",
+    statement=r"k\to\infty:\text{ the limiting point of FedAvg is around an "
+    r"irreducible neighborhood depending on }\tau,\;\sigma_g^2\text{ and }\delta_q^2",
     proposition="limsup E|xbar_K - x*|^2 grows with tau, with sigma_G^2 (taken for "
     "sigma_g^2) and with delta_q^2 where two settings of Theorem 2 differ in one of "
     "them alone, and is positive if the clients differ.",
