@@ -83,6 +83,7 @@ SETTINGS = [
     (Scaffold("1/10", 2), Full(4)),
     (Scaffold("1/10", 2), Bernoulli(["1/2", "1/5", "1/5"])),
     (ProxSkip("1/2", probability="1/5"), AllOrNothing(4, "1/5")),
+    (ProxSkip("1/2", probability="1/5"), Full(4)),
     (ProxSkip("1/50", 2, variant="notebook"), Bernoulli(HALF * 3)),
     (GradientDescent("1/8"), Full(4)),
     (GradientDescent("1/8"), Bernoulli(HALF * 4)),
@@ -278,6 +279,21 @@ def test_pairs_taken_as_independent_would_be_noticed(monkeypatch):
     monkeypatch.setattr(Classes, "different", independent)
     found = QuadraticRates.of(Focus("1/5"), law).rate(Instance.of(groups))
     assert abs(found - expected) > 1e-3
+
+
+def test_what_never_reaches_the_model_is_no_rate_of_it():
+    rates = QuadraticRates.of(ProxSkip("2/3", probability="1/5"), Full(2))
+    assert rates.unseen == {"shifts"}
+    apart = Instance((Group(0, 1, F(1)), Group(0, 1, F(1, 2))))
+    assert rates.enclosure(apart) == (F(1, 4), F(1, 4))
+    # the shifts settle by (1 - p)^2, and x by gradient descent on the mean
+    assert worst_of(rates, F(1, 2), 1).lower_bound == F(4, 9)
+    assert replace(rates, unseen=frozenset()).enclosure(apart) == (F(16, 25),) * 2
+
+
+def test_a_coin_lets_the_model_see_the_shifts():
+    coin = ProxSkip("2/3", probability="1/5"), AllOrNothing(2, "1/5")
+    assert not QuadraticRates.of(*coin).unseen
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ function class can lie below the rate of one of its quadratics.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -28,6 +28,7 @@ from flverify.certify.coordinates import Structure
 from flverify.certify.discover import discover
 from flverify.certify.forms import Reading, read
 from flverify.certify.quadratics._map import moment_matrix
+from flverify.certify.quadratics._seen import unseen
 from flverify.certify.quadratics.rows import Batch
 from flverify.engines.kinds import require_algorithm, require_listed
 from flverify.engines.moments._radius import Interval, exact_radius
@@ -104,10 +105,13 @@ class QuadraticRates:
     reading : Reading
     structure : Structure
         What was discovered about it; only what is eliminated is used.
+    unseen : set of str
+        Slots that never reach the model: their moments are no part of its rate.
     """
 
     reading: Reading
     structure: Structure
+    unseen: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, algorithm: Algorithm, participation: Participation) -> QuadraticRates:
@@ -124,7 +128,8 @@ class QuadraticRates:
         require_algorithm(algorithm, "step_size")
         require_listed(algorithm)
         reading = read(algorithm, classes(participation))
-        return cls(reading, discover(reading))
+        structure = discover(reading)
+        return cls(reading, structure, unseen(reading, structure))
 
     @property
     def classes(self) -> Classes:
@@ -143,7 +148,7 @@ class QuadraticRates:
         0.25
         """
         retuned = self.reading.algorithm.retuned(step_size)
-        return QuadraticRates(read(retuned, self.classes), self.structure)
+        return replace(self, reading=read(retuned, self.classes))
 
     def unit(self) -> QuadraticRates:
         """Return the algorithm at step size 1, where curvatures stand for eta h.
@@ -171,7 +176,7 @@ class QuadraticRates:
 
     def matrices(self, batch: Batch) -> Array:
         """Return the maps of second moments, (B, n, n); their radii are the rates."""
-        return moment_matrix(self.reading, self.structure, batch)
+        return moment_matrix(self.reading, self.structure, batch, self.unseen)
 
     def rates(self, batch: Batch) -> Array:
         """Rates of many instances in floats, (B,).

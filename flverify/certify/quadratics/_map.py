@@ -44,11 +44,17 @@ class Parts:
         )
 
 
-def moment_matrix(reading: Reading, structure: Structure, batch: Batch) -> Array:
+def moment_matrix(
+    reading: Reading,
+    structure: Structure,
+    batch: Batch,
+    unseen: frozenset[str] = frozenset(),
+) -> Array:
     """Matrices of the maps on (M, D_0, ..., D_{R-1}), shape (B, n, n).
 
     What cannot be is left out as zero rows and columns: means of empty groups, and
-    deviations in groups of one, or that no draw makes, or that no server vector sees.
+    deviations in groups of one, or that no draw makes, or that no server vector sees;
+    and slots that are `unseen` by the model.
     """
     rows = Rows(reading, structure, batch)
     # whoever asks for a rate beyond the range of floats looks at what comes out
@@ -56,9 +62,11 @@ def moment_matrix(reading: Reading, structure: Structure, batch: Batch) -> Array
         parts = [_branch(rows, branch) for branch in reading.branches]
         total = sum(parts[1:], start=parts[0])
     alive = [_alive(total, batch, r) for r in rows.groups]
-    state, own = _pairs(rows.size), _pairs(len(rows.slots))
-    masks = [_nonempty(rows, state)]
-    masks += [np.repeat(a[:, None], len(own), axis=1) for a in alive]
+    state, own = pairs(rows.size), pairs(len(rows.slots))
+    kept = [slot not in unseen for _, slot in rows.coordinates]
+    masks = [_nonempty(rows, state) & _both(kept, state)]
+    kept = [slot not in unseen for slot in rows.slots]
+    masks += [a[:, None] & _both(kept, own) for a in alive]
     mask = np.concatenate(masks, axis=1)
     size, first = mask.shape[1], len(state)
     out = batch.zeros(size, size)
@@ -72,17 +80,23 @@ def moment_matrix(reading: Reading, structure: Structure, batch: Batch) -> Array
     return out
 
 
-def _pairs(size: int) -> list[tuple[int, int]]:
+def pairs(size: int) -> list[tuple[int, int]]:
+    """Places of an upper triangle, in the order of the maps."""
     return [(i, j) for i in range(size) for j in range(i, size)]
 
 
-def _nonempty(rows: Rows, pairs: list[tuple[int, int]]) -> Array:
+def _both(kept: list[bool], places: list[tuple[int, int]]) -> Array:
+    """Which entries meet kept coordinates alone."""
+    return np.array([kept[i] and kept[j] for i, j in places], dtype=bool)
+
+
+def _nonempty(rows: Rows, places: list[tuple[int, int]]) -> Array:
     """Which entries of M do not meet an empty group's mean."""
     there = np.ones((len(rows.batch.clients), rows.size), dtype=bool)
     for k, (where, _) in enumerate(rows.coordinates):
         if where != "server":
             there[:, k] = rows.batch.clients[:, where] > 0
-    first, second = np.array(pairs, dtype=int).reshape(-1, 2).T
+    first, second = np.array(places, dtype=int).reshape(-1, 2).T
     return np.asarray(there[:, first] & there[:, second])
 
 
