@@ -13,6 +13,7 @@ from fractions import Fraction
 from hashlib import sha256
 from typing import Any
 
+from flverify import algorithms
 from flverify._core.exact import Scalar
 from flverify.certify.ansatz import Level
 from flverify.certify.coordinates import Coordinates
@@ -70,7 +71,7 @@ def write(
         "kind": "neighbourhood" if neighbourhood else "rate",
         "level": proof.level.name,
         "algorithm": {
-            "name": NAMES[type(algorithm).__name__],
+            "name": loop_of(algorithm),
             "source": UNPRINTED.get(
                 str(settings.get("variant")), str(algorithm.source)
             ),
@@ -87,6 +88,23 @@ def write(
         **_values(proof, smoothness),
     }
     return {**body, "digest": digest(body)}
+
+
+def loop_of(algorithm: object) -> str | None:
+    """Name the plain loop that is this very algorithm, None if the checker has none.
+
+    A class of the user's own is another algorithm, whatever it is called.
+
+    Examples
+    --------
+    >>> from flverify.algorithms import Focus
+    >>> class Mine(Focus): ...
+    >>> loop_of(Focus("1/5")), loop_of(Mine("1/5"))
+    ('focus', None)
+    """
+    kind = type(algorithm)
+    name = NAMES.get(kind.__name__)
+    return name if name and kind is getattr(algorithms, kind.__name__) else None
 
 
 def digest(body: Mapping[str, Any]) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeGuard, TypeVar
 
 from flverify._core.errors import RefusedError
 from flverify._core.exact import is_exact, within_floats
@@ -23,6 +23,7 @@ from flverify.participation.full import Full
 from flverify.participation.uniform_cohort import UniformCohort
 
 MOST_CLASSES = 4
+Law = TypeVar("Law", bound=Participation)
 
 
 @dataclass(frozen=True)
@@ -107,23 +108,28 @@ def classes(participation: Participation) -> Classes:
     require_law(participation)
     n = participation.n_clients
     within_floats(n, "n_clients")  # a solver is asked in floats
-    if isinstance(participation, Full):
+    if _is(participation, Full):
         return _whole(participation, {"kind": "full", "n_clients": n})
-    if isinstance(participation, UniformCohort):
+    if _is(participation, UniformCohort):
         if participation.m == n:
             return classes(Full(n))
         size = {"cohort_size": participation.m}
         return _whole(participation, {"kind": "uniform_cohort", "n_clients": n, **size})
-    if isinstance(participation, AllOrNothing):
+    if _is(participation, AllOrNothing):
         _rational([participation.probability])
         word = {"probability": str(Fraction(participation.probability))}
         return _whole(participation, {"kind": "all_or_nothing", "n_clients": n, **word})
-    if isinstance(participation, Bernoulli):
+    if _is(participation, Bernoulli):
         return _independent(participation)
     raise RefusedError(
         "a certificate must be for full, bernoulli, uniform or all-or-nothing "
         f"participation; got {participation.spec[:60]}; use rate for this law."
     )
+
+
+def _is(law: Participation, kind: type[Law]) -> TypeGuard[Law]:
+    """Say whether a law is of this very kind: a class derived from it may draw else."""
+    return type(law) is kind
 
 
 def _whole(law: Participation, description: dict[str, Any]) -> Classes:

@@ -20,7 +20,7 @@ from flverify._core.exact import Array, is_exact, within_floats
 from flverify._core.shown import shown
 from flverify.algorithms._algorithm import Algorithm
 from flverify.certify.ansatz import Ansatz, Level
-from flverify.certify.certificate import NAMES, Proof, write
+from flverify.certify.certificate import NAMES, Proof, loop_of, write
 from flverify.certify.check import MOST_CLIENTS, Rejected, check
 from flverify.certify.classes import Classes, classes
 from flverify.certify.coordinates import Coordinates, Memory, Structure
@@ -98,10 +98,12 @@ def problem(
         )
     whole(algorithm.local_steps, "local_steps of a certificate", most=MOST_STEPS)
     whole(participation.n_clients, "n_clients of a certificate", most=MOST_CLIENTS)
-    if type(algorithm).__name__ not in NAMES:
+    if loop_of(algorithm) is None:
+        kind = type(algorithm)
+        own = f" of {kind.__module__}" if kind.__name__ in NAMES else ""
         raise RefusedError(
             f"a certificate must be for one of {', '.join(sorted(NAMES))}; got "
-            f"{type(algorithm).__name__}; take its rate on one problem from moments, "
+            f"{kind.__name__}{own}; take its rate on one problem from moments, "
             "or prove a lemma of its round by flverify.certify.gram."
         )
     scaled = algorithm.retuned(algorithm.step_size * smooth)

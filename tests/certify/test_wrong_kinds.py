@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from fractions import Fraction
 
 import pytest
@@ -11,7 +12,7 @@ from flverify.algorithms import FedAvg, Focus, WeightedFedAvg
 from flverify.certify.neighbourhood import contraction
 from flverify.certify.rates import certify
 from flverify.certify.region import Row, region
-from flverify.participation import Full
+from flverify.participation import AllOrNothing, Bernoulli, Full, UniformCohort
 
 STEP, LAW = Focus("1/5"), Full(2)
 
@@ -64,3 +65,37 @@ def test_what_else_there_is_where_no_certificate_is_made():
     with pytest.raises(RefusedError, match=r"got WeightedFedAvg; .*certify\.gram"):
         certify(other, LAW, strong_convexity="1/10", smoothness=1)
     assert certify(STEP, LAW, strong_convexity="1/10", smoothness=1)
+
+
+def own(kind, **methods):
+    """Derive a class of the same name, in a file of the user's own."""
+    return type(kind.__name__, (kind,), {"__module__": "mine", **methods})
+
+
+def shortened(self, state, cohort, oracle):
+    moved = FedAvg.round(self, state, cohort, oracle)
+    return type(state)(state.model + Fraction(9, 10) * (moved.model - state.model))
+
+
+def test_an_own_algorithm_of_a_shipped_name_is_another_one():
+    rounds = own(FedAvg, round=shortened)
+    asked = {"strong_convexity": "1/10", "smoothness": 1, "rate": "99/100"}
+    # both would be true, but the certificate would be about the algorithm shipped
+    assert certify(FedAvg("1/5"), LAW, **asked).status == "certified"
+    for algorithm in (rounds("1/5"), own(Focus)("1/5")):
+        with pytest.raises(RefusedError, match=r"got (FedAvg|Focus) of mine; .*gram"):
+            certify(algorithm, LAW, **asked)
+
+
+@pytest.mark.parametrize(
+    "law",
+    [Full(2), UniformCohort(2, 1), AllOrNothing(2, "1/2"), Bernoulli(["1/2"] * 2)],
+    ids=lambda law: law.spec,
+)
+def test_a_law_derived_from_a_shipped_one_is_another_one(law):
+    mine = copy(law)
+    object.__setattr__(mine, "__class__", own(type(law)))  # what it draws may differ
+    asked = {"strong_convexity": "1/10", "smoothness": 1}
+    assert certify(STEP, law, **asked).status == "certified"
+    with pytest.raises(RefusedError, match=r"must be for full, bernoulli, uniform"):
+        certify(STEP, mine, **asked)
