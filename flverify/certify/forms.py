@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 
 from flverify._core.errors import ReadingError
-from flverify._core.exact import Scalar
+from flverify._core.exact import Scalar, is_exact
 from flverify._core.scaling import PerClient
 from flverify.algorithms._algorithm import Algorithm, Server
 from flverify.certify.classes import Classes
@@ -124,6 +124,11 @@ def _same_for_all(form: Form) -> None:
         raise ReadingError(
             "clients of a class must be treated alike; got settings that differ from "
             "client to client; use rate for this algorithm."
+        )
+    if rough := [value for value in terms.values() if not is_exact(value)]:
+        raise ReadingError(
+            f"the numbers of a round must be rational; got {rough[0]}; write "
+            "Fraction(1, 3) for 1/3."
         )
 
 

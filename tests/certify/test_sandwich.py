@@ -485,6 +485,21 @@ def test_groups_are_merged_and_checked():
         rates.enclosure(Instance((Group(0, 4, 0.5),)))
 
 
+class Rough(FedAvg):
+    """A round with a number that is a float."""
+
+    def round(self, state, cohort, oracle):
+        moved = super().round(state, cohort, oracle)
+        return type(state)(state.model + 0.25 * (moved.model - state.model))
+
+
+def test_a_float_in_a_round_is_refused():
+    for law in (Full(2), UniformCohort(2, 1)):
+        with pytest.raises(ReadingError, match=r"rational; got -0\.0.*Fraction"):
+            worst_quadratic(Rough("1/5"), law, MU, L)
+        assert worst_quadratic(FedAvg("1/5"), law, MU, L).lower_bound < 1
+
+
 def test_what_cannot_be_read_is_refused():
     with pytest.raises(RefusedError, match="full, bernoulli"):
         worst_quadratic(Focus("1/10"), NonEmpty(Bernoulli(HALF * 2)), MU, L)
