@@ -11,7 +11,7 @@ from flverify._core.checks import positive
 from flverify._core.errors import DomainError, FormatError, InputError
 from flverify._core.exact import Scalar
 from flverify.certify.region import Row, Spacing, require_size, spaced
-from flverify.commands._algorithms import Override, build, read_overrides
+from flverify.commands._algorithms import Chosen, Override, build, read_overrides
 from flverify.commands._function_class import (
     read_class,
     require_certifiable,
@@ -66,10 +66,23 @@ class Asked:
     rows: tuple[Row, ...]
     law: str
 
+    def settings(self) -> dict[str, Any]:
+        """Return what all rows set the algorithm to, beside steps and their number."""
+        first, *others = [
+            Chosen(self.name, row.algorithm, ()).settings() for row in self.rows
+        ]
+        return {
+            name: value
+            for name, value in first.items()
+            if name not in ("step_size", "local_steps")
+            and all(other[name] == value for other in others)
+        }
+
     def setting(self) -> dict[str, Any]:
         """Return what all rows share, for a report."""
         row = self.rows[0]
         every = {
+            "settings": self.settings(),
             "law": self.law,
             "n_clients": row.law.n_clients,
             "local_steps": row.algorithm.local_steps,

@@ -213,10 +213,12 @@ def _store(out: Path | None, resume: bool) -> Path | None:
 
 def _show(asked: Asked, found: Region, files: list[Path]) -> None:
     steps = found.step_sizes
-    setting = asked.setting().items()
-    words = [(name.replace("_", " "), law_text(str(v))) for name, v in setting]
+    setting = asked.setting()
+    own = ", ".join(f"{name} = {v}" for name, v in setting.pop("settings").items())
+    words = [(name.replace("_", " "), law_text(str(v))) for name, v in setting.items()]
     span = ("step sizes", f"{len(steps)} from {steps[0]} to {steps[-1]}")
-    console.fields([("algorithm", asked.name), *words, span])
+    algorithm = f"{asked.name} with {own}" if own else asked.name
+    console.fields([("algorithm", algorithm), *words, span])
     console.line()
     show(found)
     console.remarks([*remarks(found), *(f"wrote {path}" for path in files)])

@@ -104,6 +104,11 @@ def test_the_probability_of_proxskip_is_that_of_its_coin(run):
     own = run(*asked, *grid, "--set", "probability=1/20", "--json").json
     assert own["setting"]["law"] == "allornothing:p"
     assert own["rows"] != found["rows"]
+    # which of the two it was is told, unless it differs from row to row
+    assert own["setting"]["settings"] == {"probability": "1/20", "variant": "paper"}
+    assert found["setting"]["settings"] == {"variant": "paper"}
+    text = run(*asked, *grid, "--set", "probability=1/20").stdout
+    assert "proxskip with probability = 1/20, variant = paper\n" in text
     # in the notebook's variant clients are sampled
     other = run(*asked, *grid, "--set", "variant=notebook", "--json").json
     assert other["setting"]["law"] == "bernoulli:p"
