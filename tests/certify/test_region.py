@@ -173,9 +173,10 @@ def test_no_certified_rate_lies_below_exact_moments_of_a_quadratic(focus):
         row(Focus(1)),
         row(Focus(1, 2), UniformCohort(4, 1)),
         row(ProxSkip(1, probability="1/5"), AllOrNothing(3, "1/5")),
+        row(ProxSkip(1, 2, variant="notebook"), Full(2)),
         row(FedAvg(1, 2), UniformCohort(3, 2)),
     ],
-    ids=["focus", "one client", "proxskip", "fedavg"],
+    ids=["focus", "one client", "proxskip", "notebook", "fedavg"],
 )
 def test_bounds_agree_with_the_whole_search_at_every_step(one):
     steps = [Fraction(s, one.law.n_clients) for s in (Fraction(1, 50), 1, 2)]

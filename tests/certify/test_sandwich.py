@@ -296,6 +296,19 @@ def test_a_coin_lets_the_model_see_the_shifts():
     assert not QuadraticRates.of(*coin).unseen
 
 
+@pytest.mark.parametrize("law", [Full(2), AllOrNothing(3, "1/5")], ids=identifier)
+def test_a_relation_that_depends_on_the_step_size_is_discovered_at_each(law):
+    notebook = ProxSkip("1/50", 2, variant="notebook")  # model = mean(x_i - 2 eta h_i)
+    here = QuadraticRates.of(notebook, law)
+    there = QuadraticRates.of(notebook.retuned(F(1, 3)), law)
+    assert here.structure.eliminated != there.structure.eliminated
+    for instance in instances(law):
+        expected = by_moments(notebook.retuned(F(1, 3)), law, instance)
+        assert here.at(F(1, 3)).rate(instance) == pytest.approx(expected, abs=1e-10)
+        stale = replace(here, reading=there.reading)
+        assert abs(stale.rate(instance) - expected) > 1e-3
+
+
 @pytest.mark.parametrize(
     ("algorithm", "law", "rate"),
     [

@@ -100,6 +100,7 @@ def rate(algorithm, law, h):
         (Focus("1/8"), Full(5), F(2, 5)),
         (FedAvg("1/8"), UniformCohort(4, 2), F(2)),
         (ProxSkip("1/8", probability="1/5"), AllOrNothing(4, "1/5"), F(2)),
+        (ProxSkip("1/8", 2, variant="notebook"), Full(2), F(2)),
         (Scaffold("1/8", 2), Full(4), F(2)),
         (Focus("1/8"), Bernoulli(HALF * 2), F(3, 5)),
     ],

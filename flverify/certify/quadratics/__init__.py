@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
@@ -137,7 +138,9 @@ class QuadraticRates:
         return self.reading.classes
 
     def at(self, step_size: Scalar) -> QuadraticRates:
-        """Return the same algorithm at another step size; nothing is discovered anew.
+        """Return the same algorithm at another step size.
+
+        What is eliminated is discovered anew only where it depends on the step size.
 
         Examples
         --------
@@ -147,8 +150,19 @@ class QuadraticRates:
         >>> one.rate(Instance((Group(0, 1, Fraction(2)),)))
         0.25
         """
-        retuned = self.reading.algorithm.retuned(step_size)
-        return replace(self, reading=read(retuned, self.classes))
+        reading = self._read(step_size)
+        if self._steady:
+            return replace(self, reading=reading)
+        return replace(self, reading=reading, structure=discover(reading))
+
+    def _read(self, step_size: Scalar) -> Reading:
+        return read(self.reading.algorithm.retuned(step_size), self.classes)
+
+    @cached_property
+    def _steady(self) -> bool:
+        """Whether twice the step size leaves what is eliminated as it is."""
+        double = self._read(2 * self.reading.algorithm.step_size)
+        return discover(double).eliminated == self.structure.eliminated
 
     def unit(self) -> QuadraticRates:
         """Return the algorithm at step size 1, where curvatures stand for eta h.
