@@ -31,7 +31,12 @@ from flverify.commands._options import (
 from flverify.commands._places import require_place, require_unread, unwritten
 from flverify.commands._refusals import Reporting, told
 from flverify.report import console
-from flverify.report.certificates import number, proved_lines, statement
+from flverify.report.certificates import (
+    number,
+    proved_lines,
+    statement,
+    told_settings,
+)
 from flverify.report.envelope import envelope
 from flverify.report.numbers import law_text
 
@@ -214,8 +219,7 @@ def _notes(question: Question) -> list[str]:
 
 def _show(question: Question, found: Answer, out: Path | None, lost: str) -> None:
     """Print the setting, the answer, and what stands beside it."""
-    settings = question.chosen.settings().items()
-    own = ", ".join(f"{key} = {value}" for key, value in settings)
+    own = told_settings(question.chosen.settings())
     clients = number_of(question.law.n_clients, "client")
     lines = [
         ("algorithm", f"{question.chosen.name} with {own}"),

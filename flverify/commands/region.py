@@ -27,6 +27,7 @@ from flverify.commands._places import require_apart, require_place, require_unre
 from flverify.commands._refusals import Reporting
 from flverify.commands._region_rows import DEFAULT_LAW, Asked, read_region
 from flverify.report import console
+from flverify.report.certificates import told_settings
 from flverify.report.envelope import envelope
 from flverify.report.files import write_whole
 from flverify.report.numbers import law_text
@@ -214,7 +215,7 @@ def _store(out: Path | None, resume: bool) -> Path | None:
 def _show(asked: Asked, found: Region, files: list[Path]) -> None:
     steps = found.step_sizes
     setting = asked.setting()
-    own = ", ".join(f"{name} = {v}" for name, v in setting.pop("settings").items())
+    own = told_settings(setting.pop("settings"))
     words = [(name.replace("_", " "), law_text(str(v))) for name, v in setting.items()]
     span = ("step sizes", f"{len(steps)} from {steps[0]} to {steps[-1]}")
     algorithm = f"{asked.name} with {own}" if own else asked.name

@@ -74,13 +74,25 @@ def accepted(certificate: Mapping[str, Any]) -> Summary:
 def setting_lines(certificate: Mapping[str, Any]) -> list[Line]:
     """Return algorithm, law and function class of an accepted certificate."""
     own, functions = certificate["algorithm"], certificate["function_class"]
-    settings = ", ".join(f"{key} = {value}" for key, value in own["settings"].items())
+    settings = told_settings(own["settings"])
     mu, smooth = functions["strong_convexity"], functions["smoothness"]
     return [
         ("algorithm", f"{own['name']} with {settings}"),
         ("law", law(certificate["law"])),
         ("functions", f"mu = {mu}, L = {smooth}"),
     ]
+
+
+def told_settings(settings: Mapping[str, Any]) -> str:
+    """Word the settings of an algorithm; one that is None is not there.
+
+    Examples
+    --------
+    >>> told_settings({"step_size": "1/5", "probability": None, "variant": "paper"})
+    'step_size = 1/5, variant = paper'
+    """
+    there = (f"{k} = {value}" for k, value in settings.items() if value is not None)
+    return ", ".join(there)
 
 
 def law(described: Mapping[str, Any]) -> str:
