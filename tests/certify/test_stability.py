@@ -14,6 +14,7 @@ from flverify._core.errors import DomainError, RefusedError
 from flverify._core.sources import Source
 from flverify.algorithms import FedAvg, Focus, GradientDescent, ProxSkip, Scaffold
 from flverify.algorithms._algorithm import Algorithm, Server
+from flverify.certify import stability
 from flverify.certify.classes import classes
 from flverify.certify.quadratics import Group, Instance, QuadraticRates
 from flverify.certify.stability import boundary_of, stability_boundary
@@ -291,6 +292,41 @@ def test_the_boundary_scales_with_the_curvature():
     assert eight.step_size == pytest.approx(one.step_size / 8)
     assert eight.interval == tuple(end / 8 for end in one.interval)
     assert {g.curvature for g in eight.instance.groups} == {8 * MU, 8 * L}
+
+
+RARE = [
+    (Focus(1), ["1e-5"] * 2, F(1, 10**5)),
+    (Focus(1), ["1e-7"] * 2, F(1, 10**7)),
+    (Focus(1), ["1e-8", "1/2"], F(10, 9 * 10**8)),
+    (Scaffold(1, 2), ["1e-8", "1/2"], F(20, 9 * 10**8)),
+]
+
+
+@pytest.mark.parametrize(("algorithm", "chances", "about"), RARE, ids=str)
+def test_crossings_of_rare_clients_are_those_of_rationals(algorithm, chances, about):
+    law = Bernoulli(chances)
+    found = stability_boundary(algorithm, law, MU, L)
+    assert abs(found.step_size / float(about) - 1) < 1e-3
+    low, high = found.interval
+    rates = QuadraticRates.of(algorithm, law)
+    assert rates.at(low * F(99, 100)).enclosure(found.instance)[1] < 1
+    assert rates.at(high * F(101, 100)).enclosure(found.instance)[0] > 1
+
+
+def test_a_crossing_that_floats_alone_see_would_be_noticed(monkeypatch):
+    monkeypatch.setattr(stability._Rays, "_stands", lambda *_: True)
+    law = Bernoulli(["1e-7"] * 2)
+    found = stability_boundary(Focus(1), law, MU, L)
+    assert found.interval is None
+    above = QuadraticRates.of(Focus(1), law).at(F(found.step_size) * 100)
+    assert above.enclosure(found.instance)[1] < 1
+
+
+def test_where_floats_see_a_crossing_and_rationals_none_is_refused(monkeypatch):
+    monkeypatch.setattr(stability, "first_crossing", lambda *_: None)
+    monkeypatch.setattr(stability._Rays, "_stands", lambda *_: False)
+    with pytest.raises(RefusedError, match="far enough from 1 for floats"):
+        stability_boundary(Focus(1), Bernoulli(HALF * 2), MU, L)
 
 
 def test_what_has_no_boundary_is_refused():

@@ -19,8 +19,9 @@ stands still, to high order, at h = 1/eta).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 
@@ -140,6 +141,11 @@ def boundary_of(
     if found is None:
         return None
     crossing = rays.settled(*found, exact)
+    if crossing is None:
+        raise RefusedError(
+            "rates at a stability boundary must be far enough from 1 for floats; they "
+            "are not; use rate at single step sizes."
+        )
     for _ in range(LOWERINGS if thorough else 0):
         lower = rays.lowered(crossing, exact)
         if lower is None:
@@ -235,8 +241,8 @@ class _Rays:
                     return s
             s /= 4
         raise RefusedError(
-            f"small step sizes must contract on quadratics; got none down to "
-            f"{SMALLEST}/L that does; use rate to see why."
+            "small step sizes must contract on quadratics, as far as floats see; they "
+            f"see none down to {SMALLEST}/L that does; use rate to see why."
         )
 
     def _orders(self, which: Array, s: float) -> Array | None:
@@ -268,21 +274,44 @@ class _Rays:
                 reach, block = reach / 4, max(block // 4, 1)
         return s, ray
 
-    def settled(self, s: float, ray: Batch, exact: bool) -> _Crossing:
-        """Descend from a ray, and isolate where its rate reaches 1."""
+    def settled(self, s: float, ray: Batch, exact: bool) -> _Crossing | None:
+        """Descend from a ray, and isolate where its rate reaches 1; None if nowhere."""
         lower, moved = self.descend(s, ray)
         near = _instance(moved, self.ratio)
         rough = _Crossing(Fraction(lower), Fraction(lower), near, exact=False)
         if not exact:
             return rough
-        whole = (
-            Group(r, n, Fraction(1)) for r, n in enumerate(self.unit.classes.sizes)
-        )
-        rays = [Instance(tuple(whole)), _instance(ray, self.ratio), near]
-        found = [(first_crossing(self.unit, r), r) for r in dict.fromkeys(rays)]
-        known = [_Crossing(*ends, r, exact=True) for ends, r in found if ends]
+        whole, *corners = self._corners()
+        known = self._isolated([whole, _instance(ray, self.ratio), near])
         best = min(known, key=lambda c: c.high, default=rough)
-        return best if float(best.high) <= lower * (1 + FLAT) else rough
+        if known and float(best.high) <= lower * (1 + FLAT):
+            return best
+        if self._stands(rough):
+            return rough
+        # of rare clients floats see crossings where there are none, and miss others
+        known += self._isolated(corners)
+        return min(known, key=lambda c: c.high, default=None)
+
+    def _corners(self) -> list[Instance]:
+        """Rays with one curvature for each class of the law, 1 or mu/L."""
+        sizes = self.unit.classes.sizes
+        thetas = product(dict.fromkeys([Fraction(1), self.ratio]), repeat=len(sizes))
+        return [
+            Instance(tuple(map(Group, range(len(sizes)), sizes, ray)))
+            for ray in thetas
+            if max(ray) == 1
+        ]
+
+    def _isolated(self, rays: list[Instance]) -> list[_Crossing]:
+        """Where rays cease to contract, in rationals, of those that do."""
+        found = [(first_crossing(self.unit, r), r) for r in dict.fromkeys(rays)]
+        return [_Crossing(*ends, r, exact=True) for ends, r in found if ends]
+
+    def _stands(self, rough: _Crossing) -> bool:
+        """Whether the ray does not contract just above a crossing, in rationals."""
+        s = rough.high * (1 + 10 * Fraction(EQUAL))
+        groups = (replace(g, curvature=s * g.curvature) for g in rough.ray.groups)
+        return bool(self.unit.enclosure(Instance(tuple(groups)))[0] >= 1)
 
     def lowered(self, crossing: _Crossing, exact: bool) -> _Crossing | None:
         """Look below a crossing for other rays that do not contract there."""
@@ -292,13 +321,20 @@ class _Rays:
             worst = worst_of(self.unit, s * self.ratio, s)
             if worst.lower_bound < 1:
                 continue
-            ray = _ray(worst.instance, self.limits)
-            which = np.zeros(1, dtype=int)
-            at = cheb.first_touches(self._gaps(ray), which, self.start, float(s))
-            if np.isfinite(at[0]):
-                lower = self.settled(float(at[0]), ray, exact)
-                return lower if lower.high < crossing.high else None
+            lower = self._below(_ray(worst.instance, self.limits), float(s), exact)
+            return lower if lower and lower.high < crossing.high else None
         return None
+
+    def _below(self, ray: Batch, s: float, exact: bool) -> _Crossing | None:
+        """Find where a ray that does not contract at s ceases to contract."""
+        which = np.zeros(1, dtype=int)
+        at = cheb.first_touches(self._gaps(ray), which, self.start, s)
+        if np.isfinite(at[0]):
+            return self.settled(float(at[0]), ray, exact)
+        # rates so near 1 that floats see none
+        alone = _instance(ray, self.ratio)
+        ends = first_crossing(self.unit, alone) if exact else None
+        return _Crossing(*ends, alone, exact=True) if ends else None
 
 
 def _ray(instance: Instance, bounds: search.Range) -> Batch:
