@@ -59,7 +59,8 @@ class Boundary:
         The quadratics whose rate is 1 there.
     interval : (Fraction, Fraction) or None
         Rational enclosure of the step size: below it the instance contracts, in it
-        lies a step at which its rate is 1. None if not asked for.
+        lies a step at which its rate is 1. None if not asked for, or if rationals only
+        confirm that it does not contract just above the step size.
     """
 
     step_size: float
@@ -92,8 +93,9 @@ def stability_boundary(
     DomainError
         If not 0 < mu <= L.
     RefusedError
-        If no step size contracts, the step size is not the only setting with a
-        dimension, or the law or the algorithm is refused.
+        If floats see no step size that contracts, or a boundary that rationals do not
+        confirm; if the step size is not the only setting with a dimension, or the law
+        or the algorithm is refused.
     ReadingError
         If the round is not linear in the features.
 
@@ -132,8 +134,8 @@ def boundary_of(
     DomainError
         If not 0 < mu <= L.
     RefusedError
-        If no step size contracts, or the step size is not the only setting with a
-        dimension.
+        If floats see no step size that contracts, or a boundary that rationals do not
+        confirm, or the step size is not the only setting with a dimension.
     """
     mu, smooth = limits(strong_convexity, smoothness)
     rays = _Rays(rates.unit(), mu / smooth)
