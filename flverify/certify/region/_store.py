@@ -24,7 +24,7 @@ from flverify.certify.region.cell import Cell
 from flverify.certify.region.row import Row, RowFound
 
 FORMAT = "flverify/region-rows"
-VERSION = 2
+VERSION = 3
 
 
 @dataclass
