@@ -44,7 +44,12 @@ from sympy import (
 from flverify._core.errors import InputError
 from flverify.certify import _second_opinion, coefficients
 from flverify.certify._scalar.counterexamples import Model
-from flverify.certify._scalar.evaluation import UndefinedError, holds, value
+from flverify.certify._scalar.evaluation import (
+    UndefinedError,
+    floor_root,
+    holds,
+    value,
+)
 from flverify.certify._scalar.relations import read
 from flverify.certify.implication import Answer, Solver, implies
 from tests.certify.implications import FALSE, TRUE
@@ -671,6 +676,18 @@ def test_what_the_solver_reads_agrees_with_plain_evaluation():
                 assert (asked.status == "sat") is expected
                 compared += 1
     assert compared >= 60
+
+
+def test_roots_of_any_degree_are_rounded_down():
+    draws = random.Random(7)
+    for degree in (1, 2, 3, 7, 100, 4000):
+        for bits in (1, 60, 65, 130, 300):
+            root = draws.getrandbits(bits)
+            power = root**degree
+            assert floor_root(power, degree) == root
+            next_one = (root + 1) ** degree
+            assert floor_root(next_one - 1, degree) == root
+            assert floor_root(draws.randrange(power, next_one), degree) == root
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ MOST_TIMES = 10_000  # exponents up to which powers are multiplied out
 MOST_BITS = 1_000_000  # of a power that is multiplied out
 MOST_JOINED = 100  # degree up to which roots in a product are joined into one
 ROOT_BITS = 256  # an irrational root is enclosed to 2^-256
+SHORT = 64  # bits of a root that is found by bisection
 
 Point = Mapping[str, Fraction]
 
@@ -263,6 +264,20 @@ def floor_root(number: int, degree: int) -> int:
     >>> floor_root(27, 3), floor_root(26, 3)
     (3, 2)
     """
+    bits = number.bit_length() // degree
+    if bits <= SHORT:
+        return _bisected(number, degree)
+    half = bits // 2
+    # Newton's method from above, starting with half of the digits
+    root = (floor_root(number >> half * degree, degree) + 1) << half
+    while True:
+        near = ((degree - 1) * root + number // root ** (degree - 1)) // degree
+        if near >= root:
+            return root
+        root = near
+
+
+def _bisected(number: int, degree: int) -> int:
     low, high = 0, 1 << (number.bit_length() // degree + 1)
     while high - low > 1:
         middle = (low + high) // 2
