@@ -35,6 +35,11 @@ Ltac weak :=
   | apply Rmult_le_pos; weak
   | apply pow_le; weak
   | apply pow2_ge_0
+  | match goal with
+    | |- 0 <= ?e ^ ?n =>
+      let half := eval compute in (Nat.div2 n) in
+      replace (e ^ n) with ((e ^ half) ^ 2) by ring; apply pow2_ge_0
+    end
   | apply Rlt_le, Rinv_0_lt_compat; strict
   | lra ]
 with strict :=
@@ -53,6 +58,10 @@ Ltac nonzero :=
   | apply Rgt_not_eq; unfold Rgt; strict
   | apply Rgt_not_eq; unfold Rgt; ring_simplify; strict
   | apply Rlt_not_eq, Ropp_lt_cancel; rewrite Ropp_0; ring_simplify; strict
+  | match goal with
+    | H : ?e <> 0 |- ?p <> 0 =>
+      replace p with (e ^ 2) by ring; apply pow_nonzero; exact H
+    end
   | let Z := fresh in intro Z;
     match goal with
     | H : ?e <> 0 |- _ => apply H; first [lra | rewrite Z; field; nonzero]

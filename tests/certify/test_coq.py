@@ -19,6 +19,7 @@ from tests.certify.implications import TRUE
 
 eta, L, mu = symbols("eta L mu", positive=True)
 x, y = symbols("x y", real=True)
+up, down = Symbol("up", nonnegative=True), Symbol("down", nonpositive=True)
 needs_coq = pytest.mark.skipif(shutil.which("coqc") is None, reason="Coq is not here")
 AXIOMS_OF_THE_REALS = {  # of its own library, since Coq 8.11
     "ClassicalDedekindReals.sig_forall_dec",
@@ -48,6 +49,22 @@ def test_nothing_is_admitted():
         text = lemma_of(item.hypotheses, item.conclusion)
         assert not re.search(r"Admitted|admit|Axiom|Parameter|Hypothesis", text)
         assert text.count("Qed.") == 2
+
+
+@needs_coq
+@pytest.mark.parametrize(
+    ("hypotheses", "conclusion"),
+    [
+        ([], Ge(2, 1, evaluate=False)),  # no symbol at all
+        ([], Ge(x, x, evaluate=False)),
+        ([up <= down, Eq(down, 0)], Ge(down, up, evaluate=False)),  # two equations
+        ([], Ge(x**4 + x**2 * y**6, 0, evaluate=False)),  # even powers of any sign
+        # a denominator that is the square of what is not 0
+        ([y >= x, x >= 0], Ge((x**3 + y) ** -2, 0, evaluate=False)),
+    ],
+)
+def test_coq_accepts_what_is_short_or_even(hypotheses, conclusion):
+    assert coq.check(lemma_of(hypotheses, conclusion)) is True
 
 
 def test_parts_and_names():

@@ -58,7 +58,8 @@ class _Lemma:
 
     def text(self) -> str:
         names = [self.names[s] for s in self.symbols]
-        lines = [f"Lemma {self.name} : forall {' '.join(names)} : R,"]
+        every = f" forall {' '.join(names)} : R," if names else ""
+        lines = [f"Lemma {self.name} :{every}"]
         lines += [f"  {self.atom(fact)} ->" for fact in self.part.facts]
         lines += [f"  {self.atom(self.part.goal)}.", "Proof."]
         facts = [f"H_{k}" for k in range(len(self.part.facts))]
@@ -106,7 +107,8 @@ class _Lemma:
         if stage.sign is not None:
             place = f"H_{len(self.part.facts) + number}"
             lines += self.implied(step, place, RELATION[stage.sign])
-        lines.append(f"subst {name}.")
+        # not subst: it would take another equation of the symbol, such as x = 0
+        lines.append("try rewrite H_step in *; clear H_step.")
         self.weak = [other for other in self.weak if other != name]
         return [*lines, *(f"try (assert (0 < {w}) by rise)." for w in self.weak)]
 
@@ -171,7 +173,10 @@ class _Lemma:
         above = -above if negative else above
         used = " ".join(f"H_power_{name}" for name in self.powers)
         top, bottom = self.term(above.as_expr()), self.term(below.as_expr())
-        closing = _closing(comparison, f"({top} / {bottom})", used and f" [{used}]")
+        rewriting = used and f" [{used}]"
+        if comparison == ">=" and above == 0:
+            return ["apply Req_le; symmetry.", *_closing("==", "", rewriting)]
+        closing = _closing(comparison, f"({top} / {bottom})", rewriting)
         if comparison == "!=":
             closing.insert(0, BELOW_ZERO if negative else ABOVE_ZERO)
         return closing
