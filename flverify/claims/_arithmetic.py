@@ -11,6 +11,8 @@ from flverify._core.errors import InputError
 
 _RELATIONS: dict[str, type[ast.cmpop]] = {"Eq": ast.Eq, "Ne": ast.NotEq}
 _PLAIN = {"Max": "max", "Min": "min", "Abs": "abs", "sqrt": "root"}
+# what a script says by itself
+_TAKEN = {*_PLAIN.values(), "F", "isqrt", "left", "print", "right"}
 
 
 class _UnknownError(Exception):
@@ -22,10 +24,11 @@ def renamed(name: str) -> str:
 
     Examples
     --------
-    >>> renamed("B_{r-1}"), renamed("lambda"), renamed("tau")
-    ('v_B__r_1_', 'v_lambda', 'tau')
+    >>> renamed("B_{r-1}"), renamed("lambda"), renamed("left"), renamed("tau")
+    ('v_B__r_1_', 'v_lambda', 'v_left', 'tau')
     """
-    if name.isidentifier() and not keyword.iskeyword(name) and name != "F":
+    plain = name.isidentifier() and not keyword.iskeyword(name)
+    if plain and name not in _TAKEN:
         return name
     return "v_" + re.sub(r"\W", "_", name)
 

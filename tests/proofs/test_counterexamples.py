@@ -12,6 +12,7 @@ import sys
 from fractions import Fraction
 
 import pytest
+import sympy
 
 from flverify.claims import counterexamples, judge, ledger
 from flverify.claims.audit import audit
@@ -233,6 +234,29 @@ def test_expressions_become_arithmetic(judged, kind):
     text = counterexamples.script(one, {})
     assert run(text).returncode == 0, text
     assert any(run(planted(text, span)).returncode for span in numbers(text))
+
+
+@pytest.mark.parametrize("name", ["left", "right", "root", "max", "isqrt", "print"])
+def test_a_symbol_may_have_any_name(name):
+    one = sympy.Symbol(name, positive=True)
+    side = sympy.sqrt(one**2 + 2 * one + 1) + sympy.Max(one, 1)
+    found = judge.identity([("it", side, sympy.Abs(one - 1))], "all")
+    text = counterexamples.script(as_refuted(found), {})
+    assert run(text).returncode == 0, text
+
+
+def test_what_would_not_run_is_not_written():
+    x = sympy.Symbol("x", positive=True)
+    rooted = judge.implied([x >= 2, x <= 3], sympy.sqrt(x) >= 2, "all")
+    assert rooted.verdict == "REFUTED"
+    assert counterexamples.script(as_refuted(rooted), {}) is None
+    alike = sympy.symbols("x' x*", positive=True)  # both would be v_x_
+    found = judge.identity([("one", *alike)], "all")
+    assert counterexamples.script(as_refuted(found), {}) is None
+
+
+def as_refuted(finding):
+    return counterexamples.Refuted("demo", "demo", "an example", finding.evidence)
 
 
 def test_a_case_needs_a_body_and_the_body_is_checked(judged):
