@@ -11,7 +11,7 @@ from sympy.core.evalf import PrecisionExhausted
 from flverify._core.exact import Scalar, is_symbolic
 from flverify.testing.given import as_float
 
-SLACK = 1e-9  # relative: a float error this close above its bound keeps it
+SLACK = 1e-9  # relative: this close above its bound an error keeps it, in floats
 DIGITS = 60  # of an irrational bound that is compared with a rational
 
 
@@ -31,6 +31,8 @@ def keeps(
     --------
     >>> keeps(Fraction(1, 3), Fraction(1, 3)), keeps(2.0, 1.0), keeps(math.nan, 1.0)
     (True, False, None)
+    >>> keeps(Fraction(1, 3), 1 / 3), keeps(Fraction(1, 3), 1 / 3 - 1e-8)
+    (True, False)
     """
     if not isinstance(error, float):
         return _exactly(error, bound)
@@ -43,8 +45,15 @@ def keeps(
     return True if told else None
 
 
+def slackened(bound: Scalar) -> Fraction:
+    """Return what a bound of at least 0 that has been rounded may have been."""
+    return Fraction(bound) * (1 + Fraction(SLACK))
+
+
 def _exactly(error: Scalar, bound: Scalar) -> bool | None:
-    """Compare a rational; Python compares a Fraction with a float exactly."""
+    """Compare a rational: exactly, but for the rounding of a bound in floats."""
+    if isinstance(bound, float) and math.isfinite(bound):
+        bound = slackened(bound)
     if not (is_symbolic(bound) or is_symbolic(error)):
         return bool(error <= bound)
     gap = _expression(bound) - _expression(error)

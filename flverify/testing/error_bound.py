@@ -76,8 +76,9 @@ def assert_error_bound(
 
     Notes
     -----
-    Moments in floats are compared to 1e-9 relatively; where bound and error lie below
-    1e-12 of the problem's squared size their order is rounding, and there is no answer.
+    Moments or bounds in floats are compared to 1e-9 relatively; where the bound and a
+    float error lie below 1e-12 of the problem's squared size their order is rounding,
+    and there is no answer.
 
     Examples
     --------

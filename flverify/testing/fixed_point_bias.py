@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from flverify._core.errors import (
 )
 from flverify._core.exact import Array, Scalar
 from flverify.testing import reproduce, sampling
-from flverify.testing.comparison import keeps
+from flverify.testing.comparison import keeps, slackened
 from flverify.testing.functions import run_models
 from flverify.testing.given import as_float, least_zero, real
 from flverify.testing.given import vector as numbers
@@ -63,7 +62,8 @@ def assert_fixed_point_bias(
     bias : (d,) numbers or 0, weight x
         The claimed bias; 0 is that of an unbiased method.
     bound : scalar >= 0, weight x
-        A bound on its length, in place of the bias itself.
+        A bound on its length, in place of the bias itself; one in floats is kept up
+        to 1e-9 of itself.
     tolerance : scalar >= 0, weight x
         How far from the claimed bias the true one may lie; 0 means equality, up to 1e-9
         of itself for a bias claimed in floats, and up to 1e-9 of the problem's size for
@@ -211,10 +211,8 @@ def _distance(claim: _Claim, answer: Answer, bias: Array) -> tuple[float, bool |
     exact, reach = answer.found.exact, claim.reach
     if exact and claim.centre.dtype == object:
         gap = bias - claim.centre
-        square, limit = (
-            gap @ gap,
-            Fraction(reach) if isinstance(reach, float) else reach,
-        )
+        square = gap @ gap
+        limit = slackened(reach) if isinstance(reach, float) else reach
         return math.sqrt(as_float(square)), keeps(square, limit**2)
     gaps = [as_float(b) - as_float(c) for b, c in zip(bias, claim.centre, strict=True)]
     # a rational bias is known: only the rounding of the claim is forgiven

@@ -14,7 +14,7 @@ from flverify._core.checks import whole
 from flverify._core.errors import DomainError, Refusal
 from flverify._core.exact import Scalar, is_symbolic
 from flverify.testing import reproduce, sampling
-from flverify.testing.comparison import keeps
+from flverify.testing.comparison import keeps, slackened
 from flverify.testing.dynamics import FLOOR, dynamics
 from flverify.testing.first_break import at_round, first_break
 from flverify.testing.given import above_zero, as_float, logarithm, real
@@ -27,6 +27,7 @@ from flverify.testing.written import enclosed, number
 
 NAME = "assert_linear_rate"
 CHECKED = 100  # rounds in which a constant is checked by default
+ROUNDING = Fraction(1, 10**12)  # relative: how far off a rate claimed in floats may be
 SAMPLED_CONSTANT = 10  # times |x_0 - x*|^2: C where sampling must fix one
 SAMPLED_DECAY = 1e-4  # sampling looks at rounds until rate^r is about this
 LONGEST_SAMPLE = 2000  # rounds it looks at by default, at most
@@ -101,7 +102,8 @@ def assert_linear_rate(
 
     Notes
     -----
-    Moments in rationals decide for all rounds. In floats, rates are compared to 1e-9,
+    Moments in rationals decide for all rounds; a rate claimed in floats may be off by
+    1e-12 of itself there, and C rate^r by 1e-9. In floats, rates are compared to 1e-9,
     and what is weaker than 1e-8 of the problem's size does not count; where a weak
     link or a Jordan block makes that matter there is no answer. Sampling sees
     finitely many rounds and one C. That the rate is broken it says without any
@@ -174,7 +176,19 @@ class _Claim:
         """C rate^r; exact unless C is symbolic."""
         factor, given = Fraction(self.rate) ** r, self.constant
         first = given if given is None or is_symbolic(given) else Fraction(given)
-        return 1 * factor if first is None else first * factor
+        product = factor if first is None else first * factor
+        rounded = isinstance(self.rate, float) or isinstance(given, float)
+        return slackened(product) if rounded and not is_symbolic(given) else product
+
+    def is_kept(self, found: Any) -> bool | None:
+        """Whether some C exists; None if that is not decided."""
+        kept: bool | None = found.is_bounded_by(self.rate)
+        if kept is not False or not (found.exact and isinstance(self.rate, float)):
+            return kept
+        low, high = found.rate_interval
+        largest = Fraction(self.rate) * (1 + ROUNDING)
+        meant = low if low == high and low <= largest else largest
+        return bool(found.is_bounded_by(meant)) if meant < 1 else False
 
     def outcome(self) -> Outcome:
         """Return the outcome before anything is known."""
@@ -221,7 +235,7 @@ def _by_moments(claim: _Claim) -> Outcome | Refusal:
 
 def _answer(claim: _Claim, answer: Answer, found: Any) -> Outcome:
     """Compare the rate, then the constant."""
-    bounded = found.is_bounded_by(claim.rate)
+    bounded = claim.is_kept(found)
     out = replace(
         claim.outcome(),
         found=_found(found, answer),

@@ -82,6 +82,15 @@ def test_a_number_and_an_irrational_bound(problem, law):
         assert_error_bound(*parts, bound=1 / sympy.sqrt(6))
 
 
+@pytest.mark.parametrize("step", ["1/10", "3/10", "1/3", "2/5", "3/7"])
+def test_a_bound_in_floats_may_be_rounded(step):
+    parts = Quadratics([[[1]]], [[2]]), GradientDescent(step), Full(1)
+    rate = float((1 - Fraction(step)) ** 2)
+    assert assert_error_bound(*parts, bound=lambda r: 4 * rate**r, rounds=60)
+    with pytest.raises(Broken):
+        assert_error_bound(*parts, bound=lambda r: 4 * (rate - 1e-8) ** r, rounds=60)
+
+
 def test_floats_keep_a_bound_up_to_rounding(problem, law):
     found = assert_error_bound(
         problem.as_float(), Focus("1/8"), law, bound=lambda r: 0.9**r, rounds=50

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -242,3 +243,11 @@ def test_parameters_outside_their_domain_are_refused(problem, law):
         assert_fixed_point_bias(*parts, bias=np.zeros(2))
     with pytest.raises(DomainError):
         assert_fixed_point_bias(*parts, bound=-1)
+
+
+def test_a_bound_in_floats_may_be_rounded(problem, law):
+    parts = problem, FedAvg("1/4", 2), law  # the bias is -34/213
+    for bound in (34 / 213, math.nextafter(34 / 213, 0)):
+        assert assert_fixed_point_bias(*parts, bound=bound)
+    with pytest.raises(Broken):
+        assert_fixed_point_bias(*parts, bound=34 / 213 - 1e-9)

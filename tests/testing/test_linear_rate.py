@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from itertools import islice
 
@@ -99,6 +100,22 @@ def test_floats_agree_with_rationals(problem, law):
     one = dynamics(exact, answers(exact)[0]).rate_interval[1]
     other = dynamics(floats, answers(floats)[0]).rate_interval[1]
     assert other == pytest.approx(float(one), rel=1e-10)
+
+
+@pytest.mark.parametrize("step", ["1/10", "3/10", "1/3", "2/5", "3/7"])
+def test_a_rate_in_floats_may_be_rounded(step):
+    parts = Quadratics([[[1]]], [[2]]), GradientDescent(step), Full(1)
+    exact = (1 - F(step)) ** 2
+    assert assert_linear_rate(*parts, rate=float(exact), constant=4.0)
+    assert assert_linear_rate(*parts, rate=exact, constant=math.nextafter(4.0, 0))
+    assert broken(*parts, rate=float(exact) - 1e-11)
+    assert broken(*parts, rate=exact - F(1, 10**30))
+    assert broken(*parts, rate=float(exact), constant=4 - 1e-8)
+
+
+def test_a_rate_in_floats_just_below_1_is_no_rate_of_what_stays():
+    still = Quadratics([[[1]], [[2]]], [[0], [2]]), FedAvg("1/4", 2), Full(2)
+    assert broken(*still, rate=math.nextafter(1, 0))
 
 
 @pytest.mark.parametrize("size", [F(1), F(1, 10**9), F(10**9)])
