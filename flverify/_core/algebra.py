@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from functools import reduce
 from math import comb, prod
-from operator import add, mul
+from operator import add
 from typing import Any
 
 import sympy
@@ -20,6 +20,8 @@ ENDS = sympy.nan, sympy.zoo, sympy.oo, -sympy.oo
 NO_NUMBERS = (*ENDS, sympy.AccumBounds, sympy.Order)  # or sets of them
 
 MOST_TERMS = 100_000  # of a power that is multiplied out
+MOST_WRITTEN = 10_000  # terms that sympy writes out in seconds
+MOST_PRODUCTS = 4_000_000  # of terms, where two polynomials are multiplied
 SMALL_PRIMES = 10**4  # that are looked for in numbers with a symbol for an exponent
 
 
@@ -63,14 +65,17 @@ class _Unknowns:
     def _is_null(self, polynomial: sympy.Expr) -> bool:
         """Reduce a polynomial by what the roots satisfy, the last ones first."""
         for unknown, relation in reversed(self.relations):
-            expanded = sympy.expand(polynomial) if polynomial.has(unknown) else 0
+            expanded = _expanded(polynomial) if polynomial.has(unknown) else 0
             # sympy.prem fails on polynomials of a lower degree
             if sympy.degree(expanded, unknown) >= sympy.degree(relation, unknown):
                 polynomial = sympy.prem(expanded, relation, unknown)
         return is_null(polynomial)
 
     def _quotient(self, e: Any) -> sympy.Expr:
-        found = sympy.cancel(self._plain(e))
+        plain = self._plain(e)
+        if not is_short(plain):
+            raise NotAlgebraError
+        found = sympy.cancel(plain)
         if found.has(sympy.nan, sympy.zoo, sympy.oo):
             raise NotAlgebraError
         return found
@@ -205,12 +210,70 @@ def is_null(polynomial: sympy.Expr) -> bool:
         if e.is_Rational:
             return ring(sympy.QQ(int(e.p), int(e.q)))
         if e.is_Pow:
-            base, exponent = value(e.base), int(e.exp)
-            if terms_of_power(base, exponent) > MOST_TERMS:
-                raise NotAlgebraError
-            return base**exponent
+            return _power(value(e.base), int(e.exp))
         if e.is_Symbol:
             return values[e]
-        return reduce(add if e.is_Add else mul, map(value, e.args))
+        return reduce(add if e.is_Add else _product, map(value, e.args))
 
     return bool(value(polynomial) == 0)
+
+
+def _power(base: Any, exponent: int) -> Any:
+    """Raise a polynomial to a power, unless that takes long."""
+    if terms_of_power(base, exponent) > MOST_TERMS:
+        raise NotAlgebraError
+    if comb(len(base) + exponent - 1, exponent) <= MOST_TERMS:
+        return base**exponent
+    # products of many terms meet in few: sympy would list them all
+    half = _power(base, exponent // 2)
+    square = _product(half, half)
+    return _product(square, base) if exponent % 2 else square
+
+
+def _product(one: Any, other: Any) -> Any:
+    if len(one) * len(other) > MOST_PRODUCTS:
+        raise NotAlgebraError
+    return one * other
+
+
+def is_short(expression: sympy.Expr) -> bool:
+    """Whether sympy multiplies a quotient of polynomials out before long.
+
+    Examples
+    --------
+    >>> x, y = sympy.symbols("x y")
+    >>> is_short((x + y + 1) ** 100), is_short((x**2 + x + 1) ** 3000)
+    (True, False)
+    """
+    try:
+        _terms(expression, len(expression.free_symbols))
+    except NotAlgebraError:
+        return False
+    return True
+
+
+def _terms(e: Any, unknowns: int) -> tuple[int, int]:
+    """Bound the number of terms, and the degree, that it has when multiplied out."""
+    if e.is_Pow and e.exp.is_Integer:
+        terms, degree = _terms(e.base, unknowns)
+        times = abs(int(e.exp))
+        if terms > 1 and times > MOST_WRITTEN:
+            raise NotAlgebraError
+        found = comb(terms + times - 1, times), degree * times
+    elif e.is_Add or e.is_Mul:
+        parts = [_terms(part, unknowns) for part in e.args]
+        counts, degrees = zip(*parts, strict=True)
+        found = (sum(counts), max(degrees))
+        if e.is_Mul:
+            found = (prod(counts), sum(degrees))
+    else:
+        found = 1, int(not e.is_Rational)
+    if found[0] > MOST_WRITTEN:
+        raise NotAlgebraError
+    return min(found[0], comb(found[1] + unknowns, unknowns)), found[1]
+
+
+def _expanded(polynomial: sympy.Expr) -> sympy.Expr:
+    if not is_short(polynomial):
+        raise NotAlgebraError
+    return sympy.expand(polynomial)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import sympy
 
+from flverify._core.algebra import is_short
 from flverify._core.errors import FlverifyError
 from flverify._core.exact import Scalar
 from flverify._core.exact import text as exact_text
@@ -96,7 +97,8 @@ def without_negatives(expression: sympy.Expr) -> bool:
     >>> without_negatives((x**2 - y**2) / (x - y)), without_negatives(x - y)
     (True, False)
     """
-    if not expression.is_rational_function() or _is_high(expression):
+    short = not _is_high(expression) and is_short(expression)
+    if not (short and expression.is_rational_function()):
         return False
     try:
         above, below = sympy.fraction(sympy.cancel(expression))

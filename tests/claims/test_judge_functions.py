@@ -155,6 +155,26 @@ def test_large_powers_are_left_open_at_once(left, right):
     assert judge.nonnegative([("it", left)], "all").verdict == Verdict.INCONCLUSIVE
 
 
+@pytest.mark.parametrize(
+    "power",
+    [
+        (p**2 + p + 1) ** 4000,  # products of many terms meet in few
+        (p + 1) ** 3000 * (m + 1) ** 3000,
+        (p + m + 1) ** 400,
+        1 / (1 + sympy.sqrt(p + 1 / (p + m + 1) ** 200)),
+    ],
+)
+def test_what_takes_long_to_multiply_out_is_left_open(power):
+    assert identity(power, power * (1 + p)).verdict != Verdict.PROVED
+    assert judge.nonnegative([("it", power)], "all").verdict == Verdict.INCONCLUSIVE
+
+
+def test_long_powers_are_multiplied_by_squares():
+    long, other = (p**2 + p + 1) ** 600, (p**4 + 2 * p**3 + 3 * p**2 + 2 * p + 1) ** 300
+    assert identity(long, other).verdict == Verdict.PROVED
+    assert identity(long, other + 1).verdict == Verdict.REFUTED
+
+
 def test_roots_of_high_powers_are_powers_of_roots():
     assert identity(p ** sympy.Rational(7, 3), p**2 * sympy.cbrt(p)).scope == "all"
     far = sympy.Rational(10**9, 3)
