@@ -12,6 +12,7 @@ from typing import Any
 
 import sympy
 
+from flverify._core.checks import instance
 from flverify._core.errors import RefusedError
 from flverify.certify._scalar.formulas import Atom, Formula, Reading, settled
 from flverify.certify._scalar.parts import (
@@ -132,6 +133,11 @@ def _prove(reading: Reading, goal: Atom) -> Part | None:
 def proof_of(certificate: CoefficientCertificate) -> str:
     """Write a certificate so that it can be followed by hand.
 
+    Raises
+    ------
+    InputError
+        If it is none.
+
     Examples
     --------
     >>> p, r = sympy.symbols("p r", positive=True)
@@ -144,6 +150,8 @@ def proof_of(certificate: CoefficientCertificate) -> str:
     Now it is (u1**2*u2 + u1**2 + 2*u1*u2 + u1 + u2) / (u2 + 1).
     No coefficient is negative and u1 >= 0, u2 >= 0.
     """
+    like = "flverify.certify.coefficients.certify(hypotheses, conclusion)"
+    instance(certificate, "certificate", CoefficientCertificate, like)
     texts = [_proof(part) for part in certificate.parts]
     if certificate.named:
         texts.insert(0, f"With {', '.join(certificate.named)}.")

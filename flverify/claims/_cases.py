@@ -222,7 +222,8 @@ def _widened(side: Interval) -> Interval:
 
 def where(case: Case) -> str:
     """One line that names the instance."""
-    return ", ".join(f"{k} = {short(v)}" for k, v in case.where.items())
+    named = ", ".join(f"{k} = {short(v)}" for k, v in case.where.items())
+    return named or "the instance without a name"
 
 
 def text(value: Any) -> Any:

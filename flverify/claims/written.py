@@ -174,11 +174,21 @@ def _open(relation: Any) -> Any:
 def put_in(relation: Any, values: Mapping[Any, Any]) -> Any:
     """Put values in for symbols on both sides of a comparison, all at once.
 
+    Raises
+    ------
+    InputError
+        If it is no comparison, such as several that are joined.
+
     Examples
     --------
     >>> x, y = sympy.symbols("x y", positive=True)
     >>> put_in(x <= y, {x: y, y: x}), put_in(x <= y, {y: x})
     (y <= x, x <= x)
     """
+    if not isinstance(relation, sympy.core.relational.Relational):
+        raise InputError(
+            f"values must be put into one comparison; got {shown(relation)}; put them "
+            "into each part, and join the parts afterwards."
+        )
     sides = (s.subs(values, simultaneous=True) for s in (relation.lhs, relation.rhs))
     return relation.func(*sides, evaluate=False)

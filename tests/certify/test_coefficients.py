@@ -441,3 +441,8 @@ def test_what_sympy_settled_has_no_certificate():
     assert third == true
     assert certify([], third) is None
     assert certify([], Not(Not(third, evaluate=False), evaluate=False)) is None
+
+
+def test_a_proof_is_of_a_certificate():
+    with pytest.raises(InputError, match=r"^certificate must be of the kind "):
+        proof_of(certify([x >= 0], x >= 1))  # it has none

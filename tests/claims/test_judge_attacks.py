@@ -57,6 +57,11 @@ def test_a_counterexample_may_have_any_number_of_digits(limited):
     assert Fraction(found.evidence["left"]) == long
 
 
+def test_an_instance_may_have_no_name():
+    found = judge.instances([Case({}, 2, 1, lambda: (2, 1))], "<=", "one instance")
+    assert found.reason == "2 <= 1 fails at the instance without a name"
+
+
 @pytest.mark.parametrize("kind", [float, np.float64, np.float32, sympy.Float])
 def test_floats_of_every_kind_are_floats(kind):
     assert one(kind(1), kind(1), "==").verdict == Verdict.INCONCLUSIVE

@@ -18,6 +18,7 @@ from flverify.claims.written import (
     both,
     either,
     equal,
+    put_in,
     unequal,
 )
 
@@ -96,3 +97,10 @@ def test_sides_are_numbers_or_expressions(compare, side):
 def test_numbers_and_expressions_are_sides(compare, side):
     assert compare(side, x).lhs == side
     assert compare(x, side).rhs == side
+
+
+@pytest.mark.parametrize("wrong", [3, None, both(x >= 0, x <= 1), sympy.true])
+def test_values_are_put_into_one_comparison(wrong):
+    with pytest.raises(InputError, match=r"^values must be put into one comparison; "):
+        put_in(wrong, {x: 1})
+    assert put_in(x <= 1, {x: 2}) == at_most(2, 1)
