@@ -7,7 +7,7 @@ that with D^2 the largest |theta - theta*|^2 on C
     f(theta) - f(theta*) >= kappa (|theta - theta*|^2 - delta),   kappa = m/D^2.
 
 So (8) and (9), which are about values, say where the models are: (8) for one model
-after infinitely many rounds, then small steps; (9) for the mean of T models, as T grows.
+after infinitely many rounds, then small steps; (9) for the mean of T models, T large.
 """
 
 from __future__ import annotations
