@@ -104,25 +104,29 @@ def disagreement() -> Case:
     statement=r"\text{Since each (convex) }f_i\text{ is also locally Lipschitz and }"
     r"\mathcal C\text{ is compact, }f_i\text{ is Lipschitz on }\mathcal C"
     r"\text{ as well}",
-    proposition="Every f_i that is convex on Theta is Lipschitz on every compact "
-    "convex C in Theta with some constant ell, here at most `largest`, which may be "
-    "any number; (top - low)/margin for C in the interior, where f_i is between low "
-    "and top on C widened by margin.",
+    proposition="Every f_i that is convex on Theta, with what the reading adds, is "
+    "Lipschitz on every compact convex C in Theta: in (i) with some ell, for which "
+    "`largest` stands, any number; in (iii) with (top - low)/margin, where f_i is "
+    "between low and top on C widened by margin; in (iv) with the largest of finitely "
+    "many local constants.",
     constants={"largest": 10**6, "interior": False, "factor": 1},
     twin={"interior": True, "factor": Fraction(1, 2)},
     no_control="depends on what the step may use and on where C lies; the twin, C in "
     "the interior of Theta and half of each constant, passes as argued and fails else",
 )
 def lipschitz(c: Any) -> Finding:
-    """Judge the printed argument, then its conclusion with Assumption 3."""
+    """Judge the conclusion from convexity, then from each thing that may be meant."""
     return judge.readings(
         {
-            "(i) from convexity and compactness, as argued": argued(c),
+            "(i) from convexity on Theta and compactness alone": argued(c),
             "(ii) with Assumption 3 in force, ell = G": lipschitz_by_gradients(
                 rational(c.factor)
             ),
             "(iii) C in the interior of Theta, as of the whole space": inside(
                 rational(c.factor)
+            ),
+            "(iv) f_i locally Lipschitz at every point of C, as the sentence says": (
+                from_pieces(rational(c.factor))
             ),
         }
     ).corrected(
@@ -192,4 +196,29 @@ def inside(factor: Any = 1) -> Finding:
         [chord, *inside_both],
         (at_y - at_x) * margin <= factor * (top - low) * step,
         "every convex f, every segment of a compact C in the interior of Theta",
+    )
+
+
+@cache
+def from_pieces(factor: Any = 1) -> Finding:
+    """Prove that a segment in finitely many pieces has the largest of their constants.
+
+    One piece more is judged, after any number of them.
+    """
+    length, step, ell = sympy.symbols("length step ell", positive=True)
+    rise, more = sympy.symbols("rise more", real=True)
+    own = sympy.Symbol("own", nonnegative=True)
+    scope = "every f_i locally Lipschitz on C, every segment of a compact convex C"
+    piece = judge.implied(
+        [rise <= ell * length, more <= own * step, own <= ell],
+        rise + more <= factor * ell * (length + step),
+        scope,
+    )
+    return judge.all_of(
+        {"one piece more": piece},
+        scope=scope,
+        argument="Around every point of C f_i has some constant. C is compact, so that "
+        "finitely many of these neighbourhoods cover it, and ell is the largest of "
+        "their constants. C is convex: a segment between two of its points lies in it, "
+        "and in finitely many pieces, each in one neighbourhood.",
     )

@@ -199,15 +199,15 @@ def test_two_models_of_availability_are_covered_for_every_number_of_clients(mode
         ),
         (
             "agnostic.lipschitz",
-            [REFUTED, PROVED, PROVED],
+            [REFUTED, PROVED, PROVED, PROVED],
             {"interior": True},
-            [PROVED] * 3,
+            [PROVED] * 4,
         ),
         (
             "agnostic.lipschitz",
-            [REFUTED, PROVED, PROVED],
+            [REFUTED, PROVED, PROVED, PROVED],
             {"factor": LESS},
-            [REFUTED] * 3,
+            [REFUTED] * 4,
         ),
         (
             "agnostic.lemma2",
