@@ -140,8 +140,12 @@ def expanded_square() -> Finding:
 
 
 @cache
-def collected_step(noise: Any, square: Any) -> Finding:
-    """Collect projection, square, convexity and Assumption 3 into the inequality."""
+def collected_step(noise: Any, square: Any, *, own_noise: bool = False) -> Finding:
+    """Collect projection, square, convexity and Assumption 3 into the inequality.
+
+    With `own_noise` G bounds the gradients of f_i alone, so that E|g|^2 is at most
+    G^2 + sigma^2 for the sigma of this client.
+    """
     after, moved_to, before, slope, gap, second = sympy.symbols(
         "after y before slope gap second", real=True
     )
@@ -150,7 +154,7 @@ def collected_step(noise: Any, square: Any) -> Finding:
         after <= moved_to,
         sympy.Eq(moved_to, before - 2 * ETA * slope + ETA**2 * second),
         slope >= gap,
-        second <= BOUND**2,
+        second <= BOUND**2 + (sigma**2 if own_noise else 0),
     ]
     room = rational(noise) * sigma**2 + rational(square) * BOUND**2
     return judge.implied(
@@ -214,25 +218,45 @@ def averaged_noise(c: Any) -> Finding:
         r"\text{in meaning (ii) with }\sigma_i^2\text{ for }\sigma^2\text{, and then }"
         r"\textstyle\sum_ip_i(\sigma_i^2+G^2)=\sigma^2+G^2\le2\sigma^2+2G^2"
         r"\text{ in (8)}",
-        averaged_room(c.terms),
+        judge.all_of(
+            {"sigma_i": own_step(c.terms), "mean over i": averaged_room(c.terms)}
+        ),
     )
 
 
-def unequal_noise(terms: Any) -> Iterator[Case]:
-    """f_1 = f_2 = |x|, so that |grad f_i| <= 1 = G; client 1 is noisy, p_1 small."""
+def own_step(terms: Any) -> Finding:
+    """Prove the step in meaning (ii) with the noise of the client itself; search."""
+    proof = judge.all_of(
+        {
+            "projection": closer_to_points_of_c(),
+            "square": expanded_square(),
+            "the rest": collected_step(terms["sigma^2"], terms["G^2"], own_noise=True),
+        }
+    )
+    cases = unequal_noise(terms, own_noise=True)
+    search = judge.instances(cases, "<=", "two clients, one of them noisy and rare")
+    return judge.proof_or_search(proof, search)
+
+
+def unequal_noise(terms: Any, *, own_noise: bool = False) -> Iterator[Case]:
+    """f_1 = f_2 = |x|, so that |grad f_i| <= 1 = G; client 1 is noisy, p_1 small.
+
+    sigma^2 is the average over clients, or with `own_noise` that of the client.
+    """
     for size, rare in ((Fraction(4), Fraction(1, 4)), (Fraction(10), Fraction(1, 10))):
         loss = Absolute(Fraction(0))
         clients = (Client(loss, two_points(size, size)), Client(loss, SILENT))
         law = {frozenset({1}): rare, frozenset({2}): 1 - rare}
         one = Nonsmooth(clients, law, WIDE, Fraction(1, 2), 2, "literal")
-        room = terms["sigma^2"] * sigma_squared(one) + terms["G^2"]
         for i, start in ((i, x) for i in (0, 1) for x in corners(one)):
+            noise = clients[i].variance if own_noise else sigma_squared(one)
+            room = terms["sigma^2"] * noise + terms["G^2"]
             gap = clients[i].value(start)
             right = squared_distance(start, (Fraction(0),)) - 2 * one.step * gap
             right += one.step**2 * room
             zero = (Fraction(0),)
             at = {**one.where, "i": i + 1, "theta": start, "theta*": 0, "G": 1}
-            at |= {"sigma^2": sigma_squared(one)}
+            at |= {"sigma^2": noise}
             left = step_error(one, i, start, zero, listed_step)
             yield Case(at, left, right, again(one, i, start, zero, right))
 

@@ -237,6 +237,16 @@ def test_sigma_is_superfluous_and_a_larger_g_term_does_not_save_other_estimators
     assert readings(loose)[2] == REFUTED
 
 
+@pytest.mark.parametrize(
+    ("noise", "square", "verdict"),
+    [(1, 1, CERTIFIED), (2, 2, CERTIFIED), (LESS, 1, REFUTED), (1, LESS, REFUTED)],
+)
+def test_a_noisy_client_needs_its_own_sigma_in_full(noise, square, verdict):
+    lemma = load_file(proofs_folder() / "agnostic_lemma2.py")
+    terms = {"sigma^2": F(noise), "G^2": F(square)}
+    assert lemma.own_step(terms).verdict == verdict
+
+
 def test_the_sharp_lemma_3_and_its_chain(claims):
     for key in ("agnostic.lemma3", "agnostic.cor1"):
         inside = [CERTIFIED, CERTIFIED]
