@@ -41,8 +41,7 @@ DATA = (
     f"{race.ROWS} rows of dimension {race.DIM} for each user, {race.LOCAL_STEPS} local "
     f"steps, C = [-{race.BOX:g}, {race.BOX:g}]^d"
 )
-
-
+SEEN = "data sets where it is so"
 EVERY = "every law of cohorts of M out of N users with p_i not all 1/N"
 
 # -- Figure 1 ------------------------------------------------------------------------
@@ -80,7 +79,7 @@ def comparison(temperature: str, count: int) -> dict[str, Finding]:
                 lower = [bool(one < other) for one, other in pairs]
                 name = f"{task}, p_i the {rule}, loss {objective}: agnostic is lower"
                 scope = f"{DATA}, T = {count}"
-                found[name] = judge.share(name, sum(lower), len(lower), scope)
+                found[name] = judge.share(SEEN, sum(lower), len(lower), scope)
     return found
 
 
@@ -156,7 +155,7 @@ def figure_2(c: Any) -> Finding:
         ]
         name = f"{task}: positive rank correlation"
         scope = f"{DATA}, T = {c.rounds}, temperatures {', '.join(TEMPERATURES)}"
-        found[name] = judge.share(name, sum(seen), len(seen), scope)
+        found[name] = judge.share(SEEN, sum(seen), len(seen), scope)
     return judge.all_of(found)
 
 
