@@ -159,7 +159,12 @@ def _chain(c: SimpleNamespace) -> Finding:
             "largest k": judge.implied(
                 [m <= n - 1, fewer <= more, n >= 1], last, NAMES
             ),
-        }
+        },
+        argument="a, b, c, d are the four terms; fresh and old are E| |^2 of the two "
+        "noises, far and near of the differences of gradients; T = |x_{k-1,i} - "
+        "x_{r tau+1,i}|^2, V = L^2 |x_{r tau+1,i} - x_{r tau,i}|^2. M is the number of "
+        "moves up to x_{k-1,i}, fewer and more are the sums of |y|^2 over some moves "
+        "and over others besides, and n = tau - 1.",
     )
 
 
@@ -332,7 +337,7 @@ def _last(c: SimpleNamespace, least: int, *, longer: bool = False) -> Finding:
         alone = _both(c, short, p, zero, zero)
         alone["the minima"] = judge.implied(short, at_most(p, 1), SCALES)
         parts |= {f"tau = 1, {name}": found for name, found in alone.items()}
-    return judge.all_of(parts)
+    return judge.all_of(parts, argument=NAMED)
 
 
 @remembered
@@ -349,6 +354,10 @@ def _from_two(c: SimpleNamespace) -> dict[str, Finding]:
 
 
 SCALES = "every eta mu, L/mu, N, tau"
+NAMED = (
+    "p = eta mu, kappa = L/mu, x = tau - 1 and t = p kappa^2 N x^2, so that the caps "
+    "on eta are 128 t <= 1 and 8 p t <= N, as (eta L (tau - 1))^2 = p t/N."
+)
 
 
 def _both(

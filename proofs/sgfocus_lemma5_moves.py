@@ -70,7 +70,12 @@ def _summed(conclusion: Any, held: list[Any], power: int) -> Finding:
                 [], (a + b) ** 2 <= (1 + s) * a**2 + (1 + 1 / s) * b**2, EVERY
             ),
             "summed": judge.implied([*lines, *known, *held], conclusion, NAMES),
-        }
+        },
+        argument="T1 = E sum_k |y_k|^2/(tau - 1), V = L^2 |x_{r tau+1,i} - "
+        "x_{r tau,i}|^2, s2 = (eta L (tau - 1))^2 and X = (eta L)^2 (tau - 1)"
+        f"{'^2' if power == 2 else ''}. y_k is a difference of gradients and one of "
+        "noises, of E| |^2 <= 4 sigma^2; the two lines given are this with the weights "
+        "s = 1, t = 1 and s = 3/2, t = 1/4 of Young, summed over k.",
     )
 
 

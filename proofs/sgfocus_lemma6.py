@@ -144,6 +144,10 @@ def _sides6(c: SimpleNamespace, one: NoisyInstance, found: Curves) -> Sides:
 
 FROBENIUS = "(i) ||1 ybar||^2 is the Frobenius norm of N rows"
 ONE_ROW = "(ii) ||1 ybar||^2 is |ybar|^2"
+NAMED = (
+    "gap, y and s are a coordinate of a row of 1 xbar - x, of 1 ybar and of the sum of "
+    "D_k y_k; in 'N rows' all N rows are alike, with gap = s = 0."
+)
 
 
 @claim(
@@ -180,14 +184,16 @@ def split(c: SimpleNamespace) -> Finding:
     return judge.readings(
         {
             FROBENIUS: judge.all_of(
-                {"moves": moves, "a row": judge.implied([rho < 1], row, scope)}
+                {"moves": moves, "a row": judge.implied([rho < 1], row, scope)},
+                argument=NAMED,
             ),
             ONE_ROW: judge.all_of(
                 {
                     "moves": moves,
                     "a row": judge.implied([rho < 1], row, scope),
                     "N rows": judge.implied([rho < 1, at_least(N, 1)], rows, scope),
-                }
+                },
+                argument=NAMED,
             ),
             f"(iii) as (i), {LAST_INDUCED}": judge.instances(
                 parted(SimpleNamespace(server=c.split, moves=c.split)),

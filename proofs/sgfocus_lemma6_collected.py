@@ -236,7 +236,12 @@ def _from_line_1(c: SimpleNamespace) -> Finding:
     for name, bound in (("|grad F|^2", c.gradient), ("sigma^2", c.noise)):
         kept = at_most(6 * (2 - q), rational(bound))
         parts[name] = judge.implied([q <= 1], kept, UNIT)
-    return judge.all_of(parts)
+    return judge.all_of(
+        parts,
+        argument="The coefficients of B_r, |grad F|^2 and sigma^2 in line 1 and in "
+        "(133), times q, with a = (eta L)^2 N and b = (eta L (tau - 1))^2, so that the "
+        "caps on eta are 96 a <= q^3 and 128 b <= q^3.",
+    )
 
 
 def _from_line_2(c: SimpleNamespace) -> Iterator[judge.Case]:
