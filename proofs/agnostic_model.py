@@ -63,9 +63,9 @@ def local_loss(c: Any) -> Finding:
         }
     )
     return together({"m": model, "C": letter}).corrected(
-        r"m:\mathfrak X\times\Theta\to\mathbb R\text{: a convex }f_i\text{ of finitely "
-        r"many values has no }f_i(a)<f_i(b)\text{ with }a<b\text{ and Theta going on "
-        r"after }b\text{, as it then increases strictly from there}",
+        r"m:\mathfrak X\times\Theta\to\mathbb R\text{, as a convex }f_i\text{ of "
+        r"finitely many values is constant inside }\Theta\text{: if }f_i(a)<f_i(b)"
+        r"\text{ with }a<b\text{, it increases strictly after }b",
         finitely_many_values(),
     )
 

@@ -305,6 +305,13 @@ def test_errata_name_the_readings_that_fail():
     assert found == {"focus.a": {"(ii)": "for (ii)"}, "focus.c": {"": "why"}}
 
 
+@pytest.mark.parametrize("item", ["Lemma 1; a question, not printed", "Lemma 1"])
+def test_what_is_not_printed_is_no_erratum(item):
+    (page,) = papers([made("focus.a", "REFUTED", item=item)])
+    assert len(page.errata) == int("not printed" not in item)
+    assert len(page.claims) == 1
+
+
 @pytest.mark.parametrize("module", [html, markdown, latex])
 def test_what_is_from_refuted_lines_says_so(module):
     fixed = Correction("y", Finding(Verdict.PROVED, "every N", ""))

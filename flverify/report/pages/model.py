@@ -135,6 +135,11 @@ def _shipped(claim: Claim) -> bool:
     return claim.path.parent.name in ("proofs", "_proofs")
 
 
+def _printed(one: Audited) -> bool:
+    """Whether the claim is the paper's; a question that we ask of it is no erratum."""
+    return "not printed" not in one.claim.source.item
+
+
 def _paper(one: Audited) -> str:
     return one.claim.source.paper
 
@@ -144,7 +149,7 @@ def _page(
 ) -> Paper:
     parts = tuple(_parts(OUTLINES.get(key, ()), own))
     ordered = [one for part in parts for one in part.claims]
-    errata = [_erratum(one, beware[one.claim.id]) for one in ordered]
+    errata = [_erratum(one, beware[one.claim.id]) for one in ordered if _printed(one)]
     failing = tuple(found for found in errata if found.failures)
     citation = own[0].claim.source.full_reference
     return Paper(key, citation, parts, failing, tuple(proofs(ordered)), beware)
@@ -164,7 +169,7 @@ def _parts(outline: Sequence[Chapter], claims: Sequence[Audited]) -> Iterator[Pa
         where = _position(chapter, named)
         # a place without a number of its own follows what was written before it
         last[chapter] = last.get(chapter, -1) if where is None else where
-        ranked = (last[chapter], "not printed" in item, many, one)
+        ranked = (last[chapter], not _printed(one), many, one)
         placed.setdefault(chapter, []).append(ranked)
     for chapter in (*outline, ELSEWHERE):
         if chapter in placed:
