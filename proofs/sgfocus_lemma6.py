@@ -318,7 +318,8 @@ def _three_terms(c: SimpleNamespace) -> dict[str, Finding]:
     }
     found = {}
     for point, name in product(c.points, c.samples):
-        found[f"gradients at {point}; {name}"] = judge.all_of(
+        slip = ", as printed" if point == PRINTED_POINT else ", as in line 2"
+        found[f"gradients at {point}{slip}; {name}"] = judge.all_of(
             {
                 "line 1": judge.implied([], jensen, EVERY),
                 "line 2, rows": rows[point](),

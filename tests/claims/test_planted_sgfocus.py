@@ -268,10 +268,12 @@ def test_the_local_moves_need_a_cap_on_all_of_them():
 def test_step_131_adds_the_noises_of_any_number_of_clients():
     step = loaded("sgfocus_lemma6").three_terms
     found = step.check().readings
-    mended = found["gradients at x_{r tau}; independent samples"]
+    mended = found["gradients at x_{r tau}, as in line 2; independent samples"]
     assert "1..4" not in mended.scope
     assert set(mended.parts["line 2, noise"].parts) == {"variance", "apart", "sum"}
-    shared = found["gradients at x_{r tau}; joint law of the samples open"]
+    shared = found[
+        "gradients at x_{r tau}, as in line 2; joint law of the samples open"
+    ]
     assert (mended.verdict, shared.verdict) == (PROVED, REFUTED)
     assert "noise" in shared.reason
 
