@@ -345,16 +345,13 @@ def stale_cases(receives: str) -> Iterator[Case]:
     no_control="depends on what S is; the twin, 99 % of the average, fails for each",
 )
 def returned(c: Any) -> Finding:
-    """Compare both averages for each meaning of S, on symbols and on runs."""
+    """Compare both averages for each meaning of S, on the sum of models and on runs."""
     factor = sympy.Rational(
         Fraction(c.factor).numerator, Fraction(c.factor).denominator
     )
-    pairs = []
-    for rounds in range(1, 7):
-        models = sympy.symbols(f"theta_1:{rounds + 1}")
-        mean = sum(models) / sympy.Integer(rounds)
-        pairs.append((f"T = {rounds}", factor * mean, mean))
-    proof = judge.identity(pairs, "T = 1..6, all models")
+    total, T = sympy.Symbol("sum_of_models"), sympy.Symbol("T", positive=True)
+    mean = total / T
+    proof = judge.identity([("(1/S) sum", factor * mean, mean)], "every T, all models")
     meanings = {
         "(ii) S the number of participants": lambda one, _t: (one.n_clients,),
         "(iii) S an input, any number up to T": lambda _one, t: range(1, t + 1),

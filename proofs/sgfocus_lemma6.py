@@ -218,10 +218,12 @@ def split(c: SimpleNamespace) -> Finding:
     "1 - q_i, fails under every one of them",
 )
 def pulled(c: SimpleNamespace) -> Finding:
-    """List every law of up to 3 clients by symbols; participants are at distance 0."""
+    """Take one client of any law, then list laws; participants are at distance 0."""
     parts = {
         Q_READINGS[0]: _pulled(c, cohorts.averaging),
-        Q_READINGS[2]: _pulled(c, cohorts.inclusion),
+        Q_READINGS[2]: judge.proof_or_search(
+            _one_client(c), _pulled(c, cohorts.inclusion)
+        ),
         Q_READINGS[1]: judge.identity(_uniform(c), "Case 3a, N = 1..3"),
     }
     return judge.readings(
@@ -234,6 +236,14 @@ def pulled(c: SimpleNamespace) -> Finding:
 
 def _distances(size: int) -> list[Any]:
     return list(sympy.symbols(f"d1:{size + 1}", nonnegative=True))
+
+
+def _one_client(c: SimpleNamespace) -> Finding:
+    """E over the pull of one client's distance; the sum over clients is linear."""
+    d, chance = sympy.symbols("d p_i", nonnegative=True)
+    left = chance * 0 + (1 - chance) * d  # pulled, and not
+    pair = ("client i, in S with chance p_i", left, (c.absent - chance) * d)
+    return judge.identity([pair], "every N and law, all models")
 
 
 def _pulled(c: SimpleNamespace, weight: Any) -> Finding:
