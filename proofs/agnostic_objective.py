@@ -53,7 +53,7 @@ class Scalars:
     Parameters
     ----------
     setting : Setting
-        The law of S, with nobody never.
+        The law of S, which is never empty.
     power : int
         1 for the p_i of (2), E[1{i in S} / |S|^power].
     """

@@ -7,8 +7,8 @@ in place of H. The coefficient 3 of G^2 in (7) is not the one that Lemma 2 gives
 is smaller.
 
 Conventions: theta^0 lies in C (`agnostic.alg1.init`), theta* in C minimises (3) there,
-nobody never comes, Theta is the whole space, G and ell are the least that the rational
-instances allow.
+S is never empty (footnote 3), Theta is the whole space, G and ell are the least that
+the rational instances allow.
 """
 
 from __future__ import annotations

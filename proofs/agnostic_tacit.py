@@ -148,19 +148,23 @@ def argued(c: Any) -> Finding:
     """
     if c.interior:
         return inside()
+    facts = steep_and_convex()
+    if not facts.passes():  # then it is no example, and nothing is refuted
+        return judge.inconclusive(f"the example is not shown: {facts.reason}")
+    return judge.instances(roots(c.largest), "<=", "-sqrt(x) on C = Theta = [0, 1]")
+
+
+@cache
+def steep_and_convex() -> Finding:
+    """Prove that the quotients of -sqrt(x) grow beyond all k, and that it is convex."""
     k, u, v = sympy.symbols("k u v", positive=True)
-    facts = judge.all_of(
+    gap = (u**2 + v**2) / 2 - ((u + v) / 2) ** 2  # of the mean of u^2, v^2 and of u, v
+    return judge.all_of(
         {
             "quotient": judge.identity([("k", (1 / k) / (1 / k) ** 2, k)], "every k"),
-            "convex": judge.identity(  # of the mean of u^2, v^2 and that of u, v
-                [("gap", (u**2 + v**2) / 2 - ((u + v) / 2) ** 2, (u - v) ** 2 / 4)],
-                "all u, v",
-            ),
+            "convex": judge.identity([("gap", gap, (u - v) ** 2 / 4)], "all u, v"),
         }
     )
-    if not facts.passes():
-        return facts
-    return judge.instances(roots(c.largest), "<=", "-sqrt(x) on C = Theta = [0, 1]")
 
 
 def roots(largest: int) -> Iterator[Case]:

@@ -7,9 +7,9 @@ in place of H. So Theorem 4 survives as printed for H >= 2, while for H = 1 the 
 never moves.
 
 Conventions: theta^0 lies in C (`agnostic.alg1.init`), theta* in C minimises (3) there,
-nobody never comes, Theta is the whole space, G and ell are the least that the rational
-instances allow. An O is read with its quantifiers: for every H and c > 0 and
-eta = c/sqrt(TH) some K bounds sqrt(T) times the gap for all T.
+S is never empty (footnote 3), Theta is the whole space, G and ell are the least that
+the rational instances allow. An O is read with its quantifiers: for every H and c > 0
+and eta = c/sqrt(TH) some K bounds sqrt(T) times the gap for all T.
 """
 
 from __future__ import annotations

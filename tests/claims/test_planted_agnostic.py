@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from types import SimpleNamespace
 
 import pytest
 
@@ -265,6 +266,14 @@ def test_the_first_window_is_refuted_only_by_the_way_into_c(claims):
 def test_no_lipschitz_constant_is_large_enough(claims, largest):
     finding = claims["agnostic.lipschitz"].check(largest=largest)
     assert readings(finding)[0] == REFUTED
+
+
+def test_an_example_that_is_none_refutes_no_lipschitz_constant(monkeypatch):
+    tacit = load_file(proofs_folder() / "agnostic_tacit.py")
+    wrong = judge.identity([("gap", 1, 2)], "all u, v")
+    monkeypatch.setattr(tacit, "steep_and_convex", lambda: wrong)
+    constants = SimpleNamespace(interior=False, largest=10)
+    assert tacit.argued(constants).verdict == OPEN
 
 
 def test_a_claim_about_other_papers_stays_open(claims):
