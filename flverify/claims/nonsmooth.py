@@ -133,6 +133,7 @@ class Nonsmooth:
         law = {cohorts.shown(s): p for s, p in self.law.items()}
         return {
             "clients": [one.text for one in self.clients],
+            "f_i": [one.formula for one in self.clients],
             "law of S": law,
             "C": self.region,
             "eta": self.step,

@@ -43,6 +43,10 @@ class Loss(Protocol):
         """Where the slope jumps."""
         ...
 
+    def formula(self, x: str) -> str:
+        """Text of the loss at the score x."""
+        ...
+
 
 @dataclass(frozen=True)
 class Absolute:
@@ -78,6 +82,10 @@ class Absolute:
         """Where the slope jumps."""
         return (self.centre,)
 
+    def formula(self, x: str) -> str:
+        """Text of the loss at the score x."""
+        return _times(self.weight, f"|{_from(self.centre, x)}|")
+
 
 @dataclass(frozen=True)
 class Hinge:
@@ -112,6 +120,11 @@ class Hinge:
         """Where the slope jumps."""
         return (1 / self.label,)
 
+    def formula(self, x: str) -> str:
+        """Text of the loss at the score x."""
+        sign = "-" if self.label > 0 else "+"
+        return f"max(0, 1 {sign} {_times(abs(self.label), x)})"
+
 
 @dataclass(frozen=True)
 class Line:
@@ -137,6 +150,10 @@ class Line:
     def kinks(self) -> tuple[Fraction, ...]:
         """No kinks."""
         return ()
+
+    def formula(self, x: str) -> str:
+        """Text of the loss at the score x."""
+        return _times(self.rise, x)
 
 
 @dataclass(frozen=True)
@@ -169,6 +186,10 @@ class Capped:
     def kinks(self) -> tuple[Fraction, ...]:
         """Where the slope jumps."""
         return (self.centre - 1, self.centre, self.centre + 1)
+
+    def formula(self, x: str) -> str:
+        """Text of the loss at the score x."""
+        return f"min(|{_from(self.centre, x)}|, 1)"
 
 
 def two_points(up: Fraction, down: Fraction) -> Law:
@@ -233,11 +254,31 @@ class Client:
         return self.loss.steepest * length(self.direction)
 
     @property
+    def formula(self) -> str:
+        """f_i as a formula in x, or in <u, x> for a direction u."""
+        score = (
+            "x" if self.direction == (Fraction(1),) else f"<{shown(self.direction)}, x>"
+        )
+        return self.loss.formula(score)
+
+    @property
     def text(self) -> str:
         """The client in words."""
         noise = ", ".join(f"{v}: {p}" for v, p in self.noise.items())
         along = "" if len(self.direction) == 1 else f" along {shown(self.direction)}"
         return f"{_words(self.loss)}{along}; noise {{{noise}}}"
+
+
+def _times(factor: Fraction, x: str) -> str:
+    """Text of a multiple of x."""
+    if abs(factor) == 1:
+        return x if factor > 0 else f"-{x}"
+    return f"{factor} {x}"
+
+
+def _from(centre: Fraction, x: str) -> str:
+    """Text of x - centre."""
+    return f"{x} {'-' if centre > 0 else '+'} {abs(centre)}" if centre else x
 
 
 def _words(loss: Loss) -> str:

@@ -2,8 +2,8 @@
 from fractions import Fraction as F
 at = {
     'clients': ['Absolute(centre = 1, weight = 1, tilt = 0); noise {0: 1}', 'Absolute(centre = 2, weight = 1, tilt = 0); noise {0: 1}'],
-    'law of S': {'{1}': '1/4', '{1, 2}': '3/4'}, 'C': ['box', '1', '2'], 'eta': '1/20', 'H': 2, 'schedule': 'literal',
-    'start': ['0'], 'theta*': ['1'], 'part': 'theta^0 in C'}
+    'f_i': ['|x - 1|', '|x - 2|'], 'law of S': {'{1}': '1/4', '{1, 2}': '3/4'}, 'C': ['box', '1', '2'], 'eta': '1/20',
+    'H': 2, 'schedule': 'literal', 'start': ['0'], 'theta*': ['1'], 'part': 'theta^0 in C'}
 x, (low, high) = F(at["start"][0]), map(F, at["C"][1:])
 left, right = (min(max(x, low), high) - x) ** 2, F(0)  # distance to C
 assert (left, right) == (F("1"), F("0")), (left, right)

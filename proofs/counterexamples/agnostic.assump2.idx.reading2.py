@@ -2,8 +2,8 @@
 from fractions import Fraction as F
 at = {
     'clients': ['Absolute(centre = 0, weight = 1, tilt = 0); noise {2: 1/2, -2: 1/2}', 'Absolute(centre = 1, weight = 1, tilt = 0); noise {0: 1}'],
-    'law of S': {'{1}': '1/3', '{1, 2}': '2/3'}, 'C': ['box', '-1', '2'], 'eta': '1/2', 'H': 2, 'schedule': 'literal',
-    'start': ['0'], 'i': 2}
+    'f_i': ['|x|', '|x - 1|'], 'law of S': {'{1}': '1/3', '{1, 2}': '2/3'}, 'C': ['box', '-1', '2'], 'eta': '1/2',
+    'H': 2, 'schedule': 'literal', 'start': ['0'], 'i': 2}
 eta, H, low, high = F(at["eta"]), at["H"], F(at["C"][1]), F(at["C"][2])
 centres = [F(one.split("centre = ")[1].split(",")[0]) for one in at["clients"]]
 assert all(one.startswith("Absolute") and "weight = 1, tilt = 0" in one for one in at["clients"])

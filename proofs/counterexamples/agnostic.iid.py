@@ -2,8 +2,8 @@
 from fractions import Fraction as F
 at = {
     'clients': ['Absolute(centre = 2, weight = 1, tilt = 0); noise {0: 1}', 'Absolute(centre = -1, weight = 1, tilt = 0); noise {0: 1}'],
-    'law of S': {'{1}': '1/2', '{2}': '1/2'}, 'C': ['box', '-3', '3'], 'eta': '1/2', 'H': 3, 'schedule': 'literal',
-    'start': ['0'], 'theta*': ['-1'], 'first S': '{1}', 'P(same again)': '9/10'}
+    'f_i': ['|x - 2|', '|x + 1|'], 'law of S': {'{1}': '1/2', '{2}': '1/2'}, 'C': ['box', '-3', '3'], 'eta': '1/2',
+    'H': 3, 'schedule': 'literal', 'start': ['0'], 'theta*': ['-1'], 'first S': '{1}', 'P(same again)': '9/10'}
 centres = [F(one.split("centre = ")[1].split(",")[0]) for one in at["clients"]]
 eta, best, stay = F(at["eta"]), F(at["theta*"][0]), F(at["P(same again)"])
 low, high = map(F, at["C"][1:])

@@ -2,8 +2,8 @@
 from fractions import Fraction as F
 at = {
     'clients': ['Absolute(centre = 0, weight = 1, tilt = 0); noise {4: 1/2, -4: 1/2}', 'Absolute(centre = 0, weight = 1, tilt = 0); noise {0: 1}'],
-    'law of S': {'{1}': '1/4', '{2}': '3/4'}, 'C': ['box', '-50', '50'], 'eta': '1/2', 'H': 2, 'schedule': 'literal',
-    'start': ['0'], 'i': 1, 'theta': ['0'], 'theta*': 0, 'G': 1, 'sigma^2': '4'}
+    'f_i': ['|x|', '|x|'], 'law of S': {'{1}': '1/4', '{2}': '3/4'}, 'C': ['box', '-50', '50'], 'eta': '1/2', 'H': 2,
+    'schedule': 'literal', 'start': ['0'], 'i': 1, 'theta': ['0'], 'theta*': 0, 'G': 1, 'sigma^2': '4'}
 eta, H, low, high = F(at["eta"]), at["H"], F(at["C"][1]), F(at["C"][2])
 centres = [F(one.split("centre = ")[1].split(",")[0]) for one in at["clients"]]
 assert all(one.startswith("Absolute") and "weight = 1, tilt = 0" in one for one in at["clients"])

@@ -2,8 +2,8 @@
 from fractions import Fraction as F
 at = {
     'clients': ['Absolute(centre = 1, weight = 1, tilt = 0); noise {0: 1}', 'Absolute(centre = 2, weight = 1, tilt = 0); noise {0: 1}'],
-    'law of S': {'{1}': '1/4', '{1, 2}': '3/4'}, 'C': ['box', '1', '2'], 'eta': '1/20', 'H': 2, 'schedule': 'literal',
-    'start': ['0'], 'models (client, steps)': [[1, 0], [1, 1]], 'G': '1'}
+    'f_i': ['|x - 1|', '|x - 2|'], 'law of S': {'{1}': '1/4', '{1, 2}': '3/4'}, 'C': ['box', '1', '2'], 'eta': '1/20',
+    'H': 2, 'schedule': 'literal', 'start': ['0'], 'models (client, steps)': [[1, 0], [1, 1]], 'G': '1'}
 assert "centre = 1, weight = 1" in at["clients"][0] and at["models (client, steps)"] == [[1, 0], [1, 1]]
 x, (low, high), eta, slope = F(at["start"][0]), map(F, at["C"][1:]), F(at["eta"]), 1
 y = min(max(x - eta * ((x > 1) - (x < 1)), low), high)  # of client 1, |x - 1|

@@ -111,3 +111,26 @@ def test_a_smaller_bound_is_noticed():
     assert not one.bounds(gradient_bound(one.clients) * F(99, 100))
     biased = Client(Line(F(1)), {F(1): F(1)})
     assert not biased.unbiased
+
+
+@pytest.mark.parametrize(
+    ("loss", "formula", "value"),
+    [
+        (Absolute(F(0)), "|x|", abs),
+        (Absolute(F(1, 2)), "|x - 1/2|", lambda x: abs(x - F(1, 2))),
+        (Absolute(F(-1), F(2)), "2 |x + 1|", lambda x: 2 * abs(x + 1)),
+        (Hinge(F(2)), "max(0, 1 - 2 x)", lambda x: max(F(0), 1 - 2 * x)),
+        (Hinge(F(-1)), "max(0, 1 + x)", lambda x: max(F(0), 1 + x)),
+        (Capped(F(3)), "min(|x - 3|, 1)", lambda x: min(abs(x - 3), F(1))),
+        (Line(F(-1)), "-x", lambda x: -x),
+        (Line(F(3)), "3 x", lambda x: 3 * x),
+    ],
+)
+def test_formulas_are_the_losses(loss, formula, value):
+    assert Client(loss, SILENT).formula == formula
+    assert [loss.value(x) for x in GRID] == [value(x) for x in GRID]
+
+
+def test_a_formula_names_the_direction_of_the_score():
+    along = Client(Line(F(3)), SILENT, (F(3, 5), F(4, 5)))
+    assert along.formula == "3 <(3/5, 4/5), x>"
