@@ -285,8 +285,10 @@ def everybody_trains(c: Any) -> Finding:
     """Compare Algorithm 1 with runs in which the others do nothing."""
     return judge.readings(
         {
-            "(i) they pull the model before they train": idle(c.receives),
-            "(ii) they are sent the model they took part in": idle("after averaging"),
+            "(i) participants pull the model before they train": idle(c.receives),
+            "(ii) participants are sent the model they took part in": idle(
+                "after averaging"
+            ),
         }
     )
 

@@ -209,8 +209,8 @@ def averaged_noise(c: Any) -> Finding:
     """Judge the averaged sigma^2 for each meaning of Assumption 3."""
     return judge.readings(
         {
-            "(i) it bounds E|g|^2, as printed": convex_step(c.terms),
-            "(ii) it bounds |grad f_i|^2 alone": judge.instances(
+            "(i) Assumption 3 bounds E|g|^2, as printed": convex_step(c.terms),
+            "(ii) Assumption 3 bounds |grad f_i|^2 alone": judge.instances(
                 unequal_noise(c.terms), "<=", "two clients, one of them noisy and rare"
             ),
         }

@@ -28,7 +28,7 @@ from flverify.reference import focus
 STARTS = {
     "(i) stored gradients 0, server y_0 = 0": (False, False),
     "(ii) stored gradients of x_0, server y_0 = 0": (True, False),
-    "stored gradients of x_0, server y_0 their sum": (True, True),
+    "(iii) stored gradients of x_0, server y_0 their sum": (True, True),
 }
 FORMAL = (
     "N = 1..3, tau = 1..3, every cohort and any state, gradient values as symbols; by "
