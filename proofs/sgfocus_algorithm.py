@@ -30,9 +30,13 @@ STARTS = {
     "(ii) stored gradients of x_0, server y_0 = 0": (True, False),
     "(iii) stored gradients of x_0, server y_0 their sum": (True, True),
 }
-FORMAL = (
-    "N = 1..3, tau = 1..3, every cohort and any state, gradient values as symbols; by "
-    "induction any number of rounds"
+LISTED = "N = 1..3, tau = 1..3, every cohort and any state, gradient values as symbols"
+FORMAL = "every N, tau, cohort, state and number of rounds, gradient values as symbols"
+INDUCTION = (
+    "Rounds are listed for few clients and moves. One move more adds the difference of "
+    "the last two gradients to a client's direction, and one participant more adds its "
+    "direction to the tracker and its last gradient to the sum. So a round keeps the "
+    "difference of tracker and sum, and all rounds do if it is 0 at the start."
 )
 
 
@@ -53,17 +57,20 @@ FORMAL = (
 )
 def algorithm_2(c: SimpleNamespace) -> Finding:
     """Follow one round from any state, and the start in each reading of line 1."""
-    kept = judge.identity(_kept(c.past_sample, c.message), FORMAL)
+    kept = judge.identity(_kept(c.past_sample, c.message), LISTED)
     return judge.readings(
         {
             name: judge.all_of(
                 {
                     "every round keeps it": kept,
-                    "it holds at the start": judge.identity(
-                        _at_start(*begun), "N = 1..3, gradient values as symbols"
+                    "and longer ones": judge.identity(
+                        _one_more(c.past_sample, c.message), FORMAL
                     ),
+                    "it holds at the start": judge.identity(_at_start(*begun), FORMAL),
                     "the plain loop agrees": _loop_agrees(c.message),
-                }
+                },
+                scope=FORMAL,
+                argument=INDUCTION,
             )
             for name, begun in STARTS.items()
         }
@@ -86,6 +93,15 @@ def _kept(past: str, message: int) -> Iterator[judge.Pair]:
                 yield label, sympy.expand(gap), tracker - sum(stored)
 
 
+def _one_more(past: str, message: int) -> Iterator[judge.Pair]:
+    """One move more of a client, then one participant more of a round."""
+    fresh, last, stored, gap = sympy.symbols("fresh last stored gap")
+    again = last if past == "its own" else sympy.Symbol("last_point_new_sample")
+    yield "one move more", (last - stored) + (fresh - again), fresh - stored
+    more = gap + stored + message * (fresh - stored) - fresh  # gap of the others
+    yield "one participant more", sympy.expand(more), gap
+
+
 def _local(i: int, tau: int, past: str) -> tuple[Any, Any]:
     """Return y_{tau,i} and the last stochastic gradient, line 7 for t < tau."""
     change, last, point = sympy.Integer(0), _value(i, "old"), "x_old"
@@ -106,6 +122,8 @@ def _at_start(stored: bool, summed: bool) -> Iterator[judge.Pair]:
         values = [_value(i, "x_0") if stored else sympy.Integer(0) for i in range(n)]
         tracker = sum(values) if summed else sympy.Integer(0)
         yield f"N = {n}", tracker, sympy.Add(*values)
+    others, more = sympy.Symbol("others"), values[-1]
+    yield "one client more", others + (more if summed else 0), others + more
 
 
 def _loop_agrees(message: int) -> Finding:
