@@ -8,8 +8,9 @@ from typing import Any
 
 import sympy
 
-from flverify.claims import cohorts
+from flverify.claims import cohorts, judge
 from flverify.claims.nonsmooth import Nonsmooth
+from flverify.claims.verdict import Finding
 from flverify.reference import agnostic_fedavg
 
 
@@ -48,6 +49,26 @@ def lazily(
         kept = [server if i in members else kept[i] for i in range(n)]
         models.append(server)
     return models
+
+
+def any_rounds(pairs: list[judge.Pair], receives: str) -> Finding:
+    """Judge listed runs of any maps, and one round more after equal server models."""
+    server, kept = sympy.symbols("server kept")
+    begun = server if receives == "before training" else kept
+    few = "N = 2, 3, two rounds, every S, any local steps with any mini-batches"
+    scope = "every N, S and number of rounds, any local steps with any mini-batches"
+    return judge.all_of(
+        {
+            "listed": judge.identity(pairs, few),
+            "a participant starts at": judge.identity(
+                [("one round more", begun, server)], scope
+            ),
+        },
+        scope=scope,
+        argument="Both runs start alike. If the server models of both are the same "
+        "before a round, its participants start at them, take the same steps and have "
+        "the same mean; what the others did since is not read, in either run.",
+    )
 
 
 def listed(one: Nonsmooth) -> Any:
