@@ -26,6 +26,7 @@ import sympy
 from flverify._core.sources import Source
 from flverify.claims import cohorts, judge, stack_norms
 from flverify.claims import sg_focus_lemma6 as proof
+from flverify.claims import sg_focus_pull as pull
 from flverify.claims.claim import Free, claim
 from flverify.claims.focus_families import GENERAL
 from flverify.claims.focus_lemma3 import EVERY, gradients_of_rows
@@ -220,62 +221,18 @@ def split(c: SimpleNamespace) -> Finding:
 def pulled(c: SimpleNamespace) -> Finding:
     """Take one client of any law, then list laws; participants are at distance 0."""
     parts = {
-        Q_READINGS[0]: _pulled(c, cohorts.averaging),
+        Q_READINGS[0]: pull.listed_laws(c, cohorts.averaging),
         Q_READINGS[2]: judge.proof_or_search(
-            _one_client(c), _pulled(c, cohorts.inclusion)
+            pull.one_client(c), pull.listed_laws(c, cohorts.inclusion)
         ),
-        Q_READINGS[1]: judge.identity(_uniform(c), "Case 3a, N = 1..3"),
+        Q_READINGS[1]: judge.identity(pull.uniform_cohorts(c), "Case 3a, N = 1..3"),
     }
     return judge.readings(
         {
-            name: judge.all_of({"equality": equal, "inequality": _least(c)})
+            name: judge.all_of({"equality": equal, "inequality": pull.least_weight(c)})
             for name, equal in parts.items()
         }
     )
-
-
-def _distances(size: int) -> list[Any]:
-    return list(sympy.symbols(f"d1:{size + 1}", nonnegative=True))
-
-
-def _one_client(c: SimpleNamespace) -> Finding:
-    """E over the pull of one client's distance; the sum over clients is linear."""
-    d, chance = sympy.symbols("d p_i", nonnegative=True)
-    left = chance * 0 + (1 - chance) * d  # pulled, and not
-    pair = ("client i, in S with chance p_i", left, (c.absent - chance) * d)
-    return judge.identity([pair], "every N and law, all models")
-
-
-def _pulled(c: SimpleNamespace, weight: Any) -> Finding:
-    pairs = []
-    for size in (1, 2, 3):
-        law, apart = cohorts.any_law(size, empty=True), _distances(size)
-        left = sum(
-            p * sum(d for i, d in enumerate(apart, start=1) if i not in s)
-            for s, p in law.items()
-        )
-        right = sum(
-            (c.absent - weight(law, i)) * d for i, d in enumerate(apart, start=1)
-        )
-        pairs.append((f"N = {size}", sympy.together(left), sympy.together(right)))
-    return judge.identity(pairs, "every law of 1..3 clients, all models")
-
-
-def _uniform(c: SimpleNamespace) -> Iterator[judge.Pair]:
-    for size in (1, 2, 3):
-        apart = sum(_distances(size))
-        for m in range(1, size + 1):
-            left = (1 - sympy.Rational(m, size)) * apart
-            right = (c.absent - sympy.Rational(1, m)) * apart
-            yield f"N = {size}, m = {m}", left, right
-
-
-def _least(c: SimpleNamespace) -> Finding:
-    """(1 - q_i) d_i <= (1 - q_min) d_i, summed over i."""
-    own, least = sympy.symbols("q_i q_min", positive=True)
-    d = sympy.Symbol("d", nonnegative=True)
-    held = [least <= own, own <= 1]
-    return judge.implied(held, (c.least - own) * d <= (1 - least) * d, "every q_i")
 
 
 # (131), (132) --------------------------------------------------------------------
