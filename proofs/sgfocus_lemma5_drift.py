@@ -347,6 +347,7 @@ def _from_two(c: SimpleNamespace) -> dict[str, Finding]:
     caps = [rational(c.first) * t <= 1, t >= p * N, 8 * p * t <= N, at_least(N, 1)]
     scale = judge.implied([k >= 1], p * k**2 * N * x**2 >= p * N, "every kappa, N, tau")
     return {
+        "scaled": _scaled(rational(c.first)),
         "t >= eta mu N": scale,
         "eta mu <= 1 is implied": judge.implied(caps, p <= 1, SCALES),
         **_both(c, caps, p, t, p * t / N),
@@ -364,9 +365,38 @@ def _both(
     c: SimpleNamespace, held: list[Any], p: Any, t: Any, square: Any
 ) -> dict[str, Finding]:
     """Both inequalities, square = (eta L (tau-1))^2 = eta mu t/N."""
-    first = at_most((1 + p) * (4 + 32 * square), rational(c.consensus))
-    second = at_most(1 + 64 * (1 + p) * t, rational(c.noise))
+    left = _lefts(p, t, square)
+    first = at_most(left["consensus"], rational(c.consensus))
+    second = at_most(left["noise"], rational(c.noise))
     return {
         "consensus": judge.implied(held, first, SCALES),
         "noise": judge.implied(held, second, SCALES),
     }
+
+
+def _lefts(p: Any, t: Any, square: Any) -> dict[str, Any]:
+    """Left sides over eta L^2 N/mu and over eta^2 sigma^2."""
+    return {
+        "consensus": (1 + p) * (4 + 32 * square),
+        "noise": 1 + 64 * (1 + p) * t,
+    }
+
+
+def _scaled(first: Any) -> Finding:
+    """Judge that left sides and caps are the printed ones, divided by scales."""
+    eta, mu, smooth, N, x = sympy.symbols("eta mu L N x", positive=True)
+    p = eta * mu
+    t = p * (smooth / mu) ** 2 * N * x**2
+    left = _lefts(p, t, (eta * smooth * x) ** 2)
+    moves = eta**2 * x**2 * smooth**2
+    outside = 2 * eta * (1 / mu + eta)
+    rows = outside * (2 * smooth**2 * N + 16 * moves * smooth**2 * N)
+    noise = eta**2 + outside * 32 * moves * N
+    first_cap, second_cap = mu / (first * x**2 * smooth**2 * N), 1 / (x * smooth)
+    pairs = [
+        ("consensus", rows / (eta * smooth**2 * N / mu), left["consensus"]),
+        ("noise", noise / eta**2, left["noise"]),
+        ("eta over the first cap", eta / first_cap, first * t),
+        ("squared, the second", (eta / second_cap) ** 2 * 8, 8 * p * t / N),
+    ]
+    return judge.identity(pairs, SCALES)

@@ -278,6 +278,19 @@ def test_step_131_adds_the_noises_of_any_number_of_clients():
     assert "noise" in shared.reason
 
 
+@pytest.mark.parametrize(("consensus", "noise"), [(4, 32), (2, 64), (4, 65)])
+def test_the_last_step_of_lemma_5_is_scaled_as_printed(monkeypatch, consensus, noise):
+    drift = loaded("sgfocus_lemma5_drift")
+
+    def lefts(p, t, square):
+        first = (1 + p) * (consensus + 32 * square)
+        return {"consensus": first, "noise": 1 + noise * (1 + p) * t}
+
+    assert drift._scaled(128).verdict == PROVED
+    monkeypatch.setattr(drift, "_lefts", lefts)
+    assert drift._scaled(128).verdict == REFUTED
+
+
 def test_133_follows_from_the_first_line_before_it_and_not_from_the_second():
     step = loaded("sgfocus_lemma6_collected").moved_left
     found = step.check()
