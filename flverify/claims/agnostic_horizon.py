@@ -13,7 +13,6 @@ after infinitely many rounds, then small steps; (9) for the mean of T models, T 
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 import sympy
 
@@ -65,7 +64,7 @@ def at_the_horizon(power: int) -> Finding:
         1 for the p_i of (2), E[1{i in S} / |S|^power].
     """
     T, H, c, D = sympy.symbols("T H c D", positive=True)
-    side = D**2 / (2 * ETA * STEPS * T) + room(RATE) / ETA
+    side = rounds.rate_side(D**2, T, coefficients(RATE))
     limit = sympy.limit(side.subs(ETA, c / sympy.sqrt(T * H)), T, sympy.oo)
     gap, square, right = sympy.symbols("gap square side", real=True)
     return judge.all_of(
@@ -85,11 +84,6 @@ def at_the_horizon(power: int) -> Finding:
         "the right side of (9) over kappa, which vanishes as T grows; and delta may be "
         "any positive number.",
     )
-
-
-def room(terms: Any) -> Any:
-    """eta^2 times the terms of sigma^2, G^2 and ell G k."""
-    return rounds.round_room(coefficients(terms), STEPS)
 
 
 @cache
@@ -124,14 +118,15 @@ def closer_rounds() -> dict[str, Finding]:
     """
     now, then, gap, far = sympy.symbols("now then gap far", real=True)
     shrunk = sympy.Symbol("shrunk", positive=True)
-    end = delta + room(ROOM) / (2 * ETA * kappa)
+    room = rounds.round_room(coefficients(ROOM), STEPS)
+    end = delta + room / (2 * ETA * kappa)
     factor = 1 + 2 * ETA * STEPS * kappa
     left, right = sympy.symbols("left right", real=True)
     times = 1 + sympy.Symbol("more", positive=True)
     return {
         "one round": judge.implied(
             [
-                now <= then - 2 * ETA * STEPS * gap + STEPS * room(ROOM),
+                rounds.after_a_round(now, then, gap, coefficients(ROOM)),
                 gap >= kappa * (now - delta),
             ],
             factor * (now - end) <= then - end,

@@ -143,9 +143,20 @@ def collected(lemma: tuple[Any, Any], drop: Any, room: Room) -> Finding:
     short = rational(drop) * ELL * ETA * BOUND * STEPS
     return judge.implied(
         [after <= before - 2 * ETA * STEPS * (v - short) + STEPS * step_room],
-        after <= before - 2 * ETA * STEPS * v + STEPS * round_room(room, STEPS),
+        after_a_round(after, before, v, room),
         EVERY,
     )
+
+
+def after_a_round(after: Any, before: Any, v: Any, room: Room) -> Any:
+    """(7) and (8): k steps from `before`, with v = f(next server model) - f(theta*)."""
+    return after <= before - 2 * ETA * STEPS * v + STEPS * round_room(room, STEPS)
+
+
+def rate_side(first: Any, ticks: Any, rate: Room) -> Any:
+    """Right side of (9), for D^2 = first and T = ticks."""
+    room = round_room(rate, STEPS) / ETA
+    return first / (2 * ETA * STEPS * ticks) + room
 
 
 def round_room(room: Room, period: Any) -> Any:
@@ -220,8 +231,6 @@ def averaged_rounds(room: Room, rate: Room) -> Finding:
         "every number of rounds",
     )
     rounds = sympy.Symbol("T", positive=True)
-    noise, square, cross = map(rational, rate)
-    parts = noise * SIGMA**2 + square * BOUND**2 + cross * ELL * BOUND * STEPS
     scale = 2 * ETA * STEPS * rounds
     return judge.all_of(
         {
@@ -236,7 +245,7 @@ def averaged_rounds(room: Room, rate: Room) -> Finding:
                     + rounds * STEPS * round_room(room, STEPS),
                     rounds * value <= total,  # Jensen
                 ],
-                scale * value <= first + scale * ETA * parts,
+                scale * value <= sympy.expand(scale * rate_side(first, rounds, rate)),
                 EVERY,
             ),
         }
