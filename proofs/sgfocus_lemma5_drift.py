@@ -2,15 +2,13 @@
 
 They bound the gradients between the server's model and the rows that it collects from,
 now with noise; (127) and the display before it are in sgfocus_lemma5_moves.py. (128)
-sums (127) over the participants and keeps one sigma^2 for all of them: the moves of
-clients whose gradient bends add up, whatever their samples. (127) itself needs samples
-that are independent of where they are used, or noise that does not depend on the point.
-The last step needs eta <= 1/mu,
-which its list implies for tau >= 2 only.
+sums (127) over the participants with one sigma^2 for all of them: the moves of clients
+whose gradient bends add up, whatever their samples. (127) itself needs samples that are
+independent of where they are used, or noise that does not depend on the point. The last
+step needs eta <= 1/mu, which its list implies for tau >= 2 only.
 
-Conventions: w = xbar_{r tau+1}, z_i = x_{r tau,i}, D = |w - z_i|^2, n = tau - 1; E is
-over the samples on both sides. Stored samples have the variance of Assumption 6 when
-they are drawn. 1/(tau-1) at tau = 1: (i) no cap, or (ii) tau >= 2.
+Conventions: w = xbar_{r tau+1}, z_i = x_{r tau,i}, D = |w - z_i|^2, n = tau - 1; E over
+samples on both sides, stored ones as Assumption 6 has it. 1/(tau-1) by reading.
 """
 
 from __future__ import annotations
