@@ -123,9 +123,8 @@ START = sympy.Symbol("D", nonnegative=True)
 
 def bound(step: Any, steps: Any, ticks: Any) -> Any:
     """Right side of (9), `steps` for H and `ticks` for T."""
-    noise, square, cross = map(rational, coefficients(RATE))
-    room = noise * SIGMA**2 + square * BOUND**2 + cross * ELL * BOUND * steps
-    return START**2 / (2 * step * steps * ticks) + step * room
+    side = rounds.rate_side(START**2, ticks, coefficients(RATE))
+    return side.subs({ETA: step, STEPS: steps}, simultaneous=True)
 
 
 @claim(
