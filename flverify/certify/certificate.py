@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from hashlib import sha256
 from typing import Any
@@ -184,11 +184,13 @@ def units(space: Coordinates, name: str) -> int:
 
 def _values(proof: Proof, smoothness: Fraction) -> dict[str, Any]:
     space, values, start = proof.space, proof.values, proof.start
-    names = [n[1] if n[0] == "server" else n[2] for n in space.state]
-    mean = _matrix(values, ("T",), [units(space, n) for n in names], smoothness)
-    own = [units(space, n) for n in space.client]
+    seen = replace(space.structure, unseen=frozenset())
+    whole = Coordinates(space.reading, seen, space.number)
+    mean = _matrix(proof, ("T",), space.state, whole.state, smoothness)
     spreads = [
-        _matrix(values, ("S", r), own, smoothness) if space.sizes[r] > 1 else []
+        _matrix(proof, ("S", r), space.client, whole.client, smoothness)
+        if space.sizes[r] > 1
+        else []
         for r in space.classes
     ]
     return {
@@ -238,22 +240,24 @@ def _ghost_values(proof: Proof, smoothness: Fraction) -> list[list[str]]:
 
 
 def _matrix(
-    values: Mapping[Unknown, Fraction],
+    proof: Proof,
     kind: Unknown,
-    powers: list[int],
+    known: list[Any],
+    whole: list[Any],
     smoothness: Fraction,
 ) -> list[list[str]]:
-    size = range(len(powers))
-    return [
-        [
-            str(
-                values[*kind, min(a, b), max(a, b)]
-                / smoothness ** (powers[a] + powers[b])
-            )
-            for b in size
-        ]
-        for a in size
-    ]
+    """Entries over the whole state; 0 where V does not know a coordinate."""
+    place = {name: k for k, name in enumerate(known)}
+
+    def entry(a: Any, b: Any) -> Fraction:
+        if not {a, b} <= place.keys():
+            return Fraction(0)
+        low, high = sorted((place[a], place[b]))
+        names = (name if isinstance(name, str) else name[-1] for name in (a, b))
+        power = sum(units(proof.space, name) for name in names)
+        return proof.values[*kind, low, high] / smoothness**power
+
+    return [[str(entry(a, b)) for b in whole] for a in whole]
 
 
 def _listed(

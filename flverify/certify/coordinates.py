@@ -52,12 +52,15 @@ class Structure:
         Clients slots replaced by the points and gradients they remember.
     neighbourhood : bool
         Whether g* is a family of vectors and no part of an equilibrium.
+    unseen : set of str
+        Clients slots that never reach the model; they are no coordinates.
     """
 
     eliminated: Mapping[str, Mapping[str, Fraction]] = field(default_factory=dict)
     equilibrium: Mapping[str, tuple[Fraction, Fraction]] = field(default_factory=dict)
     memories: tuple[Memory, ...] = ()
     neighbourhood: bool = False
+    unseen: frozenset[str] = frozenset()
 
     @property
     def ghosts(self) -> tuple[int, ...]:
@@ -108,8 +111,8 @@ class Coordinates:
         self.n_clients = reading.classes.n_clients
         eliminated = structure.eliminated
         self.server = [s for s in reading.server_slots if s not in eliminated]
-        remembered = {memory.slot for memory in structure.memories}
-        plain = [c for c in reading.client_slots if c not in remembered]
+        gone = {*structure.unseen, *(memory.slot for memory in structure.memories)}
+        plain = [c for c in reading.client_slots if c not in gone]
         ghosts = range(len(structure.ghosts))
         parts = [f"ghost:{j}.{part}" for j in ghosts for part in ("point", "gradient")]
         self.client = [*plain, *parts]
@@ -217,7 +220,7 @@ class Coordinates:
         for memory, ghosts in self._memories():
             if memory.slot == name:
                 return self._remembered(memory, ghosts)
-        return self._own(name)
+        return self.nothing() if name in self.structure.unseen else self._own(name)
 
     def _memories(self) -> list[tuple[Memory, range]]:
         out, first = [], 0

@@ -28,6 +28,7 @@ from flverify.certify.discover import previous_point
 from flverify.certify.forms import Reading, read
 from flverify.certify.inequality import Sweep
 from flverify.certify.loop_shift import shifted
+from flverify.certify.quadratics.unseen import unseen
 from flverify.certify.rationalise import Values, rationalise, worst_pivot
 from flverify.certify.solve import Solution, given, least, widest_margin
 from flverify.certify.start import Start
@@ -139,7 +140,12 @@ def levels(reading: Reading, structure: Structure) -> list[tuple[Structure, Leve
     remembered gradients were taken, and the values there; then also the value at the
     server's previous point; then values along the server's last step; then it knows
     the gradients of all clients, present or not, at the model of the last round.
+    What the model never sees, no V has to: it may settle more slowly than the model.
     """
+    lasting = {*reading.client_slots} - {memory.slot for memory in structure.memories}
+    if lasting:
+        gone = unseen(reading, structure) & lasting
+        structure = replace(structure, unseen=gone)
     plain = replace(structure, memories=())
     # where the model is eliminated, as in a mean of the clients' models, it is that
     here = dict(structure.eliminated.get("model", {"model": Fraction(1)}))

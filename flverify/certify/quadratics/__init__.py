@@ -29,8 +29,8 @@ from flverify.certify.coordinates import Structure
 from flverify.certify.discover import discover
 from flverify.certify.forms import Reading, read
 from flverify.certify.quadratics._map import moment_matrix
-from flverify.certify.quadratics._seen import unseen
 from flverify.certify.quadratics.rows import Batch
+from flverify.certify.quadratics.unseen import unseen
 from flverify.engines.kinds import require_algorithm, require_listed
 from flverify.engines.moments._radius import Interval, exact_radius
 from flverify.participation._law import Participation
