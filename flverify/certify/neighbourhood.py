@@ -24,8 +24,9 @@ from flverify.certify.certificate import Proof, write
 from flverify.certify.check import Rejected, check
 from flverify.certify.discover import discover
 from flverify.certify.inequality import Sweep
-from flverify.certify.rates import BLURRED, TOO_NEAR, Status, asked_rate
+from flverify.certify.rates import BLURRED, MISSED, TOO_NEAR, Status, asked_rate
 from flverify.certify.rationalise import rationalise
+from flverify.certify.sandwich import worst_quadratic
 from flverify.certify.search import (
     NO_CERTIFICATE,
     Problem,
@@ -92,8 +93,12 @@ def distance(
     ('certified', 0.00935)
     """
     setting = problem(algorithm, participation, strong_convexity, smoothness)
-    found = _search(setting)
-    return _certified(found, setting, Fraction(1), Fraction(1))
+    result = _certified(_search(setting), setting, Fraction(1), Fraction(1))
+    if result.status != "not_certified":
+        return result
+    worst = worst_quadratic(algorithm, participation, strong_convexity, smoothness)
+    blurred = BLURRED < worst.lower_bound < 1
+    return Neighbourhood("inconclusive", MISSED) if blurred else result
 
 
 def contraction(

@@ -39,10 +39,11 @@ Status = Literal["certified", "not_certified", "inconclusive"]
 PRECISION = Fraction(1, 10**5)
 TOP = 1 - Fraction(1, 10**9)  # no rate above is searched for
 BLURRED = 1 - Fraction(1, 10**6)  # above, floats miss what is there
-TOO_SLOW = (
+MISSED = (
     "a quadratic allows no rate below 0.999999 here, and so near 1 floats miss what is "
-    "there; ask for a rate of your own"
+    "there"
 )
+TOO_SLOW = f"{MISSED}; ask for a rate of your own"
 TOO_NEAR = "a rate above 0.999999 is so near 1 that floats miss what is there"
 
 

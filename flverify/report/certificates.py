@@ -15,6 +15,7 @@ from flverify._core.sentences import number_of
 from flverify.certify.check import Summary
 
 DIGITS = 10
+NEAR = Fraction(1, 10**8)  # from 1: what is left to it has the digits
 LONGEST = 24  # characters of a rational that is shown whole beside its decimals
 
 Line = tuple[str, str]
@@ -136,13 +137,17 @@ def number(value: Fraction, *, up: bool = True) -> str:
     ('459057/500000 = 0.918114', '3', '2/3 < 0.6666666667')
     >>> number(Fraction(10**30 + 1, 3 * 10**30), up=False)
     '> 0.3333333333'
+    >>> number(1 - Fraction(1, 3 * 10**9))
+    '2999999999/3000000000 < 1 - 3.333333333e-10'
     """
     exact = str(value)
     if value.denominator == 1 and len(exact) <= LONGEST:
         return exact
-    rounding = ROUND_CEILING if up else ROUND_FLOOR
+    near = 0 < 1 - value < NEAR
+    far = 1 - value if near else value
+    rounding = ROUND_CEILING if up != near else ROUND_FLOOR
     context = Context(prec=DIGITS, rounding=rounding, Emin=-(10**9), Emax=10**9)
-    found = context.divide(Decimal(value.numerator), Decimal(value.denominator))
-    sign = "=" if Fraction(found) == value else "<" if up else ">"
-    decimals = f"{sign} {found:g}"
+    found = context.divide(Decimal(far.numerator), Decimal(far.denominator))
+    sign = "=" if Fraction(found) == far else "<" if up else ">"
+    decimals = f"{sign} {'1 - ' * near}{found:g}"
     return decimals if len(exact) > LONGEST else f"{exact} {decimals}"

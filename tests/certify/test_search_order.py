@@ -14,10 +14,10 @@ from flverify.certify import rates
 from flverify.certify import search as search_module
 from flverify.certify.check import check
 from flverify.certify.ladder import Ladder
-from flverify.certify.neighbourhood import contraction
+from flverify.certify.neighbourhood import contraction, distance
 from flverify.certify.rates import BLURRED, certify
 from flverify.certify.search import LEVELS, prove, smallest
-from flverify.participation import Bernoulli, UniformCohort
+from flverify.participation import Bernoulli, Full, UniformCohort
 
 # rates of every ansatz differ; a poor one is as good as any; two of five are
 DIFFERENT = Focus("1/20", 1), UniformCohort(8, 1), "1/10", 1
@@ -215,4 +215,14 @@ def test_a_point_that_cannot_be_scaled_is_no_absence(monkeypatch):
 def test_of_contractions_near_one_nothing_is_said(rate, status):
     # steps of 4/L: there is no rate, which floats see only from afar
     found = contraction(FedAvg(4), UniformCohort(2, 1), "1/10", 1, rate=rate)
+    assert found.status == status
+
+
+@pytest.mark.parametrize(
+    ("step_size", "status"),
+    [("4", "not_certified"), ("1/10", "certified"), ("1e-10", "inconclusive")],
+)
+def test_of_distances_of_steps_too_short_for_floats_nothing_is_said(step_size, status):
+    # a round of 1e-10 leaves 1 - 4e-11 of a square, and a firm no would be false
+    found = distance(FedAvg(step_size, 2), Full(2), "1/10", 1)
     assert found.status == status
