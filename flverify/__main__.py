@@ -1,8 +1,11 @@
-"""The command line as `python -m flverify`."""
+"""The command line as `flverify` and as `python -m flverify`."""
 
 from __future__ import annotations
 
-from flverify.cli import main
+from flverify._core.at_once import ended_at_once
+
+with ended_at_once():
+    from flverify.cli import main
 
 if __name__ == "__main__":
     main(prog_name="flverify")

@@ -21,6 +21,7 @@ from typing import Any
 import click
 
 from flverify import __version__
+from flverify._core.at_once import ended_at_once
 from flverify._core.errors import FlverifyError, TerminatedError
 from flverify._core.sentences import EXPECTED, sentence
 
@@ -60,7 +61,8 @@ class Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         member = cmd_name.replace("-", "_")
-        module = importlib.import_module(f"flverify.commands.{member}")
+        with ended_at_once():
+            module = importlib.import_module(f"flverify.commands.{member}")
         found: click.Command = module.command
         return found
 

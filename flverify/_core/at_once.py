@@ -1,0 +1,39 @@
+"""Signals that end the process as it is, while there is nothing to clear up yet.
+
+An exception of a signal's handler inside an import may come out as a traceback, as
+another error, or not at all: modules written in C report it as they please.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def ended_at_once() -> Iterator[None]:
+    """Let SIGINT and SIGTERM end the process at once where Python would handle them.
+
+    Whoever waits for it sees that signal, which a shell shows as 130 or 143.
+
+    Examples
+    --------
+    >>> import signal
+    >>> before = signal.getsignal(signal.SIGINT)
+    >>> with ended_at_once():
+    ...     import json
+    >>> signal.getsignal(signal.SIGINT) is before
+    True
+    """
+    alone = threading.current_thread() is threading.main_thread()
+    known = {n: signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)}
+    heard = {n: now for n, now in known.items() if alone and callable(now)}
+    for number in heard:
+        signal.signal(number, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        for number, handler in heard.items():
+            signal.signal(number, handler)
