@@ -425,6 +425,19 @@ def test_a_damaged_store_is_refused(tmp_path, spoil):
         region("kappa", FEW, ROWS[:1], store=path, resume=True)
 
 
+@pytest.mark.parametrize("ours", [True, False])
+def test_of_files_without_a_line_only_the_beginning_of_ours_is_removed(tmp_path, ours):
+    path = tmp_path / "rows"
+    region("kappa", FEW, ROWS[:1], store=path)
+    begun = path.read_text()[:90] if ours else "the only copy of a poem"
+    path.write_text(begun)
+    again = {"store": path, "resume": True, "begin": Stop(0)}
+    with pytest.raises(KeyboardInterrupt if ours else FormatError):
+        region("kappa", FEW, ROWS[:1], **again)
+    assert path.exists() == (not ours)
+    assert ours or path.read_text() == begun
+
+
 def test_nothing_is_written_before_a_row_is_finished(tmp_path):
     path = tmp_path / "rows"
     with pytest.raises(KeyboardInterrupt):

@@ -539,10 +539,11 @@ def test_rows_of_another_setting_are_refused_and_kept(fails, tmp_path, run):
     before = rows.read_text()
     assert "taken up with the setting" in fails(*other)
     assert rows.read_text() == before
-    rows.write_text("no json\n")
-    assert "as it was written" in fails(*other)
-    assert list(tmp_path.iterdir()) == [rows]
-    rows.write_text('{"half')
+    for strange in ("no json\n", '{"half'):
+        rows.write_text(strange)
+        assert "as it was written" in fails(*other)
+        assert list(tmp_path.iterdir()) == [rows]
+    rows.write_text('{"form')
     assert run(*other).code == 0
 
 

@@ -93,6 +93,8 @@ class Store:
     def _read(self, path: Path) -> None:
         whole, kept = _lines(path), 1
         if not whole:  # not even the heading was finished
+            if not json.dumps(self.heading).startswith(path.read_text("utf-8")):
+                raise _damaged(path)
             path.unlink()
             return
         if _object(whole[0], path) != self.heading:
