@@ -20,6 +20,7 @@ from flverify.certify.discover import discover
 from flverify.certify.neighbourhood import contraction
 from flverify.certify.rates import (
     BLURRED,
+    DIVERGES,
     TOO_NEAR,
     TOO_SLOW,
     TOP,
@@ -130,7 +131,7 @@ class Ladder:
         """
         setting, target = _at(self.setting, step_size), just_above(lower_bound)
         if lower_bound >= 1:
-            return Certified("not_certified", "a quadratic does not contract")
+            return Certified("not_certified", DIVERGES)
         if self.neighbourhood:
             result = _contraction(setting, target)
         else:

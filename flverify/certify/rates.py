@@ -44,6 +44,7 @@ MISSED = (
     "there"
 )
 TOO_SLOW = f"{MISSED}; ask for a rate of your own"
+DIVERGES = "a quadratic does not contract"
 TOO_NEAR = "a rate above 0.999999 is so near 1 that floats miss what is there"
 
 
@@ -143,7 +144,9 @@ def certify(
         result = result and lowered(result, tuple(below), setting, aim or Fraction(0))
     if result is not None:
         return result
-    if aim is not None and BLURRED < aim < 1:
+    if aim is not None and aim >= 1:
+        return Certified("not_certified", DIVERGES)
+    if aim is not None and aim > BLURRED:
         return Certified("inconclusive", TOO_SLOW if wanted is None else TOO_NEAR)
     return _nothing(words)
 

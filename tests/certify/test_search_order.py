@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from flverify._core.errors import DomainError
-from flverify.algorithms import FedAvg, Focus, Scaffold
+from flverify.algorithms import FedAvg, Focus, GradientDescent, Scaffold
 from flverify.certify import ladder as ladder_module
 from flverify.certify import rates
 from flverify.certify import search as search_module
@@ -226,3 +226,9 @@ def test_of_distances_of_steps_too_short_for_floats_nothing_is_said(step_size, s
     # a round of 1e-10 leaves 1 - 4e-11 of a square, and a firm no would be false
     found = distance(FedAvg(step_size, 2), Full(2), "1/10", 1)
     assert found.status == status
+
+
+def test_where_a_quadratic_does_not_contract_that_is_the_reason():
+    found = certify(GradientDescent(2), Full(1), "1/10", 1, lower_bound=1)
+    assert found.status == "not_certified"
+    assert found.reason == "a quadratic does not contract"
