@@ -131,7 +131,11 @@ class Sharpest:
         if self.bracket.best is None:
             return ""
         changed = self.free.changed(self.claim.constants, self.bracket.best.value)
-        put = "; ".join(f"{name} = {value}" for name, value in _plain(changed).items())
+        before = _plain({name: self.claim.constants.get(name) for name in changed})
+        put = "; ".join(
+            f"{name} = {value}{_instead(value, before.get(name))}"
+            for name, value in _plain(changed).items()
+        )
         reading = f", read as {self.free.reading!r}" if self.free.reading else ""
         return f"{self.claim.proposition} With {put}{reading}."
 
@@ -213,6 +217,11 @@ def _judged(claim: Claim, free: Free, value: Fraction) -> Finding:
     if not isinstance(finding, Finding):
         raise FormatError(no_finding(what, finding))
     return free.judged(finding)
+
+
+def _instead(value: str, before: str | None) -> str:
+    """Say which number of the proposition a value stands for, if for another one."""
+    return "" if before in (None, "None", value) else f" in place of {before}"
 
 
 def _plain(changed: Mapping[str, Any]) -> dict[str, str]:

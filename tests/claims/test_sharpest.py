@@ -326,7 +326,7 @@ def test_a_refuted_constant_becomes_the_sharp_one_with_its_proof():
     assert 2 - COARSE <= found.bracket.beyond.value < 2
     assert found.printed == 3
     assert found.remarks() == []
-    assert found.statement() == f"{square().proposition} With c = 2."
+    assert found.statement() == f"{square().proposition} With c = 2 in place of 3."
     # the counterexample, put into the inequality by hand
     point = {k: Fraction(v) for k, v in found.counterexample.evidence["point"].items()}
     a, b = point["a"], point["a"] + point["gap"]
@@ -488,7 +488,7 @@ def test_one_reading_can_be_judged():
     free = Free("c", 0, 4, weaker="smaller", reading="two")
     found = sharpest(check, free, FINE)
     assert found.bracket.best.value == 2
-    assert found.statement().endswith("With c = 2, read as 'two'.")
+    assert found.statement().endswith("With c = 2 in place of 1, read as 'two'.")
     found = sharpest(check, Free("c", 0, 4, weaker="smaller"), FINE)
     assert (found.bracket.best.value, found.bracket.between[-1].value) == (1, 2)
     with pytest.raises(InputError, match="reading that its claim has"):

@@ -78,7 +78,7 @@ def test_the_best_value_with_its_proof_and_a_counterexample(run, mine):
         "at that value SUPPORTED (it): c: holds at the one instance",
         "refuted from",
         "just beyond REFUTED (counterexample): c: ",
-        "statement c is at most 4/3 and d at least 5. With c = 4/3.",
+        "statement c is at most 4/3 and d at least 5. With c = 4/3 in place of 2.",
         "remark the printed value 2 is refuted",
         "note: what is shown is shown at the values tried; between two of them that "
         "pass, others may fail",
