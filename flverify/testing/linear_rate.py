@@ -269,8 +269,10 @@ def _found(found: Any, answer: Answer) -> str:
         error = number(shown.stationary_mean_square_error)
     except FAULTS:
         return f"no convergence: {words} per round"
+    modes = len(answer.found.participation.modes().laws)
+    tends = "tends to" if modes == 1 else "on average tends to"  # modes may take turns
     return (
-        f"E|x_r - x*|^2 tends to {error}, not to 0; two runs approach each other at "
+        f"E|x_r - x*|^2 {tends} {error}, not to 0; two runs approach each other at "
         f"{contraction} per round"
     )
 

@@ -387,3 +387,23 @@ def test_a_large_mean_of_rate_one_does_not_settle(step, settles):
     large = LargeMoments(problem, FedAvg(step), Bernoulli([1.0, 1.0]))
     assert large.mean_rate_interval[1] < 1
     assert large.mean_settles is settles
+
+
+ONE_BY_ONE = [ExplicitLaw({(i,): 1}, 2) for i in (0, 1)]
+TAKES_TURNS = ModeChain([[0, 1], [1, 0]], ONE_BY_ONE, initial=0)
+
+
+@pytest.mark.parametrize("floats", [False, True])
+def test_a_mean_that_follows_modes_in_turns_does_not_settle(floats):
+    # x -> 3x/4 and x -> x/2 + 1/2 in turns end in 3/5 and 4/5, and the minimiser is 2/3
+    problem = Quadratics([[[1]], [[2]]], [[0], [2]])
+    problem = problem.as_float() if floats else problem
+    turns = moments(problem, FedAvg("1/4"), TAKES_TURNS)
+    curve = turns.mean_square_error([0], 60).astype(float)
+    assert curve[59:] == pytest.approx([1 / 225, 4 / 225])
+    assert float(turns.stationary_mean_square_error) == pytest.approx(5 / 450)
+    assert not turns.mean_settles
+    # whose turn it is may be unknown, or not be seen in the end
+    unknown = ModeChain([[0, 1], [1, 0]], ONE_BY_ONE)
+    assert moments(problem, FedAvg("1/4"), unknown).mean_settles
+    assert moments(problem, Focus("1/8"), TAKES_TURNS).mean_settles

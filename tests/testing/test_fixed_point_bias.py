@@ -11,7 +11,7 @@ import sympy
 
 from flverify._core.errors import DomainError, InputError, ShapeError
 from flverify.algorithms import FedAvg, Focus, GradientDescent
-from flverify.participation import Bernoulli, ExplicitLaw, Full
+from flverify.participation import Bernoulli, ExplicitLaw, Full, ModeChain
 from flverify.problems import Quadratics
 from flverify.testing import (
     Broken,
@@ -251,3 +251,13 @@ def test_a_bound_in_floats_may_be_rounded(problem, law):
         assert assert_fixed_point_bias(*parts, bound=bound)
     with pytest.raises(Broken):
         assert_fixed_point_bias(*parts, bound=34 / 213 - 1e-9)
+
+
+def test_a_mean_that_goes_to_and_fro_has_no_bias(problem):
+    # its modes take turns: 3/5 and 4/5 in the end, 7/10 on average
+    one_by_one = [ExplicitLaw({(i,): 1}, 2) for i in (0, 1)]
+    turns = ModeChain([[0, 1], [1, 0]], one_by_one, initial=0)
+    with pytest.raises(Inconclusive, match="does not converge"):
+        assert_fixed_point_bias(problem, FedAvg("1/4"), turns, bias=["1/30"])
+    unknown = ModeChain([[0, 1], [1, 0]], one_by_one)
+    assert assert_fixed_point_bias(problem, FedAvg("1/4"), unknown, bias=["1/30"])

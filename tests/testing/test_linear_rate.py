@@ -21,7 +21,13 @@ from flverify.algorithms import (
 )
 from flverify.engines.moments._perron import MessageMap, perron
 from flverify.engines.moments._spectrum import Spectrum
-from flverify.participation import Bernoulli, Full, ModeChain, UniformCohort
+from flverify.participation import (
+    Bernoulli,
+    ExplicitLaw,
+    Full,
+    ModeChain,
+    UniformCohort,
+)
 from flverify.problems import Quadratics, synthetic_ridge
 from flverify.testing import Broken, Inconclusive, Status, assert_linear_rate
 from flverify.testing.dynamics import dynamics
@@ -303,6 +309,14 @@ def test_a_law_with_memory_is_answered(agreeing):
     found = broken(agreeing, FedAvg("1/4"), chain, rate="1/10")
     assert "Python" not in found.reproduce
     assert "ModeChain(" in found.reproduce
+
+
+def test_an_error_that_goes_to_and_fro_tends_to_nothing(problem):
+    # modes in turns end in 3/5 and 4/5, 1/15 and 2/15 away from the minimiser
+    one_by_one = [ExplicitLaw({(i,): 1}, 2) for i in (0, 1)]
+    turns = ModeChain([[0, 1], [1, 0]], one_by_one, initial=0)
+    found = broken(problem, FedAvg("1/4"), turns, rate="99/100").found
+    assert "on average tends to 1/90, not to 0" in found
 
 
 def test_a_rational_rate_is_decided_where_no_spectrum_is_taken():

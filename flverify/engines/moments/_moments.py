@@ -79,7 +79,7 @@ class Moments:
 
     @property
     def mean_settles(self) -> bool:
-        """Whether the mean converges: no start and no constant of `init` grows."""
+        """Whether the mean converges: nothing grows, and no modes in turns are seen."""
         return bool(self._engine.mean_settles)
 
     @property
@@ -112,7 +112,10 @@ class Moments:
 
     @cached_property
     def stationary_mean_square_error(self) -> Scalar:
-        """E|x - x*|^2 in the stationary law, weight x^2; infinite when unstable."""
+        """E|x - x*|^2 in the stationary law, weight x^2; infinite when unstable.
+
+        Errors tend to it; where modes come in turns, their mean over rounds does.
+        """
         value = self._engine.stationary_error(self._point(self.minimiser))
         return self._out(value)
 

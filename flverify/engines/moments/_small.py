@@ -106,12 +106,14 @@ class SmallMoments:
 
     @cached_property
     def mean_settles(self) -> bool:
-        """Whether the mean converges, whatever starts and constants of `init` move."""
+        """Whether the mean converges, whatever starts, constants and modes move."""
         if self.mean_rate_interval[1] >= (1 if self.exact else SLOWEST):
             return False
-        if not self._constants_move_more(self._states):
+        more = self._constants_move_more(self._states)
+        if not more and len(self.system.sizes) == 1:
             return True
-        apart = _reduce.means(_reduce.apart(self._states.system)).moves[0].mean
+        # of all modes in one vector: modes that come in turns need not settle either
+        apart = _reduce.apart(self._reduced(_reduce.means)).moves[0].mean
         if self.exact:
             return bool(exact_radius(apart)[1] < 1)
         return bool(float_radius(apart) < SLOWEST)
