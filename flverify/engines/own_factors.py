@@ -7,17 +7,18 @@ other clients.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from numbers import Rational
 from typing import Any
 
 import numpy as np
 
-from flverify._core.errors import DomainError, ShapeError, TerminatedError
+from flverify._core.errors import DomainError, ShapeError
 from flverify._core.exact import is_symbolic
 from flverify._core.scaling import PerClient
 from flverify.algorithms._algorithm import Algorithm
-from flverify.engines.own_rounds import TOO_LARGE, is_own
+from flverify.engines.own_calls import called, require_pure
+from flverify.engines.own_rounds import is_own, require_number
 
 
 def computes_in_floats(algorithm: Algorithm, n_clients: int) -> bool:
@@ -39,25 +40,33 @@ def computes_in_symbols(algorithm: Algorithm, n_clients: int) -> bool:
     return any(is_symbolic(value) and value.free_symbols for value in values)
 
 
-def require_factors(algorithm: Algorithm, n_clients: int) -> None:
-    """Check that an own round multiplies by real numbers, one where it weighs clients.
+def require_round(algorithm: Algorithm, n_clients: int) -> None:
+    """Check that an own round is pure and multiplies by numbers, one where it weighs.
 
     Raises
     ------
+    InputError
+        If its step size is no number, or two calls of init or round differ.
     ShapeError
         If it has more or fewer weights than clients.
     DomainError
-        If a number is complex.
+        If a number is complex, infinite or none.
     """
+    require_number(algorithm)
+    require_pure(algorithm, n_clients)
     for factor in _factors(algorithm, n_clients):
         if isinstance(factor, PerClient):
             require_length(factor, n_clients)
     for value in _values(algorithm, n_clients):
-        if isinstance(value, complex | np.complexfloating):
+        if isinstance(value, complex | float | np.inexact) and not _is_real(value):
             raise DomainError(
-                "vectors must be multiplied by real numbers; got "
-                f"{value} in {type(algorithm).__name__}; take its real part."
+                f"vectors must be multiplied by real numbers; got {value} in "
+                f"{type(algorithm).__name__}; mend it."
             )
+
+
+def _is_real(value: Any) -> bool:
+    return bool(np.isreal(value) and np.isfinite(value))
 
 
 def _values(algorithm: Algorithm, n_clients: int) -> Iterator[Any]:
@@ -81,50 +90,8 @@ def require_length(factor: PerClient, n_clients: int) -> None:
 
 
 def _factors(algorithm: Algorithm, n_clients: int) -> list[Any]:
-    """List what vectors are multiplied by; the rest of a failing round is left out."""
-    seen: list[Any] = []
+    """List what vectors are multiplied by."""
     if not is_own(algorithm):
-        return seen
-    vector = _Vector(seen)
-    cohort, oracle = _Verbs(vector, n_clients), _Verbs(vector, n_clients)
-    try:
-        algorithm.init(vector, cohort, oracle)
-        slots = dict.fromkeys(algorithm.slots(), vector)
-        algorithm.round(algorithm.State(**slots), cohort, oracle)
-    except (TerminatedError, *TOO_LARGE):
-        raise
-    except Exception:  # noqa: BLE001  # told with its line by whoever reads the round
-        return seen
-    return seen
-
-
-class _Vector:
-    """A vector, stack or numbers of which nothing is known."""
-
-    typed = True
-    words = "a vector that was kept from another call, outside of the state"
-    __array_ufunc__ = None
-
-    def __init__(self, seen: list[Any]) -> None:
-        self.seen = seen
-
-    def _with(self, _: Any) -> _Vector:
-        return self
-
-    def _times(self, factor: Any) -> _Vector:
-        if not isinstance(factor, _Vector):  # numbers multiply stacks
-            self.seen.append(factor)
-        return self
-
-    __add__ = __sub__ = __truediv__ = _with
-    __mul__ = __rmul__ = _times
-
-
-class _Verbs:
-    """A cohort, or an oracle, every verb of which gives a vector."""
-
-    def __init__(self, vector: _Vector, n_clients: int) -> None:
-        self.n_clients, self._vector = n_clients, vector
-
-    def __getattr__(self, verb: str) -> Callable[..., _Vector]:
-        return lambda *_, **__: self._vector
+        return []
+    calls = (called(algorithm, method, n_clients) for method in ("init", "round"))
+    return [factor for call in calls for factor in call.factors]

@@ -1,16 +1,15 @@
 """Rounds of a user's own algorithm: what goes wrong in them is one sentence.
 
-The package's rounds are compared with plain loops by its tests. One of another module
-is read several times: moments, symbols and compiled simulations read a round once, and
-one that counts its calls or draws its own random numbers would be judged by whatever
-it did then.
+The package's rounds are compared with plain loops by its tests.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
+
+import numpy as np
 
 from flverify._core.errors import (
     FlverifyError,
@@ -18,12 +17,13 @@ from flverify._core.errors import (
     ReadingError,
     TerminatedError,
 )
+from flverify._core.exact import is_symbolic, scalar
 from flverify._core.places import own_line
 from flverify._core.shown import shown
 from flverify._core.whole_files import FULL
 from flverify.algorithms._algorithm import Algorithm, Cohort, Numbers
 
-READINGS = 12  # own coins of probability 1/2 look alike in 11 repetitions in 1/2048
+DOUBTFUL = (bool, float, complex, np.generic, np.ndarray)  # perhaps no finite number
 TOO_LARGE = (MemoryError, OverflowError)  # said by whoever asked for the numbers
 
 
@@ -39,38 +39,13 @@ def is_own(algorithm: Algorithm) -> bool:
     return type(algorithm).__module__.split(".")[0] != "flverify"
 
 
-def same_readings(algorithm: Algorithm, read: Callable[[], Any]) -> Any:
-    """Return a reading of an algorithm, if its own round is read the same every time.
-
-    Raises
-    ------
-    InputError
-        If two readings differ.
-    """
-    first = read()
-    if not is_own(algorithm):
-        return first
-    if all(repr(read()) == repr(first) for _ in range(READINGS - 1)):
-        return first
-    raise impure(algorithm)
-
-
-def impure(algorithm: Algorithm) -> InputError:
-    """Say that two calls of init or round differ."""
-    return InputError(
-        f"init and round of {type(algorithm).__name__} must be pure functions of their "
-        "arguments; two calls with the same ones differ; keep counters in the state, "
-        "and leave all randomness to the law."
-    )
-
-
 def require_number(algorithm: Algorithm) -> None:
-    """Refuse a step size that a user's class has left as text.
+    """Refuse a step size that a user's class has left as text, or that is no number.
 
     Raises
     ------
     InputError
-        If it is text.
+        If it is text, a bool, an array, complex, infinite or not a number.
     """
     step_size = getattr(algorithm, "step_size", 0)
     if isinstance(step_size, str):
@@ -78,6 +53,8 @@ def require_number(algorithm: Algorithm) -> None:
             f"step_size must be a number; {type(algorithm).__name__} keeps the text "
             f"{step_size!r}; pass a Fraction, or call self.check_common()."
         )
+    if is_symbolic(step_size) or isinstance(step_size, DOUBTFUL):
+        scalar(step_size, "step_size")
 
 
 @contextmanager

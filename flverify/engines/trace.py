@@ -24,14 +24,8 @@ from flverify.engines.forms import (
     combine,
     require,
 )
-from flverify.engines.own_factors import require_factors
-from flverify.engines.own_rounds import (
-    require_number,
-    require_state,
-    require_vectors,
-    running,
-    same_readings,
-)
+from flverify.engines.own_factors import require_round
+from flverify.engines.own_rounds import require_state, require_vectors, running
 
 
 @dataclass(frozen=True)
@@ -182,23 +176,10 @@ def trace(
     >>> sorted(trace(FedAvg(step_size="1/4"), 2).after["model"].fixed.values())
     [1]
     """
-    require_number(algorithm)
+    require_round(algorithm, n_clients)
     require_vectors(algorithm)
     slots = algorithm.slots()
-    door = cohort or TraceCohort(n_clients)
-    found: Trace = same_readings(
-        algorithm, lambda: _read(algorithm, slots, TraceCohort(n_clients), door)
-    )
-    require_factors(algorithm, n_clients)
-    return found
-
-
-def _read(
-    algorithm: Algorithm,
-    slots: Mapping[str, type],
-    nobody: TraceCohort,
-    cohort: TraceCohort,
-) -> Trace:
+    nobody, cohort = TraceCohort(n_clients), cohort or TraceCohort(n_clients)
     first, oracle = TraceOracle(), TraceOracle()
     with running(algorithm, "init"):
         begun = algorithm.init(ServerForm({("server", "start"): 1}), nobody, first)

@@ -20,11 +20,10 @@ from flverify.engines.kinds import (
     require_problem,
     require_same_clients,
 )
-from flverify.engines.own_rounds import require_number
+from flverify.engines.own_factors import require_round
 from flverify.participation._law import Participation
 from flverify.problems._problem import Problem
 from flverify.testing import given, written
-from flverify.testing.purity import require_pure
 
 LARGEST = 1e140  # of numbers whose squares are added up
 ZERO = 1e-12  # of the size: a minimiser so close to 0 is 0
@@ -116,11 +115,11 @@ class Setting:
         return f"{named} on {self.problem!r} under {written.law(self.participation)}"
 
 
-def _require_numbers(algorithm: Algorithm) -> None:
-    """Refuse settings that a user's class has left as text."""
+def _require_readable(algorithm: Algorithm, n_clients: int) -> None:
+    """Refuse settings that a user's class has left as text, and rounds not pure."""
     require_listed(algorithm)
     require_algorithm(algorithm)
-    require_number(algorithm)
+    require_round(algorithm, n_clients)
 
 
 def _require_range(made: Setting) -> None:
@@ -165,7 +164,7 @@ def setting(
             f"gradients; got {shown(algorithm)}; pass one of them."
         )
     if isinstance(algorithm, Algorithm):
-        _require_numbers(algorithm)
+        _require_readable(algorithm, problem.n_clients)
     require_same_clients(problem, law)
     begin = None if start is None else given.vector(start, "start")
     if begin is not None and begin.shape != (problem.dim,):
@@ -178,6 +177,4 @@ def setting(
         given.require_numbers(part, name, irrational=name == "algorithm")
     made = Setting(problem, algorithm, law, begin)
     _require_range(made)
-    if isinstance(algorithm, Algorithm):
-        require_pure(problem, algorithm, participation, made.begin)
     return made

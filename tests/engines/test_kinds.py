@@ -1,5 +1,6 @@
 """Anything in place of a problem, an algorithm or a law is one sentence."""
 
+import math
 import random
 from dataclasses import dataclass
 from fractions import Fraction
@@ -236,11 +237,13 @@ def test_kinds_are_told_in_words(ask):
     assert "what is summed must be a clients stack; got a server vector;" in told
 
 
-@pytest.mark.parametrize("ask", [moments, symbolic, OF_THREE["assert_stable"]])
-def test_a_step_size_left_as_text(ask):
-    scales = Ruled(rule=lambda x, *_: Model(x), step_size="1/4")
-    with pytest.raises(InputError, match="step_size must be a number; Ruled keeps"):
+@pytest.mark.parametrize("step_size", ["1/4", True, math.nan, math.inf, np.ones(1)])
+@pytest.mark.parametrize("ask", OF_THREE.values(), ids=OF_THREE)
+def test_a_step_size_that_is_no_number(ask, step_size):
+    scales = Ruled(rule=lambda x, *_: Model(x), step_size=step_size)
+    with pytest.raises(InputError, match="step_size must be ") as error:
         ask(PROBLEM, scales, LAW)
+    one_sentence(error)
 
 
 class CountedModel(NamedTuple):

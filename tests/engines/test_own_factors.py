@@ -30,6 +30,7 @@ from flverify.testing import (
 
 PROBLEM = Quadratics([[[1]], [[2]], [[4]]], [[0], [2], [1]])
 ONE = UniformCohort(3, 1)
+SIZES = {"rounds": 5, "runs": 3, "seed": 1}
 THIRD = Fraction(1, 3)
 
 
@@ -174,10 +175,15 @@ def test_roots_in_a_round_are_floats():
     assert found.mean_square_rate == pytest.approx(sum(rates) / 3)
 
 
-def test_symbols_and_complex_numbers_in_a_round_are_refused():
+def test_symbols_in_a_round_are_refused():
     assert "symbols belong to" in moments(PROBLEM, Symbolic(), ONE).reason
-    with pytest.raises(DomainError, match="must be multiplied by real numbers; got 1j"):
-        moments(PROBLEM, Scaled(scale=1j), ONE)
+
+
+@pytest.mark.parametrize("scale", [1j, math.nan, math.inf, np.float32("nan")])
+@pytest.mark.parametrize("ask", [moments, lambda *s: simulate(*s, **SIZES)])
+def test_a_round_multiplies_by_real_numbers(ask, scale):
+    with pytest.raises(DomainError, match=f"must be multiplied by real.* got {scale}"):
+        ask(PROBLEM, Scaled(scale=scale), ONE)
 
 
 @pytest.mark.parametrize("weights", UNBIASED.values(), ids=UNBIASED)
@@ -310,17 +316,3 @@ def test_clients_take_local_steps_of_their_own_number(taus):
     assert moments(*setting).bias[0] == rest - minimiser
     ends = simulate(*setting, rounds=200, runs=1, seed=1).final_models
     assert ends.ravel() == pytest.approx([float(rest)])
-
-
-def test_a_vector_kept_outside_of_the_state_is_called_so():
-    kept = []
-
-    class Keeps(Descent):
-        def round(self, state, cohort, oracle):
-            del oracle
-            kept.append(cohort.pull(state.model))
-            return Model(cohort.mean(kept[0] + kept[-1], otherwise=state.model))
-
-    refused = moments(PROBLEM, Keeps(), ONE)
-    assert not refused
-    assert "kept from another call, outside of the state" in refused.reason
