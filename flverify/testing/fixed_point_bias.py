@@ -234,7 +234,7 @@ def _untold(claim: _Claim, answer: Answer, off: float) -> str:
     """Say why a fixed point gives no answer; empty if it does."""
     pace = answer.found.mean_rate
     if not answer.found.mean_settles:
-        return "the mean does not converge; there is no x_inf but a point it leaves"
+        return "the mean does not converge; there is no x_inf where it ends"
     if answer.found.exact:
         return ""
     # a slow mean magnifies the rounding of every round

@@ -17,7 +17,9 @@ from flverify.testing import (
     Broken,
     Inconclusive,
     Status,
+    assert_error_bound,
     assert_fixed_point_bias,
+    assert_linear_rate,
     fixed_point_bias,
 )
 from flverify.testing.vector_mean import mean_ball
@@ -253,11 +255,26 @@ def test_a_bound_in_floats_may_be_rounded(problem, law):
         assert_fixed_point_bias(*parts, bound=34 / 213 - 1e-9)
 
 
-def test_a_mean_that_goes_to_and_fro_has_no_bias(problem):
-    # its modes take turns: 3/5 and 4/5 in the end, 7/10 on average
-    one_by_one = [ExplicitLaw({(i,): 1}, 2) for i in (0, 1)]
-    turns = ModeChain([[0, 1], [1, 0]], one_by_one, initial=0)
-    with pytest.raises(Inconclusive, match="does not converge"):
-        assert_fixed_point_bias(problem, FedAvg("1/4"), turns, bias=["1/30"])
-    unknown = ModeChain([[0, 1], [1, 0]], one_by_one)
-    assert assert_fixed_point_bias(problem, FedAvg("1/4"), unknown, bias=["1/30"])
+def test_a_mean_that_alternates_has_no_bias(problem):
+    # at client 0 x shrinks to 3x/4, at client 1 it goes to x/2 + 1/2: in the long run
+    # 4/5 and 3/5 in turn, and 7/10 on average; x* = 2/3
+    laws = [ExplicitLaw({(i,): 1}, 2) for i in (0, 1)]
+    method, turns = FedAvg("1/4"), ((0, 1), (1, 0))
+    either = ModeChain(turns, laws)  # who begins is tossed
+    for known in (problem, problem.as_float()):
+        setting = known, method, either
+        assert assert_fixed_point_bias(*setting, bias=["1/30"], tolerance="1e-9")
+        for begin in (0, 1, ("1/3", "2/3")):
+            setting = known, method, ModeChain(turns, laws, initial=begin)
+            with pytest.raises(Inconclusive, match="the mean does not converge"):
+                assert_fixed_point_bias(*setting, bias=["1/30"], tolerance="1e-9")
+            with pytest.raises(Broken, match="on average tends to"):
+                assert_linear_rate(*setting, rate="9/10")
+            with pytest.raises(Broken):  # it does alternate, between 1/225 and 4/225
+                assert_error_bound(*setting, bound=lambda r: 1 if r < 90 else "1/89")
+
+
+def test_modes_that_alternate_do_not_matter_where_the_model_settles(agreeing):
+    laws = [ExplicitLaw({(i,): 1}, 2) for i in (0, 1)]
+    alternating = ModeChain(((0, 1), (1, 0)), laws, initial=0)
+    assert assert_fixed_point_bias(agreeing, FedAvg("1/4"), alternating, bias=0)
