@@ -8,13 +8,19 @@ from fractions import Fraction
 from typing import Literal
 
 import numpy as np
-from scipy.stats import chi2
 
 from flverify._core.checks import instance, whole
 from flverify._core.exact import Array, objects, text
 from flverify.advise.intervals import betting_interval, clopper_pearson
 from flverify.advise.log import AvailabilityLog
-from flverify.advise.significance import SHUFFLES, Tested, all_tests
+from flverify.advise.significance import (
+    SHUFFLES,
+    Tested,
+    affordable,
+    all_tests,
+    holm,
+)
+from flverify.advise.uniform_cohorts import equal_chances, equal_pairs
 from flverify.participation._law import Participation
 from flverify.participation.bernoulli import Bernoulli
 from flverify.participation.explicit_law import ExplicitLaw
@@ -86,9 +92,10 @@ def fit(log: AvailabilityLog, shuffles: int = SHUFFLES) -> Fitted:
     """Estimate inclusion and averaging weights, test, and choose a law.
 
     Definition: rounds with memory support no law of independent rounds; else equal
-    cohort sizes support a fixed cohort size; else clients that are not independent
-    support none; else Bernoulli with p_i = k_i/R. A test speaks if its p-value,
-    adjusted by Holm's method for all of them, is at most 0.05.
+    cohort sizes support a fixed cohort size, drawn uniformly if clients and pairs of
+    them come equally often; else clients that are not independent support none; else
+    Bernoulli with p_i = k_i/R. A test speaks if its p-value, adjusted by Holm's method
+    for all of them, is at most 0.05.
 
     Raises
     ------
@@ -104,7 +111,7 @@ def fit(log: AvailabilityLog, shuffles: int = SHUFFLES) -> Fitted:
     """
     instance(log, "log", AvailabilityLog, 'read_log("log.csv")')
     tests = all_tests(log, whole(shuffles, "shuffles"))
-    supports, reason, law = _choice(log, tests)
+    supports, reason, law = _choice(log, tests, shuffles)
     return Fitted(
         log,
         _fractions(log.counts.tolist(), log.rounds),
@@ -119,7 +126,7 @@ def fit(log: AvailabilityLog, shuffles: int = SHUFFLES) -> Fitted:
 
 
 def _choice(
-    log: AvailabilityLog, tests: tuple[Tested, ...]
+    log: AvailabilityLog, tests: tuple[Tested, ...], shuffles: int
 ) -> tuple[Supports, str, Participation]:
     remembered = _speaking(tests, "memory")
     dependent = _speaking(tests, "independence")
@@ -130,7 +137,7 @@ def _choice(
     if sizes == [log.n_clients]:
         return "full", "every client took part in every round", Full(log.n_clients)
     if len(sizes) == 1 and sizes[0] > 0:
-        return _fixed(log, sizes[0])
+        return _fixed(log, sizes[0], shuffles)
     if dependent:
         why = f"clients are not independent within a round ({dependent})"
         return "none", f"{why}; the frequencies of cohorts stand in", _cohorts(log)
@@ -139,31 +146,24 @@ def _choice(
     return "bernoulli", reason, law
 
 
-def _fixed(log: AvailabilityLog, size: int) -> tuple[Supports, str, Participation]:
+def _fixed(
+    log: AvailabilityLog, size: int, shuffles: int
+) -> tuple[Supports, str, Participation]:
     """Say whether clients of a fixed cohort size take part equally often."""
-    p_value = equal_chances(log, size)
+    draws = affordable(log, shuffles)
+    alone, paired = holm([equal_chances(log, size), equal_pairs(log, size, draws)])
     told = f"every cohort has {size} of {log.n_clients} clients"
-    if p_value > ALARM:
-        reason = f"{told}, who take part equally often (chi-square p = {p_value:.3g})"
+    clients = f"who take part equally often (p = {alone:.3g})"
+    if min(alone, paired) > ALARM:
+        reason = f"{told}, {clients}, as pairs of them do (p = {paired:.3g})"
         law = UniformCohort(log.n_clients, size)
         return "fixed cohort size", reason, law
-    reason = (
-        f"{told}, who do not take part equally often (chi-square p = {p_value:.3g}); "
-        "the frequencies of cohorts stand in"
-    )
+    if alone <= ALARM:
+        why = f"who do not take part equally often (p = {alone:.3g})"
+    else:
+        why = f"{clients}; pairs of them do not (p = {paired:.3g})"
+    reason = f"{told}, {why}; the frequencies of cohorts stand in"
     return "fixed cohort size", reason, _cohorts(log)
-
-
-def equal_chances(log: AvailabilityLog, size: int) -> float:
-    """P-value of counts at most as even as these, for uniform cohorts of one size.
-
-    Definition: Q = (N - 1)/(R m (1 - m/N)) sum_i (k_i - R m/N)^2 is asymptotically
-    chi-square with N - 1 degrees of freedom.
-    """
-    n, share = log.n_clients, size / log.n_clients
-    gaps = log.counts - log.rounds * share
-    scale = (n - 1) / (log.rounds * size * (1 - share))
-    return float(chi2.sf(scale * float((gaps * gaps).sum()), n - 1))
 
 
 def _speaking(tests: tuple[Tested, ...], about: str) -> str:

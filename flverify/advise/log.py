@@ -34,10 +34,14 @@ class AvailabilityLog:
     mask : (rounds, N) array of bool
     first_round : int
         Number that the log gives the first of these rounds.
+    whole : bool
+        Whether the number of rounds was told, so that no empty ones are missing at
+        the ends.
     """
 
     mask: Array
     first_round: int
+    whole: bool = True
 
     @property
     def rounds(self) -> int:
@@ -123,7 +127,7 @@ def read_log(
     mask = np.zeros((many, size), dtype=np.bool_)
     for _, place, client in entries:
         mask[place - first, client] = True
-    return AvailabilityLog(mask, first)
+    return AvailabilityLog(mask, first, whole=rounds is not None)
 
 
 def _span(

@@ -79,8 +79,7 @@ def all_tests(log: AvailabilityLog, shuffles: int) -> tuple[Tested, ...]:
     shuffles : int
         At most so many; fewer (at least 199) for very long logs.
     """
-    work = max(log.mask.size, 1)
-    many = max(min(shuffles, MOST_WORK // work), min(shuffles, FEWEST_SHUFFLES))
+    many = affordable(log, shuffles)
     found = [_pairs(log), _sizes(log, many), _runs(log), _overlap(log, many)]
     made = [one for one in found if one.p_value is not None]
     values = dict(
@@ -94,6 +93,12 @@ def all_tests(log: AvailabilityLog, shuffles: int) -> tuple[Tested, ...]:
         Tested(one.name, one.about, one.p_value, values.get(one.name), one.detail)
         for one in found
     )
+
+
+def affordable(log: AvailabilityLog, shuffles: int) -> int:
+    """Return how many shuffles of a log are worth their time."""
+    work = max(log.mask.size, 1)
+    return max(min(shuffles, MOST_WORK // work), min(shuffles, FEWEST_SHUFFLES))
 
 
 def pair_p_values(log: AvailabilityLog) -> tuple[Array, Array]:

@@ -165,10 +165,16 @@ def _methods() -> dict[str, str]:
 
 def log_notes(found: Fitted) -> list[str]:
     """Say how the numbers of a log are to be read."""
+    ends = (
+        ""
+        if found.log.whole
+        else " and none was empty before the log's first and after its last (tell with "
+        "--rounds how many there were)"
+    )
     out = [
         f"intervals hold each p and q with probability {LEVEL:g} if rounds are "
-        "independent: those of p by Clopper and Pearson, those of q by betting; a test "
-        f"speaks if its p-value of all is at most {ALARM:g}."
+        f"independent{ends}: those of p by Clopper and Pearson, those of q by betting; "
+        f"a test speaks if its p-value of all is at most {ALARM:g}."
     ]
     if found.supports == "none":
         out.append(

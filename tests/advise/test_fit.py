@@ -8,16 +8,20 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from flverify.advise.fit import equal_chances, fit
+from flverify import moments
+from flverify.advise.fit import fit
 from flverify.advise.log import AvailabilityLog
+from flverify.algorithms import FedAvg
 from flverify.commands._laws import build_law, read_law
 from flverify.participation import (
     AllOrNothing,
     Bernoulli,
+    ExplicitLaw,
     ModeChain,
     SuccessiveSampling,
     UniformCohort,
 )
+from flverify.problems import Quadratics
 
 
 def fitted(law, rounds=300, seed=1):
@@ -65,17 +69,26 @@ def test_unequal_clients_of_a_fixed_cohort_size_keep_their_frequencies():
     assert together == pytest.approx(law.joint_inclusion().astype(float), abs=0.1)
 
 
-def test_the_chi_square_of_single_clients_is_pearsons():
-    mask = np.eye(3, dtype=bool)[[0, 0, 0, 0]]
-    # (4 - 4/3)^2/(4/3) + 2 (4/3)^2/(4/3) = 8, of two degrees of freedom
-    found = equal_chances(AvailabilityLog(mask, 0), 1)
-    assert found == pytest.approx(np.exp(-4))
+HALVES = ExplicitLaw({(0, 1): "1/2", (2, 3): "1/2"}, 4)
+RING = ExplicitLaw({(i, (i + 1) % 5): "1/5" for i in range(5)}, 5)
 
 
-def test_equal_chances_are_seldom_denied_to_uniform_cohorts():
-    masks = UniformCohort(7, 3).sample(seed=2, runs=800, rounds=50)
-    values = [equal_chances(AvailabilityLog(mask, 0), 3) for mask in masks]
-    assert np.mean(np.array(values) <= 0.05) == pytest.approx(0.05, abs=0.025)
+@pytest.mark.parametrize("law", [HALVES, RING])
+def test_clients_that_come_equally_often_may_come_in_other_pairs(law):
+    found = fitted(law)
+    assert found.supports == "fixed cohort size"
+    assert "equally often (p = " in found.reason
+    assert "pairs of them do not" in found.reason
+    assert found.law.support().keys() == law.support().keys()
+    # what uniform cohorts of as many would have said of FedAvg
+    curved = [1, 1, 9, 9, 9][: law.n_clients]
+    problem = Quadratics([[[h]] for h in curved], [[0]] * law.n_clients)
+    true, told, uniform = (
+        moments(problem, FedAvg("3/20"), one).mean_square_rate
+        for one in (law, found.law, UniformCohort(law.n_clients, 2))
+    )
+    assert float(told) == pytest.approx(float(true), abs=0.03)
+    assert abs(float(uniform) - float(true)) > 0.06
 
 
 @pytest.mark.parametrize(

@@ -242,6 +242,14 @@ def test_rounds_add_empty_ones(run, log):
     assert log_told["empty_rounds"] == 300 + int((mask.sum(axis=1) == 0).sum())
 
 
+def test_a_log_that_does_not_say_how_many_rounds_there_were_is_told_so(run, log):
+    path, _ = log(Bernoulli(["1/10"] * 2))
+    missing = "none was empty before the log's first"
+    for more, expected in (((), True), (("--rounds", 200), False)):
+        shown = run(*FAST, "focus", "--availability", path, *more).stdout
+        assert (missing in " ".join(shown.split())) is expected
+
+
 def test_a_problem_file_in_floats_and_a_client_that_never_came(run, log, tmp_path):
     stream = np.random.default_rng(0)
     data = tmp_path / "data.npz"
