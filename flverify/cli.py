@@ -16,6 +16,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from difflib import get_close_matches
 from typing import Any
 
 import click
@@ -65,6 +66,17 @@ class Commands(click.Group):
             module = importlib.import_module(f"flverify.commands.{member}")
         found: click.Command = module.command
         return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; of a word that is none, say which one is near."""
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            near = get_close_matches(name.lower(), COMMANDS, n=1)
+            hint = "".join(f"; did you mean {one!r}" for one in near)
+            ctx.fail(f"No such command {name!r}{hint}")
+        return super().resolve_command(ctx, args)
 
     def format_commands(
         self, ctx: click.Context, formatter: click.HelpFormatter

@@ -148,7 +148,9 @@ def test_a_commands_help_loads_its_own_module_alone():
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["nonsense"], "No such command"),
+        (["nonsense"], "No such command 'nonsense'; see `flverify --help`"),
+        (["Raet"], "'Raet'; did you mean 'rate'; see `flverify --help`"),
+        (["audit", "focus.cse3a"], "did you mean focus.case3a"),
         (["--nonsense"], "No such option"),
         (["law"], "Missing argument"),
         (["law", "full", "--n-clients", "x"], "see `flverify law --help`"),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from collections.abc import Iterable
 from dataclasses import replace
+from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
 
@@ -12,6 +14,8 @@ from flverify._core.errors import FormatError, InputError, UnknownNameError
 from flverify._core.shipped import shipped_folder
 from flverify._core.shown import shown
 from flverify.claims.claim import Claim
+
+NEAR = 3  # ids that are proposed in place of a wrong one
 
 
 def proofs_folder() -> Path:
@@ -97,6 +101,21 @@ def chosen(claims: dict[str, Claim], prefix: str) -> dict[str, Claim]:
     picked = {key: value for key, value in claims.items() if key.startswith(prefix)}
     if not picked:
         raise UnknownNameError(
-            f"an id or prefix must match a claim; got {prefix!r}; see `flverify list`."
+            f"an id or prefix must match a claim; got {prefix!r}; "
+            f"{nearest(prefix, claims)}."
         )
     return picked
+
+
+def nearest(wrong: str, ids: Iterable[str]) -> str:
+    """Say which ids are near a wrong one, or where all are listed.
+
+    Examples
+    --------
+    >>> nearest("focus.cse3a", ["focus.case3a", "agnostic.lemma1"])
+    'did you mean focus.case3a'
+    >>> nearest("nonsense", ["focus.case3a"])
+    'see `flverify list`'
+    """
+    near = get_close_matches(wrong, list(ids), n=NEAR, cutoff=0.5)
+    return f"did you mean {', '.join(near)}" if near else "see `flverify list`"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 
 from flverify._core.errors import (
@@ -28,8 +27,6 @@ from flverify.claims.store import Store, default_folder
 from flverify.claims.verdict import Verdict
 from flverify.claims.workers import default_workers, judge_all
 from flverify.report import console
-
-NEAR = 3  # ids that are proposed in place of a wrong one
 
 
 @dataclass(frozen=True)
@@ -110,11 +107,11 @@ def one_claim(claim_id: str, path: str | None) -> tuple[Group, Claim]:
     if claim_id in group.claims:
         return group, group.claims[claim_id]
     near = [key for key in group.claims if key.startswith(claim_id)]
-    near = near or get_close_matches(claim_id, group.claims, n=NEAR, cutoff=0.5)
-    hint = f"did you mean {', '.join(near)}" if near else "see `flverify list`"
-    if len(near) > NEAR:
+    hint = f"did you mean {', '.join(near)}" if near else ""
+    if len(near) > registry.NEAR:
         whose = claim_id if path is None else path
         hint = f"{len(near)} begin like that; see `flverify list {whose}`"
+    hint = hint or registry.nearest(claim_id, group.claims)
     own = "" if path else ", or name the file of your own claims by --file"
     raise UnknownNameError(
         f"an id must be that of a claim; got {claim_id!r}; {hint}{own}."
