@@ -77,6 +77,8 @@ input.bk-input, select.bk-input { height: 24px; min-height: 24px; padding: 1px 6
   width: 100%; background-color: #fff; color: var(--ink); }
 input.bk-input:focus, select.bk-input:focus { outline: 2px solid var(--go);
   outline-offset: 1px; border-color: var(--go); box-shadow: none; }
+input.bk-input[aria-invalid="true"] { border: 2px solid #b34700;
+  background-color: #fdece2; }
 select.bk-input { padding-right: 18px; }
 .bk-slider-title { display: none; }
 .noUi-target { margin: 7px 8px 8px; border: 0; box-shadow: none; background: none;

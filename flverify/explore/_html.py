@@ -3,7 +3,7 @@
 The script never sees more than the address and the names of the controls. It writes the
 address that the server says into the address bar and into the links, at most some times
 a second (browsers refuse more), gives sliders and plots their names for screen readers,
-and says when the server is gone.
+marks the number that is refused, and says when the server is gone.
 """
 
 TEMPLATE = """
@@ -131,6 +131,9 @@ SCRIPT = """
     document.getElementById("notice").classList.toggle("told", notice.text !== "");
     document.getElementById("results").classList.toggle("refused", refused);
     document.querySelector(".export").toggleAttribute("hidden", refused);
+    for (const control of document.querySelectorAll(".control"))
+      for (const input of inside(control, "input"))
+        input.setAttribute("aria-invalid", notice.tags.includes(control.dataset.name));
   };
   const lose = () => {
     document.getElementById("lost").hidden = false;

@@ -88,7 +88,7 @@ class Session:
         try:
             view = View.from_query(urlencode(self._fields))
         except FlverifyError as error:
-            return _as_labelled(str(error))
+            return str(error)
         return view.refusal() or view
 
     def _answer(self, said: str = "") -> None:
@@ -136,8 +136,13 @@ class Session:
         self.page.controls.need(_BASE | frozenset(law))
 
     def _refuse(self, reason: str) -> None:
+        """Say why nothing is shown; the number it begins with is named and marked."""
         self._shown.end()
-        self._tell(reason, self.page.texts["address"].text, ["refused"])
+        bad = [n for n in NUMBERS if reason.startswith((f"{n.field} ", f"{n.field}: "))]
+        for number in bad:
+            reason = number.word + reason.removeprefix(number.field)
+        fields = (number.field for number in bad)
+        self._tell(reason, self.page.texts["address"].text, ["refused", *fields])
 
     def _tell(self, said: str, query: str, tags: Sequence[str] = ()) -> None:
         notice = self.page.texts["notice"]
@@ -162,14 +167,6 @@ class Session:
 
 def _texts(view: View) -> dict[str, str]:
     return {name: str(value) for name, value in asdict(view).items()}
-
-
-def _as_labelled(sentence: str) -> str:
-    """Name a field as the page does, where a sentence begins with it."""
-    for number in NUMBERS:
-        if sentence.startswith((f"{number.field} ", f"{number.field}: ")):
-            return number.word + sentence.removeprefix(number.field)
-    return sentence
 
 
 def _query(arguments: Mapping[str, list[bytes]]) -> str:

@@ -93,7 +93,7 @@ def point(view: View) -> RowTable[PointRow]:
     """
     require_sound(view)
     rate, corner = worst_corner(law_of(view), *scaled(view))
-    worst = f"worst of all with curvatures μ or L: {corner}"
+    worst = f"in floats; worst of all with curvatures μ or L: {corner}"
     curves = _of_the_curves(view)
     exact = number_row("exact_rate", "exact rate", rate, SUPPORTED, RATE, worst)
     rows = [exact, _exact_rounds(exact, curves[-1]), *_printed(view), *curves]
@@ -105,7 +105,7 @@ def _of_the_curves(view: View) -> list[PointRow]:
     rate = instance_rate(law_of(view), *scaled(view))
     rounds = rounds_of(view)
     error = rounds.stationary() if rate < 1 else math.inf
-    curves = f"the quadratics of the curves: {describe(view)}"
+    curves = f"in floats; the quadratics of the curves: {describe(view)}"
     found = (
         ("instance_rate", "exact rate of the curves", rate, OWN_RATE),
         ("bias", "bias", rounds.bias(), BIAS),

@@ -3,7 +3,8 @@
 The boundary is where det(I - A(s)), s = eta L, first changes its sign on a grid: of
 ratio 2 up to 1/64 and 1.1 from there, and s = 1 apart, where FOCUS stands still without
 a change of sign. The grid looks at a few counts of clients at L; what it finds is
-located to 3e-5, and then all corners are asked whether they contract below. Islands of
+located to a share of 3e-5, below 1/64 to one of 3e-4, and then all corners are asked
+whether they contract below. Islands of
 instability narrower than the grid, and curvatures inside (mu, L), are left to
 `flverify.certify.stability`, which the slow layer asks.
 """

@@ -184,7 +184,7 @@ def _map(ax: Axes, view: View, along: RowTable[CertifiedRow] | None) -> None:
     ax.set_yscale("log")
     if view.over in LOGARITHMIC:
         ax.set_xscale("log")
-    ax.plot(x, _finite(stable), **here.line, label="exactly stable below")
+    ax.plot(x, _finite(stable), **here.line, label="stable below (curvatures μ or L)")
     caps = _finite(np.array(rows.column("printed_cap")))
     if np.isfinite(caps).any():
         ax.plot(x, caps, color=PRINTED, linestyle="--", label="printed cap")

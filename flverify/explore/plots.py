@@ -147,7 +147,7 @@ class StepSizeMap:
             x_axis_label=" ",
         )
         self.stable = source("stable", "x", "low", "high")
-        self.exact = source("exact boundary", "x", "y", "value")
+        self.exact = source("stability boundary", "x", "y", "value")
         self.printed = source("printed cap", "x", "y", "value")
         self.certified = source("certified boundary", "x", "y", "value")
         self.searched = source("searched boundary", "x", "y", "value")
@@ -219,7 +219,7 @@ class StepSizeMap:
             fill_color="white", marker="circle", name="point",
         )  # fmt: skip
         made.scatter("x", "y", source=self.searched, color=INK, size=5, marker="circle")
-        words = {"exact boundary": exact, "printed cap": printed}
+        words = {"stable below": exact, "printed cap": printed}
         for word, drawn in {**words, "certified": certified}.items():
             tips = [(word, "@y{0.0000g}")]
             made.add_tools(HoverTool(renderers=[drawn], tooltips=tips))

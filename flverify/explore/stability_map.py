@@ -28,7 +28,8 @@ class MapRow:
     text : str
         The same, exactly.
     boundary : float, weight x^2/f
-        Exact stability boundary; infinite where there is none.
+        Stability boundary of curvatures mu and L alone, in floats, see `crossing`;
+        infinite where there is none.
     printed_cap : float, weight x^2/f
         NaN where no theorem is printed.
     worst : str
@@ -43,7 +44,7 @@ class MapRow:
 
 
 def boundary(view: View) -> RowTable[MapRow]:
-    """Exact stability boundary and printed cap along the axis of the map.
+    """Stability boundary and printed cap along the axis of the map.
 
     Raises
     ------

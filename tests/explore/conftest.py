@@ -147,6 +147,10 @@ class Opened:
         """The input of a number."""
         return self.box(name).locator("input")
 
+    def marked(self, name: str) -> bool:
+        """Whether the input of a number says that it is bad."""
+        return self.text(name).get_attribute("aria-invalid") == "true"
+
     def handle(self, name: str) -> Any:
         """The handle of a slider."""
         return self.box(name).locator(".noUi-handle")

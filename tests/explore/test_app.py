@@ -253,6 +253,7 @@ def test_the_keys_name_what_is_drawn():
     session = opened()
     texts = session.page.texts
     assert "no printed cap" not in texts["map_key"].text
+    assert "exact" not in texts["map_key"].text  # the boundary is one of floats
     assert "p<sub>i</sub>" in texts["law_key"].text
     assert "q<sub>i</sub>" in texts["law_key"].text
     change(session, algorithm="scaffold")
@@ -322,7 +323,7 @@ def test_refused_text_keeps_the_last_address_and_says_why():
     assert "step size η" in said
     assert "step_size" not in said
     assert "<b>" not in said
-    assert session.page.texts["notice"].tags == ["refused"]
+    assert session.page.texts["notice"].tags == ["refused", "step_size"]
     change(session, step_size="1/9")
     assert shown(session)[1] == ""
     assert session.page.texts["notice"].tags == []
