@@ -34,7 +34,7 @@ ROOT = """def root(x):
 
 
 def folder(ledger: Path) -> Path:
-    """Folder of the scripts that belong to a ledger."""
+    """Folder of the scripts that belong to a ledger, or to a file beside it."""
     return ledger.parent / "counterexamples"
 
 
@@ -74,6 +74,18 @@ def refuted(audited: Audited) -> Iterator[Refuted]:
         if one.verdict == Verdict.REFUTED:
             label = f"{key}.reading{place}"
             yield Refuted(label, key, f"{source}, read as {name!r}", one.evidence)
+
+
+def standing(audited: Audited) -> list[Path]:
+    """Return the scripts that stand beside the claim's file for what of it is refuted.
+
+    Parameters
+    ----------
+    audited : Audited
+    """
+    beside = folder(audited.claim.path)
+    paths = [beside / f"{one.key}.py" for one in refuted(audited)]
+    return [path for path in paths if path.is_file()]
 
 
 def bodies(path: Path) -> dict[str, str]:

@@ -10,6 +10,7 @@ from rich.text import Text
 from flverify.claims import premises
 from flverify.claims.audit import Audited
 from flverify.claims.claim import Claim
+from flverify.claims.counterexamples import standing
 from flverify.claims.ledger import Entry
 from flverify.claims.premises import Lines
 from flverify.claims.verdict import Finding, Verdict
@@ -60,6 +61,7 @@ def show(
             *_correction(finding, whole),
             *_control(audited),
             *(("reproduce", way) for way in reproduce(claim)),
+            *(("without flverify", f"python {path}") for path in standing(audited)),
         ]
     )
     fixed = finding.correction

@@ -66,6 +66,11 @@ def test_show_says_everything(run, shipped):
         "mine.py",
     ):
         assert part in words
+    assert "without flverify" not in words
+    script = shipped.parent / "counterexamples" / "demo.less.py"
+    script.parent.mkdir(exist_ok=True)
+    script.touch()
+    assert str(script) in "".join(run("show", "demo.less").stdout.split())
     readings = " ".join(run("show", "other.reading").stdout.split())
     assert "reading one PROVED (a number)" in readings
     assert "control none: it depends on the reading" in readings

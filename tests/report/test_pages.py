@@ -407,6 +407,26 @@ def test_counterexamples_are_shown_in_full(module):
         assert word in page
 
 
+@pytest.mark.parametrize("module", FORMATS, ids=NAMES)
+def test_scripts_that_stand_beside_a_claim_are_named(module, tmp_path):
+    file = tmp_path / "proofs" / "file.py"
+    bad = Finding(Verdict.REFUTED, "s", "why")
+    ones = [
+        made("focus.a", "REFUTED"),
+        made("focus.b", "INCONCLUSIVE", readings={"one": bad, "two": bad}),
+        made("focus.c", "REFUTED"),  # which has no script
+    ]
+    ones = [replace(one, claim=replace(one.claim, path=file)) for one in ones]
+    folder = file.parent / "counterexamples"
+    folder.mkdir(parents=True)
+    for name in ("focus.a", "focus.b.reading1", "focus.b.reading2"):
+        (folder / f"{name}.py").touch()
+    page = written(module, ones)[0].replace(r"\brk{}", "").replace("\\", "")
+    assert page.count("without flverify") == 2
+    assert page.count("proofs/counterexamples/focus.a.py") == 1
+    assert page.count("proofs/counterexamples/focus.b.reading*.py") == 1
+
+
 def test_evidence_is_sorted_and_nothing_is_dropped():
     found = exhibit({"methods": ["z3", "cvc5"], "a": {"b": {"c": 1}}, "left": "2"})
     assert found.rest == (("methods", "[z3, cvc5]"), ("a: b: c", "1"), ("left", "2"))

@@ -29,6 +29,7 @@ from flverify.report.pages.model import (
     Paper,
     commands,
     file_of,
+    script_of,
     title,
 )
 from flverify.report.pages.trees import Step
@@ -360,4 +361,8 @@ def _control(one: Audited) -> str:
 
 def _how(one: Audited) -> str:
     ways = " ".join(f"<code>{_e(way)}</code>" for way in commands(one.claim))
-    return f'<p class="how">judge it again: {ways} in {_e(file_of(one.claim))}</p>'
+    ways += f" in {_e(file_of(one.claim))}"
+    alone = script_of(one)
+    if alone:
+        ways += f"; its counterexample without flverify: <code>{_e(alone)}</code>"
+    return f'<p class="how">judge it again: {ways}</p>'

@@ -30,6 +30,7 @@ from flverify.report.pages.model import (
     Paper,
     commands,
     file_of,
+    script_of,
     title,
 )
 from flverify.report.pages.trees import Step
@@ -198,6 +199,8 @@ def _claim(one: Audited, beware: Sequence[str]) -> Iterator[str]:
     yield _control(one)
     ways = ", ".join(rf"\texttt{{{_e(way)}}}" for way in commands(claim))
     yield rf"\emph{{judge it again:}} {ways} in \texttt{{{_e(file_of(claim))}}}" + "\n"
+    if script_of(one):
+        yield _field("its counterexample without flverify", script_of(one))
 
 
 def _field(label: str, text: str) -> str:

@@ -27,6 +27,7 @@ from flverify.report.pages.model import (
     Paper,
     commands,
     file_of,
+    script_of,
     title,
 )
 from flverify.report.pages.trees import Step
@@ -208,6 +209,8 @@ def _claim(one: Audited, beware: Sequence[str]) -> Iterator[str]:
     yield _control(one)
     ways = ", ".join(_code(way) for way in commands(claim))
     yield f"Judge it again: {ways} in {_code(file_of(claim))}."
+    if script_of(one):
+        yield f"Its counterexample without flverify: {_code(script_of(one))}."
 
 
 def _correction(finding: Finding, label: str, *, parts: bool = True) -> Iterator[str]:

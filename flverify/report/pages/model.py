@@ -10,6 +10,7 @@ from flverify._core.sentences import number_of
 from flverify._core.sources import PAPERS
 from flverify.claims.audit import Audited
 from flverify.claims.claim import Claim
+from flverify.claims.counterexamples import standing
 from flverify.claims.ledger import Entry, entry
 from flverify.claims.premises import warnings
 from flverify.claims.verdict import Correction, Verdict
@@ -129,6 +130,13 @@ def commands(claim: Claim) -> list[str]:
         return [f"flverify show {claim.id}", f"flverify audit {claim.id}"]
     path, key = shlex.quote(str(claim.path)), shlex.quote(claim.id)
     return [f"flverify show {key} --file {path}", f"flverify audit {path}"]
+
+
+def script_of(one: Audited) -> str:
+    """Name of the script that repeats a counterexample; a pattern of several's."""
+    paths = standing(one)
+    name = paths[0].name if len(paths) == 1 else f"{one.claim.id}.reading*.py"
+    return f"proofs/counterexamples/{name}" if paths else ""
 
 
 def _shipped(claim: Claim) -> bool:
