@@ -237,8 +237,8 @@ _DRAWN = (
     "(c) FOCUS at the largest step size of (23), with the printed rate 1 - eta mu N/2. "
     "(d) f_i = (x - b_i)^2/2 with b_i = -1 and b = N - 1 for the rare client: FedAvg "
     "is fast because it does not wait for that client, and goes elsewhere. Curves "
-    "that leave (a) below stop contracting there; where none is broken, no "
-    "certificate was found."
+    "that leave (a) below stop contracting there. Broken lines are not seen where they "
+    "lie under the exact ones."
 )
 
 
@@ -261,8 +261,22 @@ def _found(table: RowTable[Value]) -> str:
     return (
         "Found: for the two smallest chances 1 - rho changes as this power of p_min: "
         f"{', '.join(told)}; printed (c) {slope:.2f}. Certified decreases are at least "
-        f"{least:.3g} of the exact ones."
+        f"{least:.3g} of the exact ones. {_lacking(exact, certified)}"
     )
+
+
+def _lacking(exact: dict[Any, float], certified: dict[Any, float]) -> str:
+    """Say which rates of (a) and (b) have no certificate, as lines may be hidden."""
+    asked = [k for k, v in exact.items() if k[0] in ("fixed", "best") and v > 0]
+    lines: dict[str, list[str]] = {}
+    for panel, name, chance in asked:
+        if (panel, name, chance) not in certified:
+            line = f"{look(name).label} {TITLES[panel][:3]}"
+            lines.setdefault(line, []).append(f"{chance:g}")
+    where = [f"{line} at p_min = {', '.join(at)}" for line, at in lines.items()]
+    found = f"; none was found for {'; '.join(where)}" if where else ""
+    many = len(asked) - sum(map(len, lines.values()))
+    return f"Of {len(asked)} rates below 1 in (a) and (b) {many} are certified{found}."
 
 
 _SCOPE = (

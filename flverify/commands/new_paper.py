@@ -72,8 +72,9 @@ def text(name: str) -> str:
 def _identifier(name: str) -> str:
     if not (name.isascii() and name.isidentifier()) or keyword.iskeyword(name):
         raise InputError(
-            f"NAME must be an identifier of Python, such as my_paper; got {name!r}; "
-            "use letters, digits and underscores, no digit first, no Python keyword."
+            f"NAME must be an identifier of Python in ASCII, such as my_paper; got "
+            f"{name!r}; use letters a to z, digits and underscores, no digit first, no "
+            "Python keyword."
         )
     if name in TAKEN:
         raise _taken(name)

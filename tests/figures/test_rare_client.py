@@ -12,6 +12,7 @@ from flverify import moments
 from flverify.participation import Bernoulli
 from flverify.problems import Quadratics
 from flverify.report import figures, theorem_plots
+from flverify.report.rows import RowTable
 
 
 @pytest.fixture(scope="module")
@@ -117,6 +118,19 @@ def test_rates_fall_as_these_powers(stored, panel, name, kind, power):
     rows = stored.where(panel=panel, algorithm=name, kind=kind)
     found = theorem_plots.slope(rows.column("chance"), rows.column("value"))
     assert found == pytest.approx(power, abs=0.02)
+
+
+def test_the_caption_says_which_rates_have_no_certificate(figure, stored):
+    said = " ".join(figure.caption(stored).split())
+    assert (
+        "Of 45 rates below 1 in (a) and (b) 40 are certified; none was found for "
+        "FOCUS (b) at p_min = 0.0625, 0.03125, 0.015625, 0.0078125, 0.00390625."
+    ) in said
+    kept = [
+        row for row in stored if (row.algorithm, row.kind) != ("fedavg", "certified")
+    ]
+    said = " ".join(figure.caption(RowTable(tuple(kept))).split())
+    assert "24 are certified; none was found for FedAvg (a) at p_min = 0.5, " in said
 
 
 def test_another_chance_gives_another_table(figure):
