@@ -81,7 +81,7 @@ g, S = sympy.symbols("g S", real=True)  # one coordinate
     ),
 )
 def descent(c: SimpleNamespace) -> Finding:
-    """Certify both lines from A2; the Jensen step for every number."""
+    """Prove both lines from A2, given for each f_i; Jensen for every coordinate."""
     return smooth_step(c.half, c.distance, c.gradient)
 
 

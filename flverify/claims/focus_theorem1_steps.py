@@ -232,26 +232,72 @@ SMOOTH_SCOPE = (
     "every L-smooth F, all vectors w and S, N = 1, 2, 5, eta L = 1/100, 1/4, 2, "
     "L = 1, 1/100, 100"
 )
+EVERY_F = "every eta, L > 0, N, vectors w and S, and f_i as in Assumption 2"
+F, F_next, cross = sympy.symbols("F F_next cross", real=True)  # cross = <g, S>
+E, G, S_2 = sympy.symbols("E G S_2", nonnegative=True)  # |N g - S|^2, |g|^2, |S|^2
 
 
 def smooth_step(half: str, distance: str, gradient: str) -> Finding:
     """Judge the chain of (103): the descent lemma at w - eta S, then Jensen for S."""
+    first, last = _step_bounded(half, distance, gradient)
     return judge.all_of(
         {
-            "first line": judge.vectors(
-                (_descent(n, step, top, half, None) for n, step, top in SMOOTH),
-                SMOOTH_SCOPE,
-            ),
-            "last line": judge.vectors(
-                (
-                    _descent(n, step, top, half, (distance, gradient))
-                    for n, step, top in SMOOTH
-                ),
-                SMOOTH_SCOPE,
+            "Assumption 2 for F": smooth_mean(),
+            "first line": judge.proof_or_search(first, _searched(half, None)),
+            "last line": judge.proof_or_search(
+                last, _searched(half, (distance, gradient))
             ),
             "last line from the one before": _split(half, distance, gradient),
         }
     )
+
+
+@cache
+def smooth_mean() -> Finding:
+    """Judge Assumption 2 as printed, at w - eta S and w, for F: every f_i obeys it.
+
+    By induction over the clients: sums of n of them obey it with n L for L.
+    """
+    before, after, inner = sympy.symbols("sum_f sum_f_next sum_inner", real=True)
+    f, f_next, one = sympy.symbols("f f_next inner", real=True)
+    n = sympy.Symbol("n", positive=True)
+    square = eta**2 * L / 2 * S_2
+    known = [
+        after <= before - eta * inner + n * square,
+        f_next <= f - eta * one + square,
+    ]
+    more = after + f_next <= before + f - eta * (inner + one) + (n + 1) * square
+    whole = n * F_next <= n * F - n * eta * cross + n * square
+    return judge.all_of(
+        {
+            "n + 1 clients": judge.implied(known, more, EVERY_F),
+            "the mean": judge.implied([whole], assumption_2(), EVERY_F),
+        }
+    )
+
+
+def assumption_2() -> Any:
+    """Return Assumption 2 for F at w - eta S and w."""
+    return F_next <= F - eta * cross + eta**2 * L / 2 * S_2
+
+
+def _step_bounded(half: str, distance: str, gradient: str) -> tuple[Finding, Finding]:
+    """Judge both lines from Assumption 2, the last with Jensen for every coordinate."""
+    jensen = _split("1/2", distance, gradient)
+    bound = rational(distance) * E + rational(gradient) * N**2 * G
+    known = [assumption_2(), bound >= S_2 / 2]
+    line = F - eta * cross
+    first = F_next <= line + rational(half) * eta**2 * L * S_2
+    last = judge.implied(known, F_next <= line + eta**2 * L * bound, EVERY_F)
+    return (
+        judge.implied(known[:1], first, EVERY_F),
+        judge.all_of({"Jensen": jensen, "put in": last}),
+    )
+
+
+def _searched(half: str, split: tuple[str, str] | None) -> Finding:
+    listed = (_descent(n, step, top, half, split) for n, step, top in SMOOTH)
+    return judge.vectors(listed, SMOOTH_SCOPE)
 
 
 def _descent(

@@ -15,7 +15,7 @@ from flverify.participation import UniformCohort
 from flverify.report.pages.mathematics import understood
 
 REFUTED, PROVED = Verdict.REFUTED, Verdict.PROVED
-CERTIFIED, OPEN = Verdict.CERTIFIED, Verdict.INCONCLUSIVE
+OPEN = Verdict.INCONCLUSIVE
 CHANCE = Q_READINGS[2]
 FILES = (
     "strongly_convex",
@@ -45,7 +45,7 @@ EXPECTED = {
     "sc.step102a": PROVED,
     "sc.step102b": REFUTED,
     "sc.collected": REFUTED,
-    "pl.step103a-c": CERTIFIED,
+    "pl.step103a-c": PROVED,
     "pl.step104": PROVED,
     "pl.step105a": PROVED,
     "pl.step105b": REFUTED,
@@ -58,7 +58,7 @@ EXPECTED = {
     "pl.step110b": PROVED,
     "pl.step110c": PROVED,
     "pl.collected": REFUTED,
-    "nc.step111": CERTIFIED,
+    "nc.step111": PROVED,
     "nc.step112": PROVED,
     "nc.step113": PROVED,
     "nc.step114": OPEN,
@@ -134,6 +134,18 @@ def test_a_wrong_constant_is_refuted(claims, key, wrong):
     assert claims[key].check(**wrong).verdict == REFUTED
 
 
+@pytest.mark.parametrize("key", ["pl.step103a-c", "nc.step111"])
+def test_the_descent_of_f_is_shown_for_every_number_of_clients(claims, key):
+    assert "N = 1" not in claims[key].check().scope
+
+
+def test_clients_that_obey_assumption_2_do_not_give_f_more_than_it(monkeypatch):
+    assert steps.smooth_mean().verdict == PROVED
+    half = steps.assumption_2().subs(steps.L, steps.L / 2)
+    monkeypatch.setattr(steps, "assumption_2", lambda: half)
+    assert steps.smooth_mean.__wrapped__().verdict == REFUTED
+
+
 @pytest.mark.parametrize("key", ["pl.step110a", "pl.step110b", "pl.step110c"])
 def test_what_refutes_a_twin_is_inside_the_scope(claims, key):
     point = claims[key].control().evidence["counterexample"]
@@ -144,7 +156,7 @@ def test_the_sharp_forms_that_are_stated_hold_and_no_better_ones(claims):
     assert claims["nc.step115"].check(consensus="12").verdict == PROVED
     assert claims["sc.step102b"].check(cap="1/3").verdict == PROVED
     assert claims["sc.step102b"].check(cap="34/100").verdict == REFUTED
-    assert claims["pl.step105b"].check(gradient="1/4").verdict == CERTIFIED
+    assert claims["pl.step105b"].check(gradient="1/4").verdict == PROVED
     assert claims["pl.step105b"].check(gradient="13/50").verdict == REFUTED
 
 
