@@ -23,6 +23,7 @@ import sympy
 
 from flverify._core.sources import Source
 from flverify.claims import focus_theorem1_chain as chain
+from flverify.claims import focus_theorem1_chain_searches as searches
 from flverify.claims import judge
 from flverify.claims.claim import Free, Sharp, claim
 from flverify.claims.focus_theorem1_chain import LEMMAS_4, MENDED_4
@@ -250,17 +251,22 @@ def simplified(c: SimpleNamespace) -> Finding:
     r"1)\tau}\|_F^2+\frac{16\eta^2N^2}{3q_{\min}}\|\nabla F(\bar x_{r\tau+1})\|^2;\quad"
     r" A_r\le\frac{4}{\eta N}(B_r-B_{r+1})+\frac{16L^2}{N}C_r,\quad C_r\le\Big(1-\frac{"
     r"q_{\min}}{3}\Big)C_{r-1}+\frac{16\eta^2N^2}{3q_{\min}}A_r",
-    proposition="At every step size inside the caps of (25) Lemma 4 and (115), which "
-    "(116)-(118) restate, may be applied: their conditions on the step size hold.",
+    proposition="At every step size inside the caps of (25), (i) Lemma 4 and (115), "
+    "which (116)-(118) restate, may be applied: their conditions on the step size "
+    "hold; (ii) (118) is true, wherever it is from.",
     given={"Lemma 4": "focus.lemma4", "(115)": "focus.thm1.nc.step115"},
-    constants={"caps": CAPS, "lemma_4": "printed"},
-    twin={"caps": MENDED_4.caps, "lemma_4": "mended"},
+    unaided=searches.ITSELF,
+    constants={"caps": CAPS, "lemma_4": "printed", "by_itself": True},
+    twin={"caps": MENDED_4.caps, "lemma_4": "mended", "by_itself": False},
     mended_from={},
 )
 def restated(c: SimpleNamespace) -> Finding:
-    """Ask the caps for the conditions of Lemma 4 and of (115); prove them mended."""
+    """Ask the caps for the conditions of Lemma 4 and (115); prove them mended."""
     own = conditions(MENDED_4.caps)
-    return for_each_q(conditions(c.caps), _asked(c.lemma_4), EVERY).corrected(
+    found = for_each_q(conditions(c.caps), _asked(c.lemma_4), EVERY)
+    if c.by_itself:
+        found = searches.beside_itself(found, c.caps)
+    return found.corrected(
         rf"{chain.CAPS_4}:\quad A_r\le\frac{{4}}{{\eta N}}(B_r-B_{{r+1}})+"
         r"\frac{16L^2}{N}C_r,\quad C_r\le\Big(1-\frac q3\Big)C_{r-1}+\frac{16\eta^2N^3}"
         rf"{{3q}}A_r,\quad {chain.LETTERS},\;{chain.SMOOTH}",

@@ -26,6 +26,7 @@ import sympy
 from flverify._core.sources import Source
 from flverify.certify import gram
 from flverify.claims import focus_theorem1_chain as chain
+from flverify.claims import focus_theorem1_chain_searches as searches
 from flverify.claims import judge
 from flverify.claims.claim import Free, Sharp, claim
 from flverify.claims.focus_theorem1_chain import LEMMAS_4, MENDED_4
@@ -354,17 +355,26 @@ def consensus_term(c: SimpleNamespace) -> Finding:
     r"\Big(1-\frac{q_{\min}}{3}\Big)\|\mathbb{1}\bar x_{(r-1)\tau+1}-\boldsymbol x_{(r-"
     r"1)\tau}\|_F^2+\frac{16\eta^2N^2}{3q_{\min}}\|\nabla F(\bar x_{r\tau+1})\|^2",
     proposition="At every step size inside the caps of (24) and those printed with "
-    "(105), Lemma 4 may be applied: its conditions on the step size hold.",
+    "(105), (i) Lemma 4 may be applied: its conditions on the step size hold; (ii) "
+    "(109) is true, wherever it is from.",
     given={"Lemma 4": "focus.lemma4"},
-    constants={"caps": {**CAPS, **CAPS_105}, "lemma_4": "printed"},
-    twin={"caps": {**CAPS, **CAPS_105, **MENDED_4.caps}, "lemma_4": "mended"},
+    unaided=searches.ITSELF,
+    constants={"caps": {**CAPS, **CAPS_105}, "lemma_4": "printed", "by_itself": True},
+    twin={
+        "caps": {**CAPS, **CAPS_105, **MENDED_4.caps},
+        "lemma_4": "mended",
+        "by_itself": False,
+    },
     mended_from={},
 )
 def lemma_4(c: SimpleNamespace) -> Finding:
-    """Ask the caps for the two conditions of Lemma 4; prove it mended."""
+    """Ask the caps for the two conditions of Lemma 4, search it; prove it mended."""
     given = [beta <= L, *conditions(c.caps)]
     asked = asked_by({"Lemma 4": LEMMAS_4[c.lemma_4].caps})
-    return for_each_q(given, asked, EVERY, scaled=False).corrected(
+    found = for_each_q(given, asked, EVERY, scaled=False)
+    if c.by_itself:
+        found = searches.beside_itself(found, c.caps)
+    return found.corrected(
         rf"{chain.CAPS_4}:\quad {chain.LINE_4},\quad r\ge1,\;B_r={chain.ERROR},\;"
         + chain.SMOOTH,
         chain.proved(chain.lemma_4()),

@@ -73,6 +73,7 @@ MENDED_99 = {
     "gradient": MENDED_4.gradient,
     "function": "32/3",
     "lemmas": "mended",
+    "by_itself": False,
 }
 
 
@@ -87,24 +88,32 @@ MENDED_99 = {
     r"\tau+1}-\boldsymbol{x}_{(r-1)\tau}\|_F^2+\tfrac{16\eta^2N^2}{3q_{\min}}\|\nabla F"
     r"(\bar x_{r\tau+1})\|^2\le(1-\tfrac{q_{\min}}{3})\|\cdot\|_F^2+\tfrac{32\eta^2N^2L"
     r"}{3q_{\min}}\big(F(\bar x_{r\tau+1})-F(x^\star)\big)",
-    proposition="Every step size inside the caps of (23) is one for which Lemmas 3 and "
-    "4 are stated, and (99) follows from (98) for an L-smooth F.",
+    proposition="(i) Every step size inside the caps of (23) is one for which Lemmas 3 "
+    "and 4 are stated, and (99) follows from (98) for an L-smooth F; (ii) (98) is true "
+    "inside the caps of (23), wherever it is from.",
     given={"Lemma 3": "focus.lemma3", "Lemma 4": "focus.lemma4"},
+    unaided=searches.ITSELF,
     constants={
         "caps": CAPS,
         "gradient": LEMMAS_4["printed"].gradient,
         "function": "32/3",
         "lemmas": "printed",
+        "by_itself": True,
     },
     twin=MENDED_99,
-    free=Free("function", "1", "20", weaker="larger"),
+    free=Free("function", "1", "20", weaker="larger", given={"by_itself": False}),
     mended_from={},
 )
 def recursions(c: SimpleNamespace) -> Finding:
-    """Compare the caps with the lemmas'; use A2 at w and w - grad F(w)/L."""
+    """Compare the caps with the lemmas'; use A2 at w and w - grad F(w)/L.
+
+    Search (98) by itself.
+    """
     found = for_each_q(
         _inside(c.caps), _asked(c.lemmas), SCOPE, besides=_from_slopes(c)
     )
+    if c.by_itself:
+        found = searches.beside_itself(found, c.caps)
     return found.corrected(
         rf"{chain.CAPS_4}:\quad\text{{(97), and }}{chain.LINE_4}\le\Big(1-\frac q3\Big)"
         r"B_{r-1}+\frac{32\eta^2N^3L}{3q}\big(\mathbb{E}F(\bar x_{r\tau+1})-F(x^\star)"

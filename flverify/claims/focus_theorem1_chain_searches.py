@@ -1,8 +1,8 @@
 """What is searched of the chains of Appendix D of the FOCUS paper, most of them mended.
 
 The Lyapunov functions of (102) and (110), and the mean of (121), at the largest steps
-inside the caps, for q = E[I_i/|S|] and for the largest q that there is, p_min; and the
-first line of (119) as printed, for each meaning of q_i.
+inside the caps, for q = E[I_i/|S|] and for the largest q that there is, p_min; Lemma 4
+and the first line of (119) as printed, for each meaning of q_i.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from flverify._core.exact import Array
 from flverify.claims import judge
 from flverify.claims.focus_caps import Q_READINGS
 from flverify.claims.focus_families import CONVEX, GENERAL, families
+from flverify.claims.focus_lemma4 import PRINTED, Bound
 from flverify.claims.focus_lyapunov import contracts, psi
 from flverify.claims.focus_moments import Clients, Curves
 from flverify.claims.focus_search import Inequality, Instance, Sides, number, searched
@@ -26,6 +27,8 @@ from flverify.claims.verdict import Finding
 
 Caps = Mapping[str, str]
 BEFORE = "w_{r-1}, x_{(r-1) tau}"
+APPLIED = "(i) from Lemma 4"
+ITSELF = "(ii) by itself, both sides averaged, from equal models"
 QS = (Q_READINGS[0], Q_READINGS[2])
 SEARCHED = (
     "N = 1, 2, 5, 25, 64, 6400; tau = 1, 2, 20; full, uniform, rare, independent, all "
@@ -33,7 +36,7 @@ SEARCHED = (
 )
 EQUAL_MODELS = (
     "N = 1, 2, 5, 25, 64, 6400; tau = 1, 2, 20; full, uniform, rare, independent, all "
-    "or none; models that start equal; R = 2..40"
+    "or none; models that start equal; R <= 40"
 )
 
 
@@ -84,6 +87,36 @@ def slopes(caps: Caps, bound: str, start: str) -> Finding:
         return Sides(1, np.cumsum(squares[:-1]) / rounds, right / rounds)
 
     return _searched(caps, GENERAL, sides, 40)
+
+
+def beside_itself(found: Finding, caps: Caps) -> Finding:
+    """Put Lemma 4's inequality by itself, inside `caps`, beside what applies the lemma.
+
+    Where it is only the conditions of the lemma that fail, it might still be true.
+    """
+    bound = Bound(caps, PRINTED.contraction, PRINTED.gradient, PRINTED.power)
+    alone = {f"{ITSELF}; {name}": lemma_4_along(bound, name) for name in Q_READINGS}
+    applied = {f"{APPLIED}; {name}": one for name, one in found.readings.items()}
+    return judge.readings({**applied, **alone})
+
+
+def lemma_4_along(bound: Bound, reading: str, case_3a: str = "1/m") -> Finding:
+    """Search Lemma 4 with expectations on both sides, along runs from equal models.
+
+    That is the least that (101) and (118) ask of it.
+    """
+
+    def sides(one: Instance, found: Curves) -> Sides:
+        behind, size = found.behind, one.clients.total
+        squares = number(one.clients.mean_curvature**2, behind) * found.server
+        push = Fraction(bound.gradient) * one.step**2 * size**bound.power / one.q
+        kept = number(1 - Fraction(bound.contraction) * one.q, behind)
+        right = kept * behind[:-1] + number(push, behind) * squares[1:]
+        return Sides(1, behind[1:], right)
+
+    listed = chosen(bound.caps, case_3a, reading, families(CONVEX))
+    cases = searched(listed, sides, 40, equal=True)
+    return judge.instances(cases, "<=", EQUAL_MODELS)
 
 
 def consensus_summed(caps: Caps, reading: str, powers: tuple[int, int]) -> Finding:

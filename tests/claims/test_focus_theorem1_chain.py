@@ -15,6 +15,7 @@ from flverify._core.errors import InputError
 from flverify.claims import focus_lemma3_proof, focus_lemma4, focus_lemma4_proof, judge
 from flverify.claims import focus_theorem1_chain as chain
 from flverify.claims import focus_theorem1_chain_searches as searches
+from flverify.claims.focus_caps import Q_READINGS
 from flverify.claims.focus_lemma4 import MENDED, MOVES, Bound
 from flverify.claims.registry import load_file, proofs_folder
 from flverify.claims.verdict import Verdict
@@ -217,3 +218,51 @@ def test_the_mean_slope_is_bounded_on_bent_lines(name, tau):
         gap = sum(f.value(w) - f.value(least) for f in BENT) / N
         right = 8 * gap / (step * N) + 96 * behind((w, rows)) / (q * N)
         assert all(squares(count, (w, rows)) <= right for count in (1, 2, 4))
+
+
+def run_of_equal_models(clients, step, rounds):
+    """E w^2 and E sum (w - z_i)^2 of one uniform client x^2/2 a round, tau = 2.
+
+    Clients have one curvature, so that a round moves one client by 1 - eta towards w;
+    states are kept with the z_i in order, which forgets nothing but their names.
+    """
+    one = Fraction(1)
+    states = {(one, (one,) * clients): one}
+    out = [(one, Fraction(0))]
+    for _ in range(rounds):
+        after = {}
+        for (w, z), chance in states.items():
+            for i in range(clients):
+                rows = [*z]
+                rows[i] = w - step * (w - z[i])
+                state = w - step * sum(rows), tuple(sorted(rows))
+                after[state] = after.get(state, 0) + chance / clients
+        states = after
+        square = sum(p * w * w for (w, _), p in states.items())
+        behind = sum(p * sum((w - v) ** 2 for v in z) for (w, z), p in states.items())
+        out.append((square, behind))
+    return out
+
+
+@pytest.mark.parametrize(
+    ("clients", "step", "q", "rounds"),
+    [(5, Fraction(1, 200), Fraction(1, 5), 6), (2, Fraction(1, 18), Fraction(1), 2)],
+)
+def test_lemma_4_fails_along_a_run_of_equal_models(clients, step, q, rounds):
+    (_, before), (square, behind) = run_of_equal_models(clients, step, rounds)[-2:]
+    assert (8 * step) ** 2 * clients <= q**3  # the caps of Lemma 4 and of (23)
+    assert 9 * step * clients <= 1
+    pushed = Fraction(16, 3) * step**2 * clients**2 / q * square
+    assert behind > (1 - q / 3) * before + pushed
+    assert behind <= (1 - q / 3) * before + clients * pushed
+
+
+def test_what_applies_lemma_4_does_not_fail_for_its_conditions_alone():
+    bound = focus_lemma4.PRINTED
+    fails = searches.lemma_4_along(bound, Q_READINGS[0])
+    assert fails.verdict == REFUTED
+    mended = Bound(bound.caps, bound.contraction, bound.gradient, 3)
+    holds = searches.lemma_4_along(mended, Q_READINGS[0], "1/N")
+    assert holds.verdict == Verdict.SUPPORTED
+    both = searches.beside_itself(judge.readings({"q": holds}), bound.caps)
+    assert both.verdict == Verdict.INCONCLUSIVE
