@@ -207,25 +207,31 @@ def _weighted_again(one: Setting, x: Fraction, part: Fraction) -> tuple[Any, Any
     r"R_k="
     r"\begin{cases}R(S_r)&k=r\tau+1\\I&\text{otherwise}\end{cases},\;A_k=\begin{cases}"
     r"V(S_r)&k=r\tau\\I&\text{otherwise}\end{cases}",
-    proposition="The server rows of (30)-(32) run through the server models of (2), for"
-    " all cohorts, tau, f_i, step sizes and client models at the start.",
-    constants={"behind": 0},
-    twin={"behind": 1},
+    proposition="Started with equal models, the server rows of (30)-(32) run through "
+    "the server models of (2), for all cohorts, tau, f_i and step sizes.",
+    constants={"behind": 0, "rounds_from": (0, 1)},
+    twin={"behind": 1, "rounds_from": (0,)},
 )
 def pull_and_average(c: SimpleNamespace) -> Finding:
-    """Run it from both first indices, with the cohort or everybody working."""
-    return _matrix_readings(c.behind).corrected(
+    """Run it from both first indices, with the cohort or everybody working.
+
+    The correction is for any client models at the start.
+    """
+    return _matrix_readings(c.behind, c.rounds_from, own_starts=False).corrected(
         r"A_k=V(S_r) \text{ if } k=(r+1)\tau,\ V(S)[0,j]=1/|S| \text{ for } j\in S",
-        _matrix_readings(1),
+        _matrix_readings(1, (0,), own_starts=True),
     )
 
 
-def _matrix_readings(behind: int) -> Finding:
+def _matrix_readings(
+    behind: int, rounds_from: tuple[int, ...], *, own_starts: bool
+) -> Finding:
     return judge.readings(
         {
-            f"first index {first}, D_k lets {who} work": _matrix_form(
-                first, who == "everybody", behind
+            f"first index {first}, D_k lets {who} work, rounds of (2) from {late}": (
+                _matrix_form(first, who == "everybody", behind, late, own_starts)
             )
+            for late in rounds_from
             for first in (1, 0)
             for who in ("the cohort that pulled", "everybody")
         }
@@ -233,11 +239,18 @@ def _matrix_readings(behind: int) -> Finding:
 
 
 @cache
-def _matrix_form(first: int, everybody: bool, behind: int) -> Finding:
+def _matrix_form(
+    first: int, everybody: bool, behind: int, late: int, own_starts: bool
+) -> Finding:
+    def begun(run: Run) -> Run:
+        equal = (run.start,) * run.n_clients
+        return run if own_starts else replace(run, client_starts=equal)
+
     return runs_through(
-        lambda run: _rows(run, first, everybody, behind),
-        lambda run: _rows_again(run, first, everybody, behind),
-        own_starts=True,
+        lambda run: _rows(begun(run), first, everybody, behind),
+        lambda run: _rows_again(begun(run), first, everybody, behind),
+        own_starts=own_starts,
+        late=late,
         clients=2,
     )
 

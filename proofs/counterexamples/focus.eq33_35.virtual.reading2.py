@@ -11,7 +11,7 @@ for S in sets[:R]:
     for _ in range(tau):
         ends = {i: step(i, x) for i, x in ends.items()}
     right = average(ends, S)
-x = [F(at["x_0"])] + [F(v) for v in at.get("client models", [])]
+x = [F(at["x_0"])] + [F(v) for v in at.get("client models", [at["x_0"]] * len(h))]
 first, late = 1, 1
 row = [F(at["x_0"])] * len(h)
 for k in range(first, R * tau + 1):  # (33)-(35): every client steps, at k = r tau all take the mean over S_r

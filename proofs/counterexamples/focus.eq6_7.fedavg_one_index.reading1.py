@@ -11,7 +11,7 @@ for S in sets[:R]:
     for _ in range(tau):
         ends = {i: step(i, x) for i, x in ends.items()}
     right = average(ends, S)
-x = [F(at["x_0"])] + [F(v) for v in at.get("client models", [])]
+x = [F(at["x_0"])] + [F(v) for v in at.get("client models", [at["x_0"]] * len(h))]
 first, behind = 1, 0  # r tau <= k < (r+1) tau; A of Figure 1
 collect = lambda x, S: [sum(x[i] for i in S) / len(S), *x[1:]]
 for k in range(first, R * tau + 1):  # the print, entry by entry

@@ -11,7 +11,7 @@ for S in sets[:R]:
     for _ in range(tau):
         ends = {i: step(i, x) for i, x in ends.items()}
     right = average(ends, S)
-x = [F(at["x_0"])] + [F(v) for v in at.get("client models", [])]
+x = [F(at["x_0"])] + [F(v) for v in at.get("client models", [at["x_0"]] * len(h))]
 first, behind = 0, 1  # whoever pulled works; A of (4), with nothing in its row 0
 collect = lambda x, S: [0, *(v + F(i in S, len(S)) * x[0] for i, v in enumerate(x[1:], 1))]
 for k in range(first, R * tau + 1):  # the print, entry by entry

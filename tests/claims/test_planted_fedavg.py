@@ -153,3 +153,17 @@ def test_a_second_local_step_moves_the_fixed_point(agnostic):
     assert agnostic.fixed_point.check(most_local_steps=2).verdict == REFUTED
     distorted = agnostic.fixed_point.check(target="distorted")
     assert distorted.verdict == SUPPORTED
+
+
+def test_no_start_or_numbering_saves_the_averages_of_those_who_did_not_pull():
+    claim = load_file(proofs_folder() / "fedavg_appendix.py").pull_and_average
+    found = claim.check()
+    assert found.verdict == REFUTED
+    assert len(found.readings) == 8
+    met = found.evidence["counterexample"]
+    assert "client models" not in met
+    # client 2 is averaged in round 2 and has never pulled: it is where it started
+    assert str(met["cohorts"]) == "[[1], [1], [2]]"
+    assert Fraction(met["x_0"]) == Fraction(found.evidence["left"]) == 4
+    assert claim.check(behind=1, rounds_from=(0,)).verdict == PROVED
+    assert claim.check(behind=1, rounds_from=(1,)).verdict == REFUTED
