@@ -34,7 +34,12 @@ import sympy
 from flverify._core.sources import Source
 from flverify.claims import judge
 from flverify.claims.claim import Free, Sharp, claim
-from flverify.claims.client_drift import drift_ratio, drift_ratio_again, minimiser
+from flverify.claims.client_drift import (
+    drift_ratio,
+    drift_ratio_again,
+    minimiser,
+    pair_drifts,
+)
 from flverify.claims.fedavg_bounds import (
     biased_below,
     equal_clients,
@@ -92,10 +97,10 @@ SEARCHED = (
     twin={"power": 1},
 )
 def drift_li(c: SimpleNamespace) -> Finding:
-    """Compute liminf |x^o - x*|^p / ((tau-1) eta |x*|^p) as eta -> 0."""
+    """Compute lim |x^o - x*|^p / ((tau-1) eta |x*|^p) as eta -> 0; prove its sign."""
     return _drifts(c.power).corrected(
-        r"\|x^o-x^\star\|=\Omega\big((\tau-1)\eta\big)\|x^\star\|, \text{ with a "
-        r"constant that depends on the clients}",
+        r"\|x^o-x^\star\|=\Theta\big((\tau-1)\eta\big)\|x^\star\|, \text{ with "
+        r"constants that depend on the clients}",
         _drifts(1),
     )
 
@@ -122,7 +127,8 @@ def _drifts(power: int) -> Finding:
             )
 
     searched = "pairs of scalar quadratics h (x - b)^2 / 2, tau = 2, 3, 5, 10"
-    return judge.instances(cases(), ">", searched)
+    search = judge.instances(cases(), ">", searched)
+    return judge.proof_or_search(pair_drifts(power), search)
 
 
 def bounded(

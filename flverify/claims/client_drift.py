@@ -1,7 +1,8 @@
 """How the fixed point of FedAvg leaves the minimiser as the step size grows from 0.
 
 Scalar clients f_i = h_i (x - b_i)^2 / 2 under full participation: the fixed point is
-x^o = sum (1 - a_i) b_i / sum (1 - a_i) with a_i = (1 - eta h_i)^tau.
+x^o = sum (1 - a_i) b_i / sum (1 - a_i) with a_i = (1 - eta h_i)^tau. For two of them
+x^o - x* = -(tau-1) eta h_1 h_2 (h_1 - h_2)(b_1 - b_2)/(2 (h_1 + h_2)^2) + o(eta).
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from typing import Any
 import sympy
 
 from flverify._core.errors import DomainError
+from flverify.claims import judge
+from flverify.claims.verdict import Finding
 from flverify.reference import fedavg
 
 Numbers = Sequence[Fraction]
@@ -113,3 +116,60 @@ def drift_ratio_again(
     ratio = (fixed / best - 1) ** power / ((local_steps - 1) * eta)
     found = abs(sympy.limit(sympy.cancel(ratio), eta, 0))
     return Fraction(int(found.p), int(found.q))
+
+
+PAIRS = (
+    "every two scalar quadratics h (x - b)^2/2 of different h and b, full "
+    "participation, every tau > 1"
+)
+
+
+def pair_drifts(power: int) -> Finding:
+    """Judge that |x^o - x*|^p / ((tau - 1) eta) has a limit above 0, for two clients.
+
+    1 - a_i is eta (tau h_i + eta r_i) with r_i -> -tau (tau - 1) h_i^2/2.
+
+    Examples
+    --------
+    >>> pair_drifts(power=1).verdict, pair_drifts(power=2).passes()
+    (<Verdict.PROVED: 'PROVED'>, False)
+    """
+    one, two = sympy.symbols("h1:3", positive=True)
+    b, c, r, s = sympy.symbols("b1 b2 r1 r2", real=True)
+    eta, tau = sympy.Symbol("eta", positive=True), sympy.Symbol("tau", positive=True)
+    best = (one * b + two * c) / (one + two)
+    u, v = eta * (tau * one + eta * r), eta * (tau * two + eta * s)
+    fixed = (u * b + v * c) / (u + v)
+    left = [b + (1 - u) * (fixed - b), c + (1 - v) * (fixed - c)]
+    whole = tau * (one + two) + eta * (r + s)
+    ratio = (r * (b - best) + s * (c - best)) / whole  # (x^o - x*)/eta
+    slope = -one * two * (one - two) * (b - c) / (2 * (one + two) ** 2)
+    ended = {h: -tau * (tau - 1) * g**2 / 2 for h, g in ((r, one), (s, two))}
+    pairs = [
+        ("x^o rests", sum(left) / 2, fixed),
+        ("x^o - x*", fixed - best, eta * ratio),
+        ("its limit over eta", ratio.subs({eta: 0, **ended}), (tau - 1) * slope),
+    ]
+    apart = [(one - two) ** 2 > 0, (b - c) ** 2 > 0]
+    more = sympy.limit(eta ** (power - 1), eta, 0, "+")
+    return judge.all_of(
+        {
+            "local steps": judge.identity(_local_steps(), PAIRS),
+            "the fixed point": judge.identity(pairs, PAIRS),
+            "above 0": judge.implied(apart, slope**2 * more > 0, PAIRS),
+        }
+    )
+
+
+def _local_steps() -> list[judge.Pair]:
+    """One step takes a_i to (1 - eta h) a_i; 1 - (1 - eta h)^tau for small eta."""
+    eta, h = sympy.symbols("eta h", positive=True)
+    a, b, x = sympy.symbols("a b x", real=True)
+    tau = sympy.Symbol("tau", integer=True, positive=True)
+    now, lost = b + a * (x - b), 1 - (1 - eta * h) ** tau
+    second = (lost - tau * h * eta) / eta**2
+    return [
+        ("one step", now - eta * h * (now - b), b + (1 - eta * h) * a * (x - b)),
+        ("first order", sympy.limit(lost / eta, eta, 0), tau * h),
+        ("second order", sympy.limit(second, eta, 0), -tau * (tau - 1) * h**2 / 2),
+    ]

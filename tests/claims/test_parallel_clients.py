@@ -6,6 +6,7 @@ from itertools import combinations
 import pytest
 
 from flverify._core.errors import DomainError, ShapeError
+from flverify.claims import client_drift
 from flverify.claims.client_drift import drift_order, drift_ratio
 from flverify.claims.parallel_clients import Setting, step_cap
 from flverify.claims.parallel_families import (
@@ -20,6 +21,7 @@ from flverify.claims.parallel_families import (
     rescaled,
 )
 from flverify.claims.recheck import expected_square_errors
+from flverify.claims.verdict import Verdict
 from flverify.participation import Bernoulli, Full, UniformCohort
 from flverify.reference import fedavg
 
@@ -140,6 +142,37 @@ def test_drift_by_hand():
     assert order == 1
     assert abs(exact / eta - value) < F(1, 10**5)
     assert drift_ratio(h, b, 2, 1) == abs(value) / F(2, 3)
+
+
+@pytest.mark.parametrize(
+    ("h", "b", "tau"), [((1, 2), (0, 1), 2), ((3, F(1, 7)), (10, 11), 5)]
+)
+def test_two_clients_drift_as_the_proof_says(h, b, tau):
+    """The fixed point of the affine round, step by step, at a small step size."""
+    eta = F(1, 10**8)
+
+    def round_from(x):
+        ends = []
+        for slope, point in zip(h, b, strict=True):
+            end = x
+            for _ in range(tau):
+                end -= eta * slope * (end - point)
+            ends.append(end)
+        return sum(ends) / 2
+
+    shift, keep = round_from(F(0)), round_from(F(1)) - round_from(F(0))
+    best = F(h[0] * b[0] + h[1] * b[1]) / (h[0] + h[1])
+    drift = (shift / (1 - keep) - best) / (eta * (tau - 1))
+    said = -F(h[0] * h[1] * (h[0] - h[1]) * (b[0] - b[1])) / (2 * (h[0] + h[1]) ** 2)
+    assert abs(drift / said - 1) < F(1, 10**6)
+
+
+def test_a_wrong_expansion_of_the_local_steps_is_no_proof(monkeypatch):
+    assert client_drift.pair_drifts(1).verdict == Verdict.PROVED
+    steps = client_drift._local_steps()
+    wrong = [(name, left, 2 * right) for name, left, right in steps]
+    monkeypatch.setattr(client_drift, "_local_steps", lambda: wrong)
+    assert client_drift.pair_drifts(1).verdict == Verdict.REFUTED
 
 
 def test_bad_input():

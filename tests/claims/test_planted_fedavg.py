@@ -72,7 +72,7 @@ def test_the_communication_of_the_single_line_follows_the_first_index(matrix_for
 
 
 def test_the_drift_is_of_order_eta(theorem2):
-    assert theorem2.drift_li.check(power=1).verdict == SUPPORTED
+    assert theorem2.drift_li.check(power=1).verdict == PROVED
     assert theorem2.drift_li.check(power=2).verdict == REFUTED
     assert theorem2.drift_li.check(power=3).verdict == REFUTED
 
