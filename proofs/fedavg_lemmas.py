@@ -31,6 +31,7 @@ from flverify.claims import cohorts, judge
 from flverify.claims.bent_pair import bent_apart
 from flverify.claims.claim import Free, claim
 from flverify.claims.fedavg_averages import averages, weighted_mean
+from flverify.claims.fedavg_client_step import one_client
 from flverify.claims.fedavg_limit import limit, summed_58
 from flverify.claims.focus_lemma3 import gradient_and_gap, sum_of_vectors
 from flverify.claims.parallel_clients import Setting, step_cap
@@ -85,6 +86,7 @@ def descent(c: SimpleNamespace) -> Finding:
             "(42a), (43a)": judge.identity(_rewritten(), EVERY),
             "(42b)": judge.implied([], three <= 3 * (A**2 + B**2 + C**2), EVERY),
             "(42c), Jensen": weighted_mean(EVERY),
+            "(42c), Lipschitz by Assumptions 2 and 3": one_client(),
             "(42c), |grad F|^2": gradient_and_gap(2),
             "(43b), Assumption 3": judge.implied([below], -inner <= -gap, EVERY),
             "(43b), Young": judge.implied([], young, EVERY),

@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import pytest
 
+from flverify.claims import judge
 from flverify.claims.registry import load_file, proofs_folder
 from flverify.claims.verdict import Verdict
 
@@ -167,3 +168,11 @@ def test_no_start_or_numbering_saves_the_averages_of_those_who_did_not_pull():
     assert Fraction(met["x_0"]) == Fraction(found.evidence["left"]) == 4
     assert claim.check(behind=1, rounds_from=(0,)).verdict == PROVED
     assert claim.check(behind=1, rounds_from=(1,)).verdict == REFUTED
+
+
+def test_lemma_1_is_not_proved_without_lipschitz_gradients(monkeypatch):
+    lemmas = load_file(proofs_folder() / "fedavg_lemmas.py")
+    assert lemmas.descent.check().verdict == PROVED
+    missing = judge.inconclusive("nothing shown")
+    monkeypatch.setattr(lemmas, "one_client", lambda: missing)
+    assert lemmas.descent.check().verdict == INCONCLUSIVE
