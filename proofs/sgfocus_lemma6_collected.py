@@ -231,8 +231,8 @@ def _from_line_1(c: SimpleNamespace) -> Finding:
     """Do so times q, with a = (eta L)^2 N and b = (eta L (tau-1))^2."""
     a, b = sympy.symbols("a b", nonnegative=True)
     held = [rational(c.rows) * a <= q**3, rational(c.moves) * b <= q**3, q <= 1]
-    lost = (2 - q) * (6 * a + 8 * b) <= rational(c.lost) * q**3
-    parts = {"B_r": judge.implied(held, lost, NUMBERS)}
+    lost = _of_error(a, b) <= rational(c.lost) * q**3
+    parts = {"B_r": judge.implied(held, lost, NUMBERS), "scaled": _scaled(c)}
     for name, bound in (("|grad F|^2", c.gradient), ("sigma^2", c.noise)):
         kept = at_most(6 * (2 - q), rational(bound))
         parts[name] = judge.implied([q <= 1], kept, UNIT)
@@ -242,6 +242,32 @@ def _from_line_1(c: SimpleNamespace) -> Finding:
         "(133), times q, with a = (eta L)^2 N and b = (eta L (tau - 1))^2, so that the "
         "caps on eta are 96 a <= q^3 and 128 b <= q^3.",
     )
+
+
+def _of_error(a: Any, b: Any) -> Any:
+    """Coefficient of B_r in line 1, times q."""
+    return (2 - q) * (6 * a + 8 * b)
+
+
+def _printed_caps(c: SimpleNamespace, L: Any, N: Any, n: Any) -> tuple[Any, Any]:
+    """Caps on eta, with 4 sqrt(6) and 8 sqrt(2) as roots of 96 and 128."""
+    half = sympy.Rational(3, 2)
+    rows = q**half / (L * sympy.sqrt(rational(c.rows) * N))
+    return rows, q**half / (L * n * sympy.sqrt(rational(c.moves)))
+
+
+def _scaled(c: SimpleNamespace) -> Finding:
+    """Judge that a, b, q^3 and the coefficient of B_r are what the print makes them."""
+    eta, L, N, n = sympy.symbols("eta L N n", positive=True)  # n = tau - 1
+    a, b = (eta * L) ** 2 * N, (eta * L * n) ** 2
+    rows, moves = _printed_caps(c, L, N, n)
+    two = eta**2 * L**2 * (2 - q) / q
+    pairs = [
+        ("eta over the first cap", (eta / rows) ** 2 * q**3, rational(c.rows) * a),
+        ("eta over the second", (eta / moves) ** 2 * q**3, rational(c.moves) * b),
+        ("B_r", (6 * N * two + 8 * n**2 * two) * q, _of_error(a, b)),
+    ]
+    return judge.identity(pairs, NUMBERS)
 
 
 def _from_line_2(c: SimpleNamespace) -> Iterator[judge.Case]:

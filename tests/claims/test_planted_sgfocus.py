@@ -291,6 +291,25 @@ def test_the_last_step_of_lemma_5_is_scaled_as_printed(monkeypatch, consensus, n
     assert drift._scaled(128).verdict == REFUTED
 
 
+@pytest.mark.parametrize("wrong", ["q", "N", "tau - 1", "B_r"])
+def test_the_caps_of_133_have_the_exponents_of_the_print(monkeypatch, wrong):
+    collected = loaded("sgfocus_lemma6_collected")
+    constants = SimpleNamespace(**collected.moved_left.constants)
+    caps, error = collected._printed_caps, collected._of_error
+
+    def other(c, L, N, n):
+        rows, moves = caps(c, L, N, n)
+        if wrong == "tau - 1":
+            return rows, moves / n
+        return {"q": rows * collected.q, "N": rows * N, "B_r": rows}[wrong], moves
+
+    assert collected._scaled(constants).verdict == PROVED
+    monkeypatch.setattr(collected, "_printed_caps", other)
+    if wrong == "B_r":
+        monkeypatch.setattr(collected, "_of_error", lambda a, b: error(b, a))
+    assert collected._scaled(constants).verdict == REFUTED
+
+
 def test_133_follows_from_the_first_line_before_it_and_not_from_the_second():
     step = loaded("sgfocus_lemma6_collected").moved_left
     found = step.check()
