@@ -11,6 +11,7 @@ from flverify.claims.verdict import Verdict
 
 REFUTED, PROVED, SUPPORTED = Verdict.REFUTED, Verdict.PROVED, Verdict.SUPPORTED
 CERTIFIED, OPEN = Verdict.CERTIFIED, Verdict.INCONCLUSIVE
+FROM_1, FROM_0 = ("first index k = 1",), ("first index k = 0",)
 
 
 @pytest.fixture(scope="module")
@@ -179,3 +180,44 @@ def test_the_square_of_a_distance_of_order_eta_is_of_order_eta_squared(proofs):
     claim = proofs("focus_decentralised").descent_on_a_graph
     squared = [REFUTED, REFUTED, REFUTED, PROVED]
     assert verdicts(claim.check(order=2)) == squared
+
+
+def test_what_fails_in_the_proof_of_lemma_2_is_mended_by_an_index(proofs):
+    steps, last = proofs("fedavg_lemma2_steps"), proofs("fedavg_last_steps")
+    assert verdicts(steps.since_consensus.check()) == [REFUTED] * 2
+    assert verdicts(steps.wrong_client.check()) == [REFUTED, PROVED, REFUTED]
+    assert steps.lipschitz.check().verdict == REFUTED
+    assert verdicts(last.induction.check()) == [REFUTED] * 2
+    assert verdicts(last.at_communications.check()) == [REFUTED, PROVED]
+    for one in (steps.since_consensus, steps.lipschitz, last.induction):
+        assert one.control().verdict == PROVED
+        assert one.check().correction.finding.verdict == PROVED
+
+
+@pytest.mark.parametrize(
+    ("file", "name", "wrong"),
+    [
+        # one iteration later x_{k_0} is common, two later it is not
+        ("fedavg_lemma2_steps", "since_consensus", {"late": 2, "first": FROM_1}),
+        # with k = 0 first, tau steps lie between the models that are common
+        ("fedavg_lemma2_steps", "since_consensus", {"late": 1, "first": FROM_0}),
+        ("fedavg_last_steps", "induction", {"mean": "k_0 + tau", "K": ("K",)}),
+        ("fedavg_last_steps", "induction", {"mean": "k + tau", "K": ("tau",)}),
+    ],
+)
+def test_no_other_index_mends_a_line_of_lemma_2(proofs, file, name, wrong):
+    assert not getattr(proofs(file), name).check(**wrong).passes()
+
+
+@pytest.mark.parametrize("name", ["drift", "bias", "variance"])
+def test_each_factor_of_55_is_needed(proofs, name):
+    claim = proofs("fedavg_last_steps").at_communications
+    less = str(Fraction(claim.constants[name]) * Fraction(99, 100))
+    assert verdicts(claim.check(**{name: less}))[1] == REFUTED
+
+
+def test_both_ways_to_the_rows_of_48_agree(proofs):
+    file = proofs("fedavg_lemma2_steps")
+    for first in (0, 1):
+        one = file.Run((0, 1, 5), 3, first)
+        assert all(one.rows(k) == one.again(k) for k in range(first, 14))
