@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import pytest
 
+from flverify.claims.pushed_outward import outward
 from flverify.claims.registry import load_file, proofs_folder
 from flverify.claims.verdict import Verdict
 from flverify.reference import focus
@@ -187,13 +188,14 @@ def test_the_polyak_lojasiewicz_bound_needs_its_caps_and_its_rate(theorem1):
     assert (faster.verdict, faster.correction.finding.verdict) == (REFUTED, REFUTED)
 
 
-def test_the_general_bound_depends_on_q_and_on_its_factor(theorem1):
-    claim, named = theorem1.general, [PROVED, REFUTED, REFUTED]
-    never = [REFUTED] * 3  # the printed index
-    assert verdicts(claim.check()) == [*never, *named, REFUTED, REFUTED]
+def test_the_general_bound_depends_on_q_and_on_its_factor():
+    claim = _loaded("focus_theorem1_nonconvex_bound").general
+    never, named = [REFUTED] * 3, [PROVED, REFUTED, REFUTED]  # the printed index
+    rest = [REFUTED] * 3  # any rows, and Assumption 2 as printed
+    assert verdicts(claim.check()) == [*never, *named, *rest]
     assert claim.check().correction.finding.verdict == PROVED
     named = [PROVED, PROVED, REFUTED]
-    assert verdicts(claim.check(case_3a="1/N")) == [*never, *named, REFUTED, REFUTED]
+    assert verdicts(claim.check(case_3a="1/N")) == [*never, *named, *rest]
     assert claim.check(factor="1/10").verdict == REFUTED
 
 
@@ -250,3 +252,20 @@ def test_24_fails_with_many_local_steps_step_by_step(curvatures, step, tau, roun
 def test_a_general_bound_of_order_log_is_too_fast(begun, bound):
     assert begun.remark.check().verdict == PROVED
     assert begun.remark.check(**{bound: "log"}).verdict == REFUTED
+
+
+def test_a_client_bent_downwards_drives_the_server_away_inside_the_caps_of_25():
+    claim = _loaded("focus_theorem1_nonconvex_bound").general
+    for case in outward(claim.constants["caps"], Fraction(8)):
+        h, size = case.where["h"], case.where["N"]
+        assert max(h) == case.where["L"] == 1
+        assert sum(h) > 0  # F is convex
+        step, moves = case.where["step size"], case.where["tau"] - 1
+        assert step <= Fraction(1, 4 * size)
+        assert step * moves <= Fraction(1, 2)
+        assert 512 * size**3 * step**2 <= 1  # q_min/(16 L sqrt(2 N))
+        assert 64 * size**4 * step**2 <= 1  # q_min^(3/2)/(8 L sqrt N)
+        assert case.left > case.right
+    # they use up the cap on local moves
+    gentle = claim.constants["caps"] | {"1/(L (tau-1))": "1/4"}
+    assert [*outward(gentle, Fraction(8))] == []
