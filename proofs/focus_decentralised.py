@@ -1,12 +1,13 @@
 """Decentralised gradient descent (26)-(27) and the consensus property of push-pull.
 
 With weights as printed, rows of sum 1, DGD tends to the minimiser of another weighted
-sum as eta -> 0; with columns of sum 1 too its distance is of order eta. In push-pull
+sum as eta -> 0; with columns of sum 1 too its distance is of order eta, whatever the
+number of nodes: `flverify.claims.graph_neighbourhood` has the proof. In push-pull
 a fixed point is consensual with zero tracker if both graphs are strongly connected and
 eta is constant; without links back it need not be.
 
-Conventions: scalar models; for DGD quadratics h_i (x - b_i)^2/2 of two nodes, all
-numbers symbols; rates of the fixed point are coefficients of its series in eta.
+Conventions: scalar models; for DGD quadratics h_i (x - b_i)^2/2. Of two nodes, all
+numbers being symbols, the coefficients of the fixed point's series in eta are computed.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import sympy
 from flverify._core.sources import Source
 from flverify.claims import judge
 from flverify.claims.claim import claim
+from flverify.claims.graph_neighbourhood import fixed_points_near
 from flverify.claims.push_pull_fixed_points import consensual
 from flverify.claims.verdict import Finding
 
@@ -36,23 +38,24 @@ DOUBLY = "(ii) columns of sum 1 too"
     r"\text{DGD "
     r"with a fixed step size }\eta\text{ only converges to an }\mathcal{O}(\eta)\text{-"
     r"sized neighborhood of the solution}",
-    proposition="For all scalar quadratics h_i (x - b_i)^2/2 and positive weights w_ij "
-    "of two nodes, every node's fixed point x_i(eta) of (26)-(27) has |x_i(eta) - x*| "
-    "= O(eta), or its square, as eta -> 0.",
+    proposition="For all scalar quadratics h_i (x - b_i)^2/2 and weights w_ij on a "
+    "strongly connected graph, every node's fixed point x_i(eta) of (26)-(27) has "
+    "|x_i(eta) - x*| = O(eta), or its square, as eta -> 0.",
     constants={"order": 1},
     twin={"order": 3},
     no_control="norm or squared norm, and whether columns sum to 1, is not printed; "
     "the twin, O(eta^3), fails under every reading",
 )
 def descent_on_a_graph(c: SimpleNamespace) -> Finding:
-    """Expand the fixed point in eta and compare its first coefficients with x*."""
-    return judge.readings(
-        {
-            f"{weights}; O(eta) for the {name}": _near(weights, _needed(c.order, power))
-            for weights in (PRINTED, DOUBLY)
-            for name, power in (("norm", 1), ("squared norm", 2))
-        }
-    )
+    """Expand two nodes' fixed point in eta; prove it for any number of nodes."""
+    found = {}
+    for name, power in (("norm", 1), ("squared norm", 2)):
+        needed = _needed(c.order, power)
+        found[f"{PRINTED}; O(eta) for the {name}"] = _near(PRINTED, needed)
+        found[f"{DOUBLY}; O(eta) for the {name}"] = judge.proof_or_search(
+            fixed_points_near(c.order, power), _near(DOUBLY, needed)
+        )
+    return judge.readings(dict(sorted(found.items())))
 
 
 def _needed(order: int, power: int) -> int:

@@ -3,7 +3,9 @@
 from fractions import Fraction
 
 import pytest
+import sympy
 
+from flverify.claims import graph_neighbourhood, judge
 from flverify.claims.fedavg_averages import gaps_below
 from flverify.claims.registry import load_file, proofs_folder
 from flverify.claims.schedules import made_before
@@ -103,7 +105,6 @@ READ = [
         "pulled_distance",
         [REFUTED, REFUTED, PROVED, REFUTED],
     ),
-    ("focus_observations", "distance_left", [REFUTED, REFUTED, PROVED]),
     ("focus_observations", "tracking", [PROVED, PROVED, REFUTED]),
     (
         "focus_observations",
@@ -221,3 +222,31 @@ def test_both_ways_to_the_rows_of_48_agree(proofs):
     for first in (0, 1):
         one = file.Run((0, 1, 5), 3, first)
         assert all(one.rows(k) == one.again(k) for k in range(first, 14))
+
+
+@pytest.mark.parametrize("nodes", [3, 4])
+def test_dgd_stays_near_x_on_rings_of_more_nodes(proofs, nodes):
+    # columns of sum 1; the neighbourhood shrinks like eta, and not like its square
+    W = sympy.Matrix(
+        nodes, nodes, lambda i, j: Fraction(1, 2) if (j - i) % nodes < 2 else 0
+    )
+    h, b = sympy.diag(*range(1, nodes + 1)), sympy.Matrix(range(nodes))
+    best = sum(h * b) / sympy.Rational(h.trace())
+    gaps = []
+    for eta in (sympy.Rational(1, 10**4), sympy.Rational(1, 2 * 10**4)):
+        x = (sympy.eye(nodes) - W * (sympy.eye(nodes) - eta * h)).LUsolve(
+            eta * W * h * b
+        )
+        gaps.append(max(abs(v - best) for v in x))
+    assert 19 < 10 * gaps[0] / gaps[1] < 21
+
+
+@pytest.mark.parametrize(("order", "power"), [(1, 1), (1, 2)])
+def test_the_neighbourhood_of_dgd_needs_every_link(monkeypatch, order, power):
+    near = graph_neighbourhood.fixed_points_near.__wrapped__
+    assert near(order, power).verdict == PROVED
+    assert not near(order + 2, power).passes()
+    for name in ("_gradients", "_between", "_one_link", "_closed"):
+        with monkeypatch.context() as planted:
+            planted.setattr(graph_neighbourhood, name, lambda: judge.inconclusive("?"))
+            assert not near(order, power).passes()
