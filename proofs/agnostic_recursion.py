@@ -6,9 +6,12 @@ with room to spare; with H - 1 they fail for small step sizes and hold again wit
 in place of H. The coefficient 3 of G^2 in (7) is not the one that Lemma 2 gives, which
 is smaller.
 
-Conventions: theta^0 lies in C (`agnostic.alg1.init`), theta* in C minimises (3) there,
-S is never empty (footnote 3), Theta is the whole space, G and ell are the least that
-the rational instances allow.
+From theta^0 outside of C (7) fails for a single local step, (8) with one client being
+the same inequality, and holds for more.
+
+Conventions: theta^0 lies in C (`agnostic.alg1.init`) unless a claim says otherwise,
+theta* in C minimises (3) there, S is never empty (footnote 3), Theta is the whole
+space, G and ell are the least that the rational instances allow.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from flverify._core.sources import Source
 from flverify.claims import agnostic_rounds as rounds
 from flverify.claims import agnostic_runs as runs
 from flverify.claims import judge
+from flverify.claims.agnostic_outside import first_period, led_away
 from flverify.claims.agnostic_terms import (
     MENDED,
     NOTHING,
@@ -116,6 +120,28 @@ def either_coupling(room: Any) -> Finding:
             for which, drop in (("Lemma 3", 4), ("Corollary 1", 2))
         }
     )
+
+
+@claim(
+    "agnostic.eq7.outside",
+    source=Source("agnostic", "eq. (7), from line 1 of Algorithm 1; a question"),
+    statement=r"\theta_i^0=\mathbf 0\notin\mathcal C:\quad" + EQ_7,
+    proposition="Under Assumptions 1 to 3, with f_i that are ell-Lipschitz on C and H "
+    "local steps in a period, (7) holds from theta^0 = 0 outside of C for every H, at "
+    "T = 1; later periods start in C.",
+    constants={"terms": ROOM, "least": 1},
+    twin={"least": 2},
+)
+def from_outside(c: Any) -> Finding:
+    """Prove it for H >= 2; look for what the first step loses."""
+    return outside(c.terms, c.least).corrected(r"H\ge2", outside(c.terms, 2))
+
+
+def outside(terms: Any, least: int) -> Finding:
+    """Judge (7) for at least so many steps in the first period."""
+    room = coefficients(terms)
+    search = judge.instances(led_away(room, least), "<=", "one client in the plane")
+    return judge.proof_or_search(first_period(room, least), search)
 
 
 @claim(

@@ -7,12 +7,17 @@ from types import SimpleNamespace
 
 import pytest
 
-from flverify.claims import drawn_anew, judge
+from flverify.claims import agnostic_outside, drawn_anew, judge
 from flverify.claims.agnostic_apart import tracks_apart
 from flverify.claims.agnostic_period_one import any_losses
 from flverify.claims.agnostic_rounds import mean_of_cohorts, one_period
 from flverify.claims.audit import audit
-from flverify.claims.registry import claims_in, load_file, proofs_folder
+from flverify.claims.registry import (
+    claims_in,
+    load_file,
+    proofs_folder,
+    shipped_claims,
+)
 from flverify.claims.verdict import Verdict
 
 PROVED, REFUTED, OPEN = Verdict.PROVED, Verdict.REFUTED, Verdict.INCONCLUSIVE
@@ -282,3 +287,25 @@ def test_a_claim_about_other_papers_stays_open(claims):
 
 def test_every_control_behaves(claims):
     assert [a.claim.id for a in audit(claims.values()) if a.control_fault()] == []
+
+
+def test_from_outside_of_c_the_first_of_several_steps_is_paid_for():
+    claim = shipped_claims()["agnostic.eq7.outside"]
+    found = claim.check()
+    assert (found.verdict, claim.control().verdict) == (REFUTED, PROVED)
+    assert found.correction.finding.verdict == PROVED
+    # k + 3 times eta^2 G^2, at k = 2, and 4 k^2 - 2 k times ell eta^2 G
+    assert agnostic_outside.first_period((0, Fraction(5, 2), 4), 2).passes()
+    assert not agnostic_outside.first_period((0, Fraction(249, 100), 4), 2).passes()
+    assert not agnostic_outside.first_period((0, Fraction(5, 2), 3), 2).passes()
+
+
+def test_the_client_that_is_led_away_is_inside_the_assumptions():
+    (case, *_) = agnostic_outside.led_away((2, 3, 8), 1)
+    assert case.recheck() == (case.left, case.right)
+    assert case.left > case.right
+    for (a, b), _ in agnostic_outside.PIECES:
+        assert a**2 + b**2 == 5**2  # gradients of length 1
+    edge = agnostic_outside.EDGE
+    points = [(x, Fraction(1)) for x in (-edge, Fraction(0), edge)]
+    assert {agnostic_outside._worth(x) for x in points} == {0}  # so ell = 0
