@@ -76,7 +76,7 @@ from flverify.participation import ExplicitLaw, Full
 TAUS = (1, 2, 5)
 PRINTED = {"drift": 80, "drift_L": 2, "bias": 10, "bias_Lmu": 0, "variance": 16}
 MENDED = {"drift_L": 0, "bias_Lmu": 1}
-EVERYWHERE = "(i) (29) over all stacked x, finite for q = u alone"
+EVERYWHERE = "(i) (29) over all stacked x, so that q = u and delta_q = 0"
 CONSENSUAL = "(ii) (29) over x = 1x"
 
 SEARCHED = (
@@ -162,8 +162,8 @@ def _bound(c: Any, s: Setting, sigma: Any, delta: Any) -> Fraction:
 def theorem2_readings(c: Any) -> Finding:
     """Judge Theorem 2 under both quantifiers of (29), N = 1 apart.
 
-    Over all stacked x a finite delta_q needs q = u, since grad f_i has no bound;
-    otherwise the right side is infinite. Over x = 1x it needs q_i of sum 1.
+    Over all stacked x a finite delta_q needs q = u, since grad f_i has no bound, and
+    is 0: the second term is, whatever its factor. Over x = 1x it needs q_i of sum 1.
     """
     alone = bounded(c, ALONE, TAUS)
 
