@@ -4,7 +4,8 @@ With weights as printed, rows of sum 1, DGD tends to the minimiser of another we
 sum as eta -> 0; with columns of sum 1 too its distance is of order eta, whatever the
 number of nodes: `flverify.claims.graph_neighbourhood` has the proof. In push-pull
 a fixed point is consensual with zero tracker if both graphs are strongly connected and
-eta is constant; without links back it need not be.
+eta is constant; without links back it need not be. Whether models get there is another
+matter: where nodes do not hear themselves, no eta is small enough.
 
 Conventions: scalar models; for DGD quadratics h_i (x - b_i)^2/2. Of two nodes, all
 numbers being symbols, the coefficients of the fixed point's series in eta are computed.
@@ -12,6 +13,7 @@ numbers being symbols, the coefficients of the fixed point's series in eta are c
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import cache
 from types import SimpleNamespace
 from typing import Any
@@ -23,6 +25,7 @@ from flverify.claims import judge
 from flverify.claims.claim import claim
 from flverify.claims.graph_neighbourhood import fixed_points_near
 from flverify.claims.push_pull_fixed_points import consensual
+from flverify.claims.push_pull_runs import every_step, small_steps, with_loops
 from flverify.claims.verdict import Finding
 
 ETA = sympy.Symbol("eta", positive=True)
@@ -111,3 +114,34 @@ def fixed_points(c: SimpleNamespace) -> Finding:
     Two nodes without links back have other fixed points.
     """
     return consensual(linked=c.linked)
+
+
+EVENTUALLY = {
+    "(i) every constant eta": "every",
+    "(ii) every small eta, no node hearing itself": "small",
+    "(iii) small eta, nodes that hear themselves": "loops",
+}
+
+
+@claim(
+    "focus.consensus_property.eventually",
+    source=Source("focus", "Section 4.2.1, sentence on the consensus property"),
+    statement=r"\text{all workers' model parameters eventually converge to a common "
+    r"value}",
+    proposition="On strongly connected graphs the models of (11)-(12), at the constant "
+    "eta and on the graphs that the reading says, converge, for strongly convex f_i.",
+    constants={"step": "1/8"},
+    twin={"step": "3"},
+    no_control="the step size is not printed, and the mild conditions on R and C are "
+    "not; the twin, a step size of 3, fails under every reading",
+)
+def eventually(c: SimpleNamespace) -> Finding:
+    """Take runs that never slow down; with loops, a power of the step on each start."""
+    found = {
+        "every": judge.instances(every_step(), "<", "one node, eta = 3, 5/2"),
+        "small": judge.instances(small_steps(), "<", "two nodes, eta = 1/210 and less"),
+        "loops": judge.instances(
+            with_loops(Fraction(c.step)), "<=", "1 to 3 nodes, f_i = x^2/2, eta = 1/8"
+        ),
+    }
+    return judge.readings({name: found[key] for name, key in EVENTUALLY.items()})

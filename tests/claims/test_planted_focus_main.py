@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 import sympy
 
-from flverify.claims import graph_neighbourhood, judge
+from flverify.claims import graph_neighbourhood, judge, push_pull_runs
 from flverify.claims.fedavg_averages import gaps_below
 from flverify.claims.registry import load_file, proofs_folder
 from flverify.claims.schedules import made_before
@@ -115,6 +115,8 @@ READ = [
     ("focus_assumptions", "smooth", [REFUTED, CERTIFIED, CERTIFIED]),
     ("focus_assumptions", "bounded_heterogeneity", [PROVED, REFUTED]),
     ("focus_decentralised", "descent_on_a_graph", [REFUTED, REFUTED, PROVED, PROVED]),
+    ("focus_decentralised", "eventually", [REFUTED, REFUTED, SUPPORTED]),
+    ("focus_tables", "fastest", [PROVED, REFUTED]),
     ("fedavg_appendix", "everybody_works", [PROVED, REFUTED, PROVED, REFUTED]),
     ("fedavg_appendix", "expansion", [PROVED, REFUTED]),
     ("fedavg_appendix", "mismatch", [REFUTED, REFUTED, PROVED, REFUTED]),
@@ -250,3 +252,15 @@ def test_the_neighbourhood_of_dgd_needs_every_link(monkeypatch, order, power):
         with monkeypatch.context() as planted:
             planted.setattr(graph_neighbourhood, name, lambda: judge.inconclusive("?"))
             assert not near(order, power).passes()
+
+
+def test_without_loops_no_step_of_push_pull_is_small_enough():
+    # characteristic polynomial of the difference, at -1: negative for every eta > 0
+    eta, root = sympy.Symbol("eta", positive=True), sympy.Symbol("root")
+    step = sympy.Matrix([[-1, eta], [2, -1 - eta]])
+    assert sympy.expand(step.charpoly(root).as_expr().subs(root, -1)) == -2 * eta
+    for case in push_pull_runs.small_steps():
+        assert case.left > 1
+        assert case.recheck() == (case.left, 1)
+    # with loops half of the step does as well
+    assert all(c.left < c.right for c in push_pull_runs.with_loops(Fraction(1, 16)))
