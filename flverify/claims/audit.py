@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -48,12 +49,14 @@ class Audited:
         The twin of a claim that passes must be REFUTED, the twin of a refuted claim
         must pass, and every reading that passes must be REFUTED in its own twin, or
         else in the claim's; only an inconclusive claim may have no control. Nor may a
-        twin contradict which way a free constant is declared to weaken the claim.
+        twin contradict which way a free constant is declared to weaken the claim, nor
+        a correction, of the claim or of a part or reading of it, be refuted itself.
         """
         return (
             self._claim_fault()
             or self._reading_fault()
             or misdeclared(self.claim, self.finding, self.control)
+            or _corrections_fault(self.finding)
         )
 
     def _claim_fault(self) -> str:
@@ -76,6 +79,14 @@ class Audited:
             if found.passes() and broken[name].verdict != Verdict.REFUTED:
                 return f"the reading {name!r} is {broken[name].verdict} in its twin"
         return ""
+
+
+def _corrections_fault(finding: Finding) -> str:
+    fixed = finding.correction
+    if fixed is not None and fixed.finding.verdict == Verdict.REFUTED:
+        return f"the correction is {fixed.finding.verdict}: {fixed.finding.reason}"
+    inner = chain(finding.readings.values(), finding.parts.values())
+    return next(filter(None, map(_corrections_fault, inner)), "")
 
 
 @dataclass(frozen=True)

@@ -149,6 +149,36 @@ def test_a_twin_that_changes_something_else_says_nothing_of_the_order():
     assert squares("smaller", 3, {"c": 1, "unused": 1}) == ""
 
 
+def corrected(value, place):
+    """Return the audit of a claim whose correction says that the value is 1."""
+
+    @claim(
+        "demo.corrected",
+        source=SOURCE,
+        statement="2=1",
+        proposition="two is one",
+        constants={"two": 2},
+        twin={"two": 1},
+    )
+    def check(c):
+        found = judge.identity([("two", c.two, 1)], "a number")
+        fixed = judge.identity([("value", value, 1)], "a number")
+        own = found.corrected("1=1", fixed)
+        if place == "reading":
+            return judge.readings({"plain": own})
+        return judge.all_of({"it": own}) if place == "part" else own
+
+    (audited,) = audit([check])
+    return audited
+
+
+@pytest.mark.parametrize("place", ["claim", "reading", "part"])
+def test_a_correction_that_is_refuted_is_a_fault(place):
+    assert corrected(1, place).control_fault() == ""
+    said = corrected(3, place).control_fault()
+    assert said.startswith("the correction is REFUTED: value[0]: 3 is not 1")
+
+
 def test_an_audit_names_it_and_ends_with_1(tmp_path):
     assert (
         new_paper.command.main(["mine", "--out", str(tmp_path)], standalone_mode=False)
