@@ -102,11 +102,9 @@ def without_negatives(expression: sympy.Expr) -> bool:
         return False
     try:
         above, below = sympy.fraction(sympy.cancel(expression))
-        return any(
-            below != 0
-            and all(c.is_Rational and c >= 0 for c in _coefficients(sign * above))
-            and all(c.is_Rational and c >= 0 for c in _coefficients(sign * below))
-            for sign in (1, -1)
+        parts = (above, below)  # cancel leaves no sign below
+        return below != 0 and all(
+            c.is_Rational and c >= 0 for part in parts for c in _coefficients(part)
         )
     except sympy.PolynomialError:  # as of a power 0 that was left standing
         return False

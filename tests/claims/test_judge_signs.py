@@ -36,7 +36,16 @@ def test_signs_that_show_are_proved(expression):
 
 
 @pytest.mark.parametrize(
-    "expression", [X - 1, 1 - X, Fraction(-1, 9), (X - Y) / (1 + X), -1 / (1 + X)]
+    "expression",
+    [
+        X - 1,
+        1 - X,
+        Fraction(-1, 9),
+        (X - Y) / (1 + X),
+        -1 / (1 + X),
+        (X + 1) / (-Y - 2),
+        (-X - 1) / (Y + 2),
+    ],
 )
 def test_a_negative_value_refutes(expression):
     assert verdict(expression) == Verdict.REFUTED
@@ -53,6 +62,20 @@ def test_a_sign_that_does_not_show_is_left_open():
 def test_a_rare_negative_value_is_never_proved():
     narrow = (X - Fraction(3, 2)) ** 2 - Fraction(1, 10**6)
     assert verdict(narrow) != Verdict.PROVED
+
+
+def test_a_scope_tells_of_denominators_only_where_they_may_vanish():
+    found = judge.nonnegative([("sum", X + Y)], "every x and y")
+    assert found.scope == "every x and y"
+    z = sympy.Symbol("z", nonnegative=True)
+    found = judge.nonnegative([("quotient", X / z)], "every x and z")
+    assert "denominator" in found.scope
+
+
+def test_a_negative_value_is_told_with_its_bound():
+    found = judge.nonnegative([("less", X - 9)], "every x")
+    assert Fraction(found.evidence["left"]) < 0
+    assert found.evidence["right"] == "0"
 
 
 def proof(right):
