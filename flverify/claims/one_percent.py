@@ -1,10 +1,10 @@
 """The rule of one percent: a proved claim is as strong as its constants let it be.
 
 Every number among the constants says which way it strengthens the claim. One that is
-free is moved 1 % against its weaker side; one of an equality, both ways; and the
-verdict must leave PROVED, unless the claim states the sharp value beside it, with a
-finding of its own. A number of the structure, such as an index, says why it has no such
-side. A number that says nothing breaks the rule.
+free is moved 1 % against its weaker side, also where one reading alone is proved; one
+of an equality, both ways; and the verdict must leave PROVED, unless the claim states
+the sharp value beside it, with a finding of its own. A number of the structure, such
+as an index, says why it has no such side. A number that says nothing breaks the rule.
 """
 
 from __future__ import annotations
@@ -88,11 +88,13 @@ def undeclared(claims: Mapping[str, Claim]) -> dict[str, list[str]]:
 def moved(claim: Claim, finding: Finding) -> Iterator[Moved]:
     """Move every number of a claim that is proved, but those of the structure.
 
+    Of a claim that is not, what is free in a reading that is proved.
+
     Parameters
     ----------
     claim : Claim
     finding : Finding
-        What was found of it; nothing is yielded unless that is a proof.
+        What was found of it; nothing is yielded unless that, or a reading, is a proof.
 
     Raises
     ------
@@ -115,18 +117,17 @@ def moved(claim: Claim, finding: Finding) -> Iterator[Moved]:
     """
     _given.instance_of(claim, Claim, "the claim", "shipped_claims()['focus.thm1.pl']")
     _given.instance_of(finding, Finding, "the finding", "claim.check()")
-    if finding.verdict != Verdict.PROVED:
-        return
     best = covered(finding)
     for one in claim.free:
         printed = one.value(claim.constants)
-        if printed is not None:
+        if printed is not None and one.judged(finding).verdict == Verdict.PROVED:
             value = one.stronger(printed)
             changed = replace(one, given={}).changed(claim.constants, value)
             beside = {value: _verdict(claim, changed, one)}
             sharp = best.get(one.name, "")
             yield Moved(claim.id, one.name, printed, beside, "free", sharp)
-    for name, kind, printed, put in _numbers(claim):
+    numbers = _numbers(claim) if finding.verdict == Verdict.PROVED else ()
+    for name, kind, printed, put in numbers:
         both = [_tried(claim, printed, s, put) for s in (1, -1) if kind == "exact"]
         yield Moved(claim.id, name, printed, dict(both), kind)
 
