@@ -110,8 +110,7 @@ def may_divide_by_zero(expression: sympy.Expr) -> bool:
 def in_reals(e: sympy.Expr) -> sympy.Expr:
     """Take integers for reals that are at least 1, at most -1, or of their sign.
 
-    For every even e the sympy at hand calls e/3 not 0, and e/6 - 1 not negative if e is
-    positive.
+    Rules for integers alone are not asked then: some of sympy's are wrong.
     """
     parts = e.atoms(sympy.Symbol, sympy.Function)
     try:

@@ -107,9 +107,9 @@ def unequal(left: Any, right: Any) -> Any:
 
     Examples
     --------
-    >>> e = sympy.Symbol("e", even=True)
-    >>> sympy.Ne(e / 3, 0), unequal(e / 3, 0)  # where e may be 0
-    (True, Ne(e/3, 0))
+    >>> x = sympy.Symbol("x", positive=True)
+    >>> sympy.Ne(x, 0), unequal(x, 0)
+    (True, Ne(x, 0))
     """
     return _comparison(sympy.Ne, left, right)
 

@@ -265,45 +265,49 @@ def test_with_an_admissible_point_there_is_a_proof(word):
 # what sympy settles as it is written
 
 
-even = Symbol("e", even=True)  # sympy calls a third of it nonzero
-
-
 def test_what_sympy_settled_is_not_proved():
-    assert Ne(even / 3, 0) == true  # false at 0
-    found = implies([], Ne(even / 3, 0))
+    assert Ne(p, 0) == true
+    found = implies([], Ne(p, 0))
     assert found.answer is Answer.INCONCLUSIVE
     assert "sympy settled the conclusion" in found.reason
-    assert answer([], Ne(even / 3, 0, evaluate=False)) is not Answer.PROVED
+    assert answer([], Ne(p, 0, evaluate=False)) is Answer.PROVED
     assert answer([x >= 1], true) is Answer.INCONCLUSIVE
 
 
 def test_what_sympy_settled_is_not_refuted():
-    assert Eq(even / 3, 0) == false  # true at 0
-    assert answer([Eq(even, 0)], Eq(even / 3, 0)) is Answer.INCONCLUSIVE
-    assert answer([Eq(even, 0)], Eq(even / 3, 0, evaluate=False)) is Answer.PROVED
+    assert Eq(p, 0) == false
+    assert answer([x >= 1], Eq(p, 0)) is Answer.INCONCLUSIVE
+    assert answer([x >= 1], Eq(p, 0, evaluate=False)) is Answer.REFUTED
 
 
 def test_nothing_is_refuted_beside_a_hypothesis_that_sympy_settled():
-    found = implies([Ne(even / 3, 0)], even**2 >= 1)  # e = 0 is not what was meant
+    found = implies([Ne(p, 0)], x**2 >= 1)  # who knows what was meant
     assert found.answer is Answer.INCONCLUSIVE
     assert "a hypothesis" in found.reason
     assert answer([true, x >= 1], x >= 0) is Answer.PROVED
 
 
 def test_no_part_that_sympy_settled_shows_a_conclusion():
-    whole = Not(Eq(even / 3, 0), evaluate=False)  # Not(False)
+    whole = Not(Eq(p, 0), evaluate=False)  # Not(False)
     for conclusion in (whole, And(whole, x > 5), Or(whole, x < 5)):
         found = implies([x > 6], conclusion)
         assert found.answer is Answer.INCONCLUSIVE
         assert "sympy settled a part of the conclusion" in found.reason
 
 
-@pytest.mark.parametrize("third", [Eq(even / 3, 0), Ne(even / 3, 0)])
-def test_no_part_that_sympy_settled_helps_a_hypothesis(third):
-    given = Or(Not(third, evaluate=False), x > 1)
-    found = implies([given], x > 1)  # false at x = 0 and e = 6, or e = 0
+@pytest.mark.parametrize("settled", [Eq(p, 0), Ne(p, 0)])
+def test_no_part_that_sympy_settled_helps_a_hypothesis(settled):
+    found = implies([Or(Not(settled, evaluate=False), x > 1)], x > 1)
     assert found.answer is Answer.INCONCLUSIVE
     assert "sympy settled a part of a hypothesis" in found.reason
+
+
+even = Symbol("e", even=True)
+
+
+def test_a_third_of_what_is_even_may_be_zero():
+    assert answer([], Ne(even / 3, 0)) is not Answer.PROVED
+    assert answer([Eq(even, 0)], Eq(even / 3, 0)) is Answer.PROVED
 
 
 def test_a_comparison_that_is_written_out_is_judged():

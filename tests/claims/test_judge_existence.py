@@ -1,4 +1,4 @@
-"""The judge, where sides exist nowhere or in part, and where sympy is mistaken."""
+"""The judge, where sides exist nowhere or in part, and where integers mislead."""
 
 from __future__ import annotations
 
@@ -53,15 +53,13 @@ def test_a_formal_constant_may_be_zero():
 )
 def test_what_is_even_may_be_zero_over_three(zero_at_0):
     assert zero_at_0.subs(even, 0) == 0
-    assert zero_at_0.is_zero is False  # so says sympy
     quotient = (zero_at_0 * x + zero_at_0) * sympy.Pow(zero_at_0, -1, evaluate=False)
     assert DIVIDED in identity(quotient, x + 1).scope
 
 
 def test_a_sixth_of_what_is_even_may_be_below_1():
     second = sympy.Symbol("e", even=True, positive=True)
-    below = second / 6 - 1  # -2/3 at 2; sympy calls it not negative
-    assert below.is_nonnegative is True
+    below = second / 6 - 1  # -2/3 at 2
     x0 = sympy.Symbol("x", nonnegative=True)
     power = x0**below
     assert DIVIDED in identity(power * (x0 + 1), power * x0 + power).scope
