@@ -42,6 +42,8 @@ from flverify.certify.solve import Programme, is_infeasible, least, widest_margi
 from flverify.participation._law import Participation
 
 NEAREST = (4, 6)  # millionths above what floats found, where rounding is tried first
+DIGITS = 12
+SHORTEST = Fraction(1, 10**100)  # a unit; floats have its square
 SLACK = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)  # how far above the least c to round
 
 
@@ -202,12 +204,42 @@ def _certified(
 
 
 def _programme(found: Search, rho: Fraction, weight: Fraction) -> Programme:
-    """Lay out the inequality with -s |x - x*|^2, and V >= |x - x*|^2 where s = 0."""
+    """Lay out the inequality with -s |x - x*|^2, and V >= |x - x*|^2 where s = 0.
+
+    Written in g* times a unit, and so c over its square.
+    """
     ansatz = found.ansatz
     constant: dict[str, Array] = {}
     block = "decrease/mean" if weight else "positivity/mean"
     constant[block] = -ansatz.model_square(ansatz.sizes[block])
-    return Sweep(ansatz, constant, found.bases).at(float(rho))
+    programme = Sweep(ansatz, constant, _bases(found)).at(float(rho))
+    for one in programme.blocks:
+        one.coefficients[ansatz.place["c",]] *= float(_unit(found)) ** 2
+    return programme
+
+
+def _unit(found: Search) -> Fraction:
+    """Return what makes g* and c of a size that the solver sees.
+
+    Where nobody is drawn, x moves off x* by about step_size g*, and in c are its
+    squares; elsewhere drawing moves it further, and 1 is as good.
+    """
+    reading = found.space.reading
+    if reading.classes.sure is None:
+        return Fraction(1)
+    return max(Fraction(reading.algorithm.step_size), SHORTEST)
+
+
+def _bases(found: Search) -> dict[str, Array]:
+    """Return the bases of a search, with g* times the unit in place of g*."""
+    sizes, space, unit = found.ansatz.sizes, found.space, float(_unit(found))
+    mean = np.array([1 / unit if name[-1] == "star" else 1.0 for name in space.z])
+    own = np.array([1 / unit if name == "star" else 1.0 for name in space.own])
+    out = {}
+    for block, size in sizes.items():
+        scale = mean if block.endswith("/mean") else own
+        out[block] = found.bases.get(block, np.eye(size)) * scale[:size]
+    return out
 
 
 def _proof(
@@ -227,7 +259,9 @@ def _proof(
     solution = widest_margin(pinned)
     if solution.status == "failed" or not solution.margin > 0:
         return None
-    values = rationalise(found.ansatz, solution.values, rho, 12)
+    c = Fraction(round(float(solution.values[place]) * 10**DIGITS), 10**DIGITS)
+    fixed = {("c",): c * _unit(found) ** 2}
+    values = rationalise(found.ansatz, solution.values, rho, DIGITS, fixed)
     start = constants(found, values)
     return (
         None if start is None else Proof(found.space, found.level, values, start, rho)

@@ -92,6 +92,16 @@ def test_small_steps_have_an_instance_further_inside_the_class(step, steps, mu) 
     assert above.constant / 3 < bias.ratio <= above.constant
 
 
+@pytest.mark.parametrize("step", ["1/10000", "1/1000000", "1/100000000"])
+def test_short_steps_of_everybody_stay_near_in_proportion(step) -> None:
+    # curvatures 1 and 1/10, gradients 1 and -1 at x* = 0: in the limit of short steps
+    # x (1 + 1/10) = step (1 - 1/10)/2; and at step 1/10 c is .935 step^2
+    found = distance(FedAvg(step, 2), Full(2), MU, SMOOTH)
+    assert found.constant is not None
+    shown, most = Fraction(9, 22) ** 2, Fraction(935, 1000)
+    assert shown * Fraction(999, 1000) < found.constant / Fraction(step) ** 2 < most
+
+
 def test_other_units() -> None:
     bias = worst_bias(FedAvg("1/30", 2), UniformCohort(4, 2), "3/10", 3)
     assert all(_interpolable(t, Fraction(3, 10), Fraction(3)) for t in bias.clients)
