@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from multiprocessing import connection
+from multiprocessing import connection, resource_tracker
 from multiprocessing.context import SpawnProcess
 from typing import Any, TypeAlias
 
@@ -95,7 +95,7 @@ def _team(size: int, work: Work) -> Iterator[list[Pipe]]:
     pipes: list[Pipe] = []
     team: list[SpawnProcess] = []
     try:
-        with _undisturbed():
+        with undisturbed():
             for _ in range(size):
                 ours, theirs = context.Pipe()
                 pipes.append(ours)
@@ -121,12 +121,13 @@ def _end(team: Sequence[SpawnProcess]) -> None:
 
 
 @contextmanager
-def _undisturbed() -> Iterator[None]:
+def undisturbed(names: Sequence[str] = HELD_BACK) -> Iterator[None]:
     """Hold signals back while processes are started, which inherit that."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    held_back = {getattr(signal, name) for name in HELD_BACK}
+    resource_tracker.ensure_running()  # its own start would let signals through again
+    held_back = {getattr(signal, name) for name in names}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, held_back)
     try:
         yield

@@ -19,6 +19,7 @@ from multiprocessing import connection, forkserver
 from typing import Any
 
 from flverify._core.errors import FlverifyError
+from flverify._core.team import undisturbed
 
 PAUSE = 0.4  # seconds without a request before a process starts
 _LISTEN = 0.05  # seconds between two looks whether to stop
@@ -171,7 +172,8 @@ def prepare(*modules: str) -> None:
     """Load modules once, before any process needs them, where the system can."""
     if sys.platform != "win32":
         _CONTEXT.set_forkserver_preload(list(modules))
-        forkserver.ensure_running()
+        with undisturbed(["SIGINT"]):  # a terminal sends it to everybody
+            forkserver.ensure_running()
 
 
 # a fork of the server itself would copy threads' locks in whatever state they are

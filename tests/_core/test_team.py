@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -36,6 +37,11 @@ def sleeping(_, tell):
             raise
 
 
+def deaf(_piece, _tell):
+    """Whether a terminal's Ctrl-C was held back from this process when it began."""
+    return signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
 def answers(pieces, size=2):
     heard = list(in_processes(doubled, pieces, size))
     assert multiprocessing.active_children() == []
@@ -51,6 +57,18 @@ def test_every_piece_is_told_of_and_answered():
         7: 18,
         8: 2,
     }
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_no_interrupt_reaches_a_process_while_it_loads():
+    code = (
+        "from flverify._core.team import in_processes\n"
+        "from tests._core.test_team import deaf\n"
+        "print(sorted(in_processes(deaf, {0: 0, 1: 1}, 2)))"
+    )  # in an interpreter that has started no process yet
+    words = [sys.executable, "-c", code]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert done.stdout == "[(0, True), (1, True)]\n"
 
 
 def test_a_process_that_ends_loses_its_piece_and_no_other():

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
+import subprocess
+import sys
 import threading
 import time
 from dataclasses import replace
@@ -90,6 +93,22 @@ def test_the_same_request_goes_on():
     heard.layer.end()
     assert heard.layer.ask(1, "same")
     heard.layer.end()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_no_interrupt_reaches_the_fork_server_while_it_loads():
+    code = (
+        "from queue import Queue\n"
+        "from flverify.explore.layers import SlowLayer, prepare\n"
+        "from tests.explore.works import deaf\n"
+        "prepare()\n"
+        "heard = Queue()\n"
+        "SlowLayer('x', deaf, heard.put, pause=0).ask(None, 1)\n"
+        "print(heard.get().piece)"
+    )
+    words = [sys.executable, "-c", code]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert done.stdout == "True\n"
 
 
 def test_a_moving_slider_starts_no_process():

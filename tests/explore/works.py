@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 
 from flverify._core.errors import InputError
@@ -20,6 +21,10 @@ def sleep_then(seconds):
 def refuse(reason):
     yield "first"
     raise InputError(reason)
+
+
+def deaf(_):
+    yield signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ())
 
 
 def end_at_once(_):
