@@ -90,7 +90,7 @@ def _rests_on(finding: Finding, whole: bool) -> Pairs:
 def _evidence(finding: Finding, whole: bool) -> Pairs:
     shown = exhibit(finding.evidence, whole=whole)
     if shown.kind:
-        about = f" to {shown.part}" if shown.part else ""
+        about = f" ({shown.part})" if shown.part else ""
         yield f"{shown.kind}{about}", shown.where()
     yield from ((STEP + name, text) for name, text in shown.comparison)
     yield from ((f"evidence: {name}", text) for name, text in shown.rest)

@@ -287,7 +287,7 @@ def _evidence(finding: Finding, opened: bool) -> str:
     state = " open" if opened and shown.kind else ""
     out = []
     if shown.kind:
-        about = f" to {shown.part}" if shown.part else ""
+        about = f" ({shown.part})" if shown.part else ""
         out.append(
             f"<details{state}><summary>{_e(shown.kind + about)}</summary>"
             f"{_rows(shown.instance + shown.comparison)}</details>"

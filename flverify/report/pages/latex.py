@@ -218,7 +218,7 @@ def _correction(finding: Finding, label: str, *, parts: bool = True) -> Iterator
 def _evidence(finding: Finding) -> Iterator[str]:
     shown = exhibit(finding.evidence)
     if shown.kind:
-        about = f" to {shown.part}" if shown.part else ""
+        about = f" ({shown.part})" if shown.part else ""
         values = "; ".join(f"{_e(n)} = {_e(v)}" for n, v in shown.instance)
         yield rf"{{\small\emph{{{_e(shown.kind + about)}:}} {values}"
         yield from (f"\n{_e(name)}: {_e(text)}" for name, text in shown.comparison)

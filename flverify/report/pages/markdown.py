@@ -224,7 +224,7 @@ def _correction(finding: Finding, label: str, *, parts: bool = True) -> Iterator
 def _evidence(finding: Finding) -> Iterator[str]:
     shown = exhibit(finding.evidence)
     if shown.kind:
-        about = f" to {shown.part}" if shown.part else ""
+        about = f" ({shown.part})" if shown.part else ""
         rows = shown.instance + shown.comparison
         yield _details(f"{shown.kind}{about}", rows)
     if shown.rest:
