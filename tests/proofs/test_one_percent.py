@@ -47,6 +47,7 @@ GENEROUS = {
     "focus.lemma3.step86": {"bound"},
     "focus.lemma3.step87": {"far", "moved", "cap"},  # its correction has better ones
     "focus.lemma3.step87.smooth": {"far", "moved"},  # likewise
+    "focus.thm1.nc": {"factor", "caps[q/(L sqrt(2 N))]"},
     "focus.thm1.sc.stepDF": {"function"},
     "sgfocus.lemma5.final": {"consensus", "noise"},
     "sgfocus.lemma5.step127b": {"bound"},
