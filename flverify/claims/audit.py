@@ -143,11 +143,11 @@ def attempt(claim: Claim) -> Audited | Failed:
         raise
     except FAULTS as error:
         return Failed(claim, raised(f"the check of {claim.id}", error))
-    returned: list[object] = [one.finding, *one.reading_controls.values()]
-    returned += [] if one.control is None else [one.control]
-    if all(isinstance(finding, Finding) for finding in returned):
-        return one
-    return Failed(claim, no_finding(f"the check of {claim.id}", returned[0]))
+    returned: list[object] = [one.finding, *([one.control] if claim.twin else [])]
+    for found in returned:
+        if not isinstance(found, Finding):
+            return Failed(claim, no_finding(f"the check of {claim.id}", found))
+    return one
 
 
 def audit(claims: Iterable[Claim]) -> Iterator[Audited]:

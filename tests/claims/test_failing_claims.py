@@ -131,6 +131,31 @@ def test_the_error_says_which_claim_and_where(path):
     assert together == "one; two."
 
 
+ODD = """
+
+@claim("demo.odd", **{{**HERE, "twin": {{}}, "no_control": "it is open", {twin}}})
+def odd(c):
+    found = {{"a": judge.identity([("sum", 2, 2)], scope="the two numbers")}}
+    found["b"] = judge.inconclusive("open")
+    return judge.readings(found) if c.two == 2 else {returned}
+"""
+
+
+@pytest.mark.parametrize("returned", ["None", "'REFUTED'"])
+@pytest.mark.parametrize(
+    ("twin", "said"),
+    [
+        ("'twin': {'two': 3}", "must return a finding of the judge; got {returned};"),
+        ("'reading_twins': {'a': {'two': 3}}", "must run without an exception"),
+    ],
+)
+def test_a_twin_has_to_return_a_finding_too(path, returned, twin, said):
+    path.write_text(FILE + ODD.format(twin=twin, returned=returned), encoding="utf-8")
+    failed = attempt(claims_in([path])["demo.odd"])
+    assert isinstance(failed, Failed)
+    assert f"the check of demo.odd {said.format(returned=returned)}" in failed.why
+
+
 def test_a_worker_that_dies_is_one_error_whatever_it_leaves(path):
     dead = "".join(DEAD.replace("dead", f"dead{k}") for k in range(5))
     path.write_text(FILE + dead, encoding="utf-8")
