@@ -114,3 +114,20 @@ def test_a_false_identity_is_refuted_though_a_symbol_cancels_in_the_difference()
     found = judge.identity([("sum", X + Y, X + 2 * Y)], "every x and y")
     assert found.verdict == Verdict.REFUTED
     assert set(found.evidence["point"]) == {"x", "y"}
+
+
+def test_of_several_parts_the_one_that_fails_is_named():
+    found = judge.all_of({"first": proof(X), "second": proof(2 * X)})
+    assert found.verdict == Verdict.REFUTED
+    assert found.evidence["part"] == "second"
+    assert found.reason.startswith("second: ")
+    assert found.evidence["point"] == proof(2 * X).evidence["point"]
+
+
+def test_readings_are_open_only_if_each_is():
+    open_ = judge.inconclusive("too hard")
+    every = judge.readings({"(i)": open_, "(ii)": open_})
+    assert every.reason.startswith("open under every reading: ")
+    some = judge.readings({"(i)": open_, "(ii)": proof(X)})
+    assert some.reason.startswith("depends on the reading: ")
+    assert every.verdict == some.verdict == Verdict.INCONCLUSIVE
