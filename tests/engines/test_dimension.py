@@ -73,9 +73,9 @@ def test_large_floats_of_clients_that_are_alike_are_of_their_classes(
 
 @pytest.mark.parametrize("number", [Fraction, float])
 def test_large_floats_that_invent_directions_are_refused(monkeypatch, number):
-    problem, law = halves(20, 2, number)
+    problem, law = halves(30, 2, number)
     monkeypatch.setattr(LargeMoments, "_alike", None)
-    with pytest.raises(RefusedError, match="directions that starts move, 21; rounding"):
+    with pytest.raises(RefusedError, match="directions that starts move, 31; rounding"):
         _ = LargeMoments(problem, Scaffold(0.05, 2), law).mean_square_rate
 
 

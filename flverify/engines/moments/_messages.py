@@ -28,6 +28,7 @@ from flverify.engines.lower import (
     Rows,
     lower,
 )
+from flverify.engines.moments._reduce import units_beside
 from flverify.engines.moments._system import feature_moments
 from flverify.engines.trace import Trace, trace
 
@@ -200,10 +201,48 @@ def message_system(
     later = Lowering(hessians, linear, traced.points, float, gone)
     rows = lower(traced.after, layout, later)
     first = Lowering(hessians, linear, traced.start_points, float, gone)
-    start = _start(lower(traced.start, layout, first), layout)
+    begun = lower(traced.start, layout, first)
+    units = _units(rows, begun, layout)
+    start = _start(_measured(begun, units, {}), layout)
     remembers = _has_memory(traced)
+    rows = _measured(rows, units, units)
     system = _assemble(rows, layout, start, participation, remembers)
-    return replace(system, shares=kept)
+    shares = {
+        slot: {o: float(v) * units[o] / units[slot] for o, v in part.items()}
+        for slot, part in kept.items()
+    }
+    return replace(system, shares=shares)
+
+
+def _units(rows: Rows, begun: Rows, layout: Layout) -> dict[str, float]:
+    """Return a unit of every slot: large or small units of f hide no message then."""
+    slots = [*layout.server_slots, *layout.client_slots]
+    place = {slot: k for k, slot in enumerate(slots)}
+    sizes, start = np.zeros((len(slots), len(slots))), np.zeros((len(slots), 1))
+    for (_, (_, slot, _)), row in rows.items():
+        for column, part in row.items():
+            if column != CONSTANT:
+                here = place[slot], place[column[1]]
+                sizes[here] = max(sizes[here], np.abs(part).max())
+    for (_, (_, slot, _)), row in begun.items():
+        parts = [np.abs(v).max() for column, v in row.items() if column != CONSTANT]
+        start[place[slot]] = max([*start[place[slot]], *parts])
+    model = np.eye(len(slots))[[place["model"]]]
+    units = units_beside(sizes, start, model)
+    return dict(zip(slots, units.tolist(), strict=True))
+
+
+def _measured(
+    rows: Rows, units: Mapping[str, float], column_units: Mapping[str, float]
+) -> Rows:
+    """Write rows in units of the slots; the constant and what starts have none."""
+    return {
+        (draw, block): {
+            column: part * (column_units.get(column[1], 1.0) / units[block[1]])
+            for column, part in row.items()
+        }
+        for (draw, block), row in rows.items()
+    }
 
 
 def _has_memory(traced: Trace) -> bool:

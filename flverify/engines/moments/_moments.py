@@ -24,8 +24,14 @@ from flverify.engines.moments._alike import FEW, exact_law
 from flverify.engines.moments._dimension import dimension
 from flverify.engines.moments._kept import conserves
 from flverify.engines.moments._large import LargeMoments
+from flverify.engines.moments._reduce import (
+    balancing,
+    differences,
+    leaves_out,
+    measured,
+)
 from flverify.engines.moments._small import SmallMoments
-from flverify.engines.moments._system import build
+from flverify.engines.moments._system import System, build
 from flverify.engines.own_factors import computes_in_symbols
 from flverify.engines.trace import exact_twin, trace
 from flverify.participation._law import Participation
@@ -231,24 +237,38 @@ def _engine(
             "one mode.",
         )
     small = build(problem, algorithm, participation, arithmetic)
-    if isinstance(small, Refusal):
-        return small
-    found = SmallMoments(small)
-    if arithmetic.exact or not _misled(found, problem, algorithm, participation):
+    if arithmetic.exact or isinstance(small, Refusal):
+        return small if isinstance(small, Refusal) else SmallMoments(small)
+    return _in_floats(small, problem, algorithm, participation)
+
+
+def _in_floats(
+    small: System, problem: Any, algorithm: Any, participation: Any
+) -> SmallMoments | Refusal:
+    """Measure a float system well; decide what is reachable in rationals if need be.
+
+    In floats what is conserved may look reachable, and what is weak may not.
+    """
+    units = balancing(small)
+    found = SmallMoments(measured(small, units))
+    if not _misled(found, problem, algorithm, participation):
         return found
-    # in floats what is conserved may look reachable: what is reachable is decided in
-    # rationals, from the numbers as the floats they are
+    # from the numbers as the floats they are
     law = exact_law(participation)
     twin = build(problem, exact_twin(algorithm), law, NEAREST)
-    return twin if isinstance(twin, Refusal) else SmallMoments(small, twin)
+    if isinstance(twin, Refusal):
+        return twin
+    return SmallMoments(found.system, measured(twin, units))
 
 
 def _misled(
     found: SmallMoments, problem: Any, algorithm: Any, participation: Any
 ) -> bool:
-    """Whether rounding makes what no start moves look reachable in floats."""
+    """Whether rounding hides in floats what starts move, or shows more than that."""
     small = found.system
-    if _state_size(problem, algorithm) <= LARGEST_EXACT and conserves(small):
+    if _state_size(problem, algorithm) <= LARGEST_EXACT and (
+        conserves(small) or leaves_out(differences(small))
+    ):
         return True
     if small.sizes[0] <= LONG or len(small.moves[0].terms) > FEW:
         return False

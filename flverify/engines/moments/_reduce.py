@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-from scipy.linalg import qr
+from scipy.linalg import matrix_balance, qr
 
 from flverify._core.exact import Array
 from flverify._core.rationals import row_basis, solve
@@ -22,6 +22,9 @@ from flverify.engines.moments._system import Move, System
 # Float directions are taken strongest first, so that weak ones are not made of the
 # rounding of others; below the last level a direction does not count.
 LEVELS = (1e-2, 1e-4, 1e-6, 1e-8)
+ROUNDING = 1e-13  # a direction that is weak, and stronger than this, is not rounding
+
+Step: TypeAlias = tuple[int, int, list[Array]]  # from mode, to mode, maps of rows
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,48 @@ class _Basis:
 
     rows: Array
     coordinates: Callable[[Array], Array]
+
+
+def balancing(system: System) -> Array:
+    """Units of the coordinates of a float system, powers of 2; the constant's is 1.
+
+    Without them a small step size, or a large unit of f, hides what starts reach.
+    """
+    sizes = [
+        np.abs(m.mean) + sum(np.sqrt(w) * np.abs(a) for w, a in m.terms)
+        for m in system.moves
+    ]
+    start, readout = system.start[0][:-1, :-1], system.readout[0][:-1, :-1]
+    return np.append(units_beside(sum(sizes)[:-1, :-1], start, readout), 1.0)
+
+
+def measured(system: System, units: Array) -> System:
+    """Measure every coordinate in its unit, in all modes."""
+    own = system.arithmetic.array(units)
+
+    def change(move: Move, values: Array) -> Array:
+        del move
+        return np.asarray(values * own / own[:, None])
+
+    start = [part / own[:, None] for part in system.start]
+    return _changed(system, change, start, [r * own for r in system.readout])
+
+
+def units_beside(values: Array, start: Array, readout: Array) -> Array:
+    """Units that balance a map of floats, powers of 2; that of what is read is 1.
+
+    Examples
+    --------
+    >>> one = np.array([[1.0], [0.0]])
+    >>> units_beside(np.array([[1.0, 2.0**-40], [2.0**40, 1.0]]), one, one.T)
+    array([1.00000000e+00, 1.09951163e+12])
+    """
+    # what is read is led back to where it starts: slots nobody reads have a unit, too
+    closed = np.abs(values) + np.abs(start) @ np.abs(readout)
+    np.fill_diagonal(closed, 0.0)  # has no unit, and is counted with what has
+    with np.errstate(invalid="ignore"):  # of a permutation that is not asked for
+        _, scales = matrix_balance(closed, permute=False, separate=True)
+    return np.asarray(scales[0] / scales[0][np.abs(readout[0]).argmax()])
 
 
 def differences(system: System) -> System:
@@ -97,6 +142,24 @@ def reduced(system: System, even: bool = False) -> System:
     return _divided(_restricted(system, even), even)
 
 
+def leaves_out(system: System) -> bool:
+    """Whether directions of a float system are left out that are more than rounding."""
+    inner = _restricted(system, even=False)
+    return _leaves(*_reaching(system)) or _leaves(*_seeing(inner))
+
+
+def _leaves(seeds: list[Array], steps: list[Step]) -> bool:
+    """Whether images of a closure lie off it by more than rounding."""
+    rows = [basis.rows for basis in closure(seeds, steps, FLOAT)]
+    images = [
+        (rows[source] @ a, rows[target])
+        for source, target, maps in steps
+        for a in _unit_maps(maps, FLOAT)
+    ]
+    rests = (image - (image @ known.T) @ known for image, known in images)
+    return any(np.abs(rest).max(initial=0.0) > ROUNDING for rest in rests)
+
+
 def in_floats(
     system: System,
     rounded: Callable[[Array], Array] = FLOAT.array,
@@ -121,10 +184,22 @@ def in_floats(
     )
 
 
-def _restricted(system: System, even: bool) -> System:
+def _reaching(system: System) -> tuple[list[Array], list[Step]]:
+    """Seeds and steps of what starts reach."""
     weighted = zip(system.start, system.initial, strict=True)
     seeds = [s.T if weight != 0 else s.T[:0] for s, weight in weighted]
     steps = [(m.source, m.target, [a.T for _, a in m.terms]) for m in system.moves]
+    return seeds, steps
+
+
+def _seeing(system: System) -> tuple[list[Array], list[Step]]:
+    """Seeds and steps of what the server sees."""
+    steps = [(m.target, m.source, [a for _, a in m.terms]) for m in system.moves]
+    return list(system.readout), steps
+
+
+def _restricted(system: System, even: bool) -> System:
+    seeds, steps = _reaching(system)
     bases = closure(seeds, steps, system.arithmetic, even)
 
     def change(move: Move, matrix: Array) -> Array:
@@ -140,8 +215,7 @@ def _restricted(system: System, even: bool) -> System:
 
 
 def _divided(system: System, even: bool) -> System:
-    steps = [(m.target, m.source, [a for _, a in m.terms]) for m in system.moves]
-    bases = closure(list(system.readout), steps, system.arithmetic, even)
+    bases = closure(*_seeing(system), system.arithmetic, even)
 
     def change(move: Move, matrix: Array) -> Array:
         rows = bases[move.target].rows @ matrix
@@ -196,7 +270,7 @@ def _upper(rows: Array) -> Array:
 
 def closure(
     seeds: list[Array],
-    steps: list[tuple[int, int, list[Array]]],
+    steps: list[Step],
     arithmetic: Arithmetic,
     even: bool = False,
 ) -> list[_Basis]:

@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import matrix_balance
 
 from flverify._core.exact import Array
 from flverify.engines.lower import Layout
 from flverify.engines.moments._messages import MessageSystem
-from flverify.engines.moments._reduce import LEVELS, float_rows
+from flverify.engines.moments._reduce import LEVELS, float_rows, units_beside
 
 ROUNDING = 1e-15  # of a matrix: what a product leaves of entries that cancel
 
@@ -127,10 +126,10 @@ def _reduced(system: MessageSystem, seeds: Array, within: Array | None = None) -
     if within is not None:
         whole, seeds = whole._within(within), within.T @ seeds
     # balanced coordinates, else a small step size hides what the server sees
-    _, scales = matrix_balance(whole.mean, permute=False, separate=True)
-    whole = whole.scaled(scales[0])
-    seeds = seeds / scales[0][:, None]
-    whole = replace(whole, kept=_kept(system, whole, seeds, scales[0], within))
+    units = units_beside(whole.mean, whole.start, whole.seen)
+    whole = whole.scaled(units)
+    seeds = seeds / units[:, None]
+    whole = replace(whole, kept=_kept(system, whole, seeds, units, within))
     inner, reach = whole.restricted(seeds)
     place = system.layout.places["server", "model", -1]
     outer, _ = inner.transposed().restricted(reach.T[:, place])

@@ -1,0 +1,69 @@
+"""Float rates do not depend on the unit of f, nor lose what tiny steps move."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from flverify import moments
+from flverify.algorithms import FedAvg, Focus, ProxSkip, Scaffold
+from flverify.engines.moments._large import LargeMoments
+from flverify.participation import AllOrNothing, Bernoulli, UniformCohort
+from flverify.problems import Quadratics
+
+UNITS = [1.0, 2.0**33, 2.0**-33, 2.0**330, 2.0**-330, 2.0**495]
+LAW = Bernoulli(["1/2", "1/3", "3/4"])
+
+
+def problem(unit):
+    curvatures, linear = (1.0, 2.5, 0.375), (1.0, -0.5, 2.0)
+    hessians = [[[h * unit]] for h in curvatures]
+    return Quadratics(hessians, [[b * unit] for b in linear])
+
+
+SETTINGS = [
+    (FedAvg(0.25, 2), LAW),
+    (Focus(0.25, 2), LAW),
+    (Scaffold(0.25, 3), UniformCohort(3, 2)),
+    (Scaffold(0.25, 2, option="I"), LAW),
+    (ProxSkip(0.25, 2, variant="notebook"), UniformCohort(3, 2)),
+    (ProxSkip(0.25, probability="1/3"), AllOrNothing(3, "1/3")),
+]
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize(("algorithm", "law"), SETTINGS)
+def test_a_rate_has_no_unit(algorithm, law, unit):
+    exact = moments(
+        Quadratics([[[1]], [["5/2"]], [["3/8"]]], [[1], ["-1/2"], [2]]),
+        algorithm.retuned(Fraction(1, 4)),
+        law,
+    )
+    scaled = algorithm.retuned(0.25 / unit)
+    found = moments(problem(unit), scaled, law)
+    high = float(exact.mean_square_rate)
+    assert found.mean_square_rate == pytest.approx(high, rel=1e-10)
+    assert found.mean_rate == pytest.approx(float(exact.mean_rate), rel=1e-10)
+    error = float(exact.stationary_mean_square_error)
+    assert found.stationary_mean_square_error == pytest.approx(error, abs=1e-9)
+    if algorithm == SETTINGS[-1][0]:  # its round is listed, which small systems are
+        return
+    large = LargeMoments(problem(unit), scaled, law)
+    assert large.mean_square_rate == pytest.approx(high, rel=1e-8)
+    low, above = large.mean_square_rate_interval
+    assert low * (1 - 1e-12) <= high <= above * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("step_size", ["1e-7", "1e-9", "1e-11"])
+@pytest.mark.parametrize(
+    "algorithm", [Focus(1, 2), Scaffold(1, 2), ProxSkip(1, 2, variant="notebook")]
+)
+def test_what_a_tiny_step_moves_is_not_lost(algorithm, step_size):
+    # the notebook's ProxSkip leaves its start slowly, and then diverges fast
+    step = Fraction(step_size)
+    law = UniformCohort(3, 1)
+    small = Quadratics([[[1]], [["5/2"]], [["3/8"]]], [[1], ["-1/2"], [2]])
+    exact = float(moments(small, algorithm.retuned(step), law).mean_square_rate)
+    floats = moments(small.as_float(), algorithm.retuned(float(step)), law)
+    assert floats.mean_square_rate - 1 == pytest.approx(exact - 1, rel=1e-3, abs=1e-14)
