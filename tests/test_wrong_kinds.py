@@ -1,17 +1,19 @@
 """Other things in place of a law, a claim, a log or a matrix: one sentence each."""
 
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
+import sympy
 
-from flverify import mixing, symbolic
+from flverify import mixing, moments, simulate, symbolic
 from flverify._core.errors import InputError
 from flverify._core.sources import Source
 from flverify.advise.fit import fit
 from flverify.advise.log import AvailabilityLog, read_log
 from flverify.advise.rarest import rarest
-from flverify.algorithms import FedAvg, Focus
+from flverify.algorithms import Ball, Box, FedAvg, Focus
 from flverify.certify.coq import export
 from flverify.certify.neighbourhood import distance
 from flverify.certify.printed import printed, printed_sag
@@ -21,7 +23,13 @@ from flverify.claims.claim import Free, claim
 from flverify.claims.one_percent import moved, undeclared
 from flverify.claims.sharpest import sharpest
 from flverify.engines.noise import noisy_moments
-from flverify.participation import Bernoulli, Full
+from flverify.participation import (
+    Bernoulli,
+    ExplicitLaw,
+    Full,
+    ModeChain,
+    NonEmpty,
+)
 from flverify.problems import Quadratics
 
 PROBLEM, LAW = Quadratics([[[1]], [[2]]], [[0], [1]]), Bernoulli(["1/2", "1/3"])
@@ -102,3 +110,53 @@ def test_claims_are_a_mapping():
 def test_steps_above_all_floats_are_one_sentence(certified):
     with pytest.raises(InputError, match="step_size times smoothness must lie within"):
         certified(FedAvg("1/4"), Full(2), 1, 10**400)
+
+
+FLAT, SYMBOL, LONG = np.array(3), sympy.Symbol("a"), 10**400
+SIZES = {"rounds": 1, "runs": 2, "seed": 0}
+WRONG = {
+    "a switch of text": lambda: simulate(PROBLEM, FedAvg(1), LAW, **SIZES, fast="no"),
+    "a switch of numbers": lambda: simulate(
+        PROBLEM, FedAvg(1), LAW, **SIZES, keep_models=np.array([1, 2])
+    ),
+    "probabilities": lambda: Bernoulli(FLAT),
+    "a transition": lambda: ModeChain(FLAT, [LAW]),
+    "modes": lambda: ModeChain([[1]], FLAT),
+    "a first mode": lambda: ModeChain([[1]], [LAW], initial=FLAT),
+    "clients": lambda: LAW.moment(FLAT, 1),
+    "participants": lambda: symbolic(PROBLEM, FedAvg(1), LAW).round_matrix(FLAT),
+    "a radius": lambda: Ball(SYMBOL),
+    "an end": lambda: Box(0, SYMBOL),
+    "a start": lambda: moments(PROBLEM, FedAvg(1), LAW).mean_square_error([SYMBOL], 1),
+    "an irrational start": lambda: moments(PROBLEM, FedAvg(1), LAW).mean_square_error(
+        [sympy.pi], 1
+    ),
+    "a level": lambda: simulate(PROBLEM, FedAvg(1), LAW, **SIZES).band(SYMBOL),
+    "a quantile": lambda: simulate(PROBLEM, FedAvg(1), LAW, **SIZES).quantiles(
+        [SYMBOL]
+    ),
+    "too large a quantile": lambda: simulate(
+        PROBLEM, FedAvg(1), LAW, **SIZES
+    ).quantiles([sympy.pi]),
+    "a negative step size": lambda: FedAvg(-sympy.pi),
+    "a long table": lambda: ExplicitLaw(LONG, 2),
+    "a long sum": lambda: ExplicitLaw({(): Fraction(1, LONG)}, 2),
+    "a long mode": lambda: ModeChain([[1]], [LONG]),
+    "a long law": lambda: NonEmpty(LONG),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_no_list_or_number_is_one_short_sentence(name):
+    with pytest.raises(InputError, match=r"^[^\n]{20,300}$"):
+        WRONG[name]()
+
+
+def test_what_is_near_those_is_taken():
+    flags = {"fast": np.False_, "keep_models": np.True_}
+    runs = simulate(PROBLEM, FedAvg("1/4"), LAW, **SIZES, **flags)
+    assert runs.models.shape == (2, 2, 1)
+    assert runs.quantiles([sympy.pi / 4]).shape == (1, 2)
+    powers = [np.int8(1), np.uint64(1)]
+    assert {LAW.moment(np.array([0]), k) for k in powers} == {LAW.moment([0], 1)}
+    assert FedAvg(sympy.pi).step_size == sympy.pi

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -54,7 +54,7 @@ def positive(value: object, name: str) -> Scalar:
     Fraction(1, 8)
     """
     number = scalar(value, name)
-    if not is_symbolic(number) and not number > 0:
+    if not _is_open(number) and not number > 0:
         raise DomainError(
             f"{name} must be positive; got {_given(number)}; choose a value above 0."
         )
@@ -70,7 +70,7 @@ def probability(value: object, name: str) -> Scalar:
         If the value is not a number in [0, 1].
     """
     number = scalar(value, name)
-    if not is_symbolic(number) and not 0 <= number <= 1:
+    if not _is_open(number) and not 0 <= number <= 1:
         raise DomainError(
             f"{name} must lie in [0, 1]; got {_given(number)}; give a probability."
         )
@@ -111,17 +111,66 @@ def choice(value: object, name: str, allowed: Sequence[str]) -> str:
     return str(value)
 
 
+def closed(number: Scalar, name: str) -> Scalar:
+    """Return a number in which no symbols are left.
+
+    Raises
+    ------
+    DomainError
+        If it is an expression in symbols.
+    """
+    if _is_open(number):
+        raise DomainError(
+            f"{name} must be numbers; got the symbols of {number}; insert values."
+        )
+    return number
+
+
+def flag(value: object, name: str) -> bool:
+    """Return True or False.
+
+    Raises
+    ------
+    DomainError
+        If the value is anything else, which a condition would take for one of them.
+
+    Examples
+    --------
+    >>> flag("no", "keep_models")
+    Traceback (most recent call last):
+    flverify._core.errors.DomainError: keep_models must be True or False; got 'no'; ...
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise DomainError(
+            f"{name} must be True or False; got {shown(value)}; pass one of them."
+        )
+    return bool(value)
+
+
+def is_listed(value: object) -> TypeGuard[Iterable[Any]]:
+    """Whether a value has entries: no text, and no array without axes.
+
+    Examples
+    --------
+    >>> is_listed((0, 1)), is_listed("01"), is_listed(np.array(3))
+    (True, False, False)
+    """
+    if isinstance(value, np.ndarray):
+        return value.ndim > 0
+    return isinstance(value, Iterable) and not isinstance(value, str | bytes)
+
+
+def _is_open(number: Scalar) -> bool:
+    """Whether symbols leave open which number it is."""
+    return is_symbolic(number) and bool(number.free_symbols)
+
+
 def _given(number: Scalar) -> str:
     return fewer_digits(text(number))
 
 
 def _entries(values: object) -> list[Any]:
-    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
-        return []
-    try:
-        return list(values)
-    except TypeError:  # an array without axes
-        return []
+    return [] if isinstance(values, Mapping) or not is_listed(values) else [*values]
 
 
 def numbers(values: object, name: str) -> list[Scalar]:

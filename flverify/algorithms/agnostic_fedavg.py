@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from flverify._core.checks import choice, positive, whole
+from flverify._core.checks import choice, closed, positive, whole
 from flverify._core.errors import DomainError
 from flverify._core.exact import Array, Scalar, scalar
 from flverify._core.shown import shown
@@ -39,7 +39,7 @@ class Ball:
     radius: Scalar
 
     def __post_init__(self) -> None:
-        radius = positive(self.radius, "radius")
+        radius = closed(positive(self.radius, "radius"), "radius")
         if not Fraction(1, LARGEST) <= radius <= LARGEST:
             raise DomainError(
                 "radius must lie between 1e-150 and 1e150; got one outside; choose "
@@ -70,10 +70,12 @@ class Box:
     upper: Scalar
 
     def __post_init__(self) -> None:
-        lower, upper = scalar(self.lower, "lower"), scalar(self.upper, "upper")
+        lower = closed(scalar(self.lower, "lower"), "lower")
+        upper = closed(scalar(self.upper, "upper"), "upper")
         if not lower < upper:
             raise DomainError(
-                f"a box must have lower < upper; got {lower} and {upper}; swap them."
+                f"a box must have lower < upper; got {shown(lower)} and "
+                f"{shown(upper)}; swap them."
             )
         if max(abs(lower), abs(upper)) > LARGEST:
             raise DomainError(

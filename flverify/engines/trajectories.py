@@ -8,7 +8,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from flverify._core.checks import numbers, probability
+from flverify._core.checks import closed, numbers, probability
 from flverify._core.errors import DomainError, InputError
 from flverify._core.exact import Array, Scalar, scalar
 from flverify._core.shown import shown
@@ -106,7 +106,7 @@ class Trajectories:
         InputError
             If there is only one run.
         """
-        confidence = scalar(level, "level")
+        confidence = closed(scalar(level, "level"), "level")
         if not 0 < confidence < 1:
             raise DomainError(
                 f"level must lie between 0 and 1; got {shown(level)}; give one "
@@ -132,6 +132,10 @@ class Trajectories:
             If a probability lies outside [0, 1].
         """
         asked = numbers(probabilities, "probabilities")
-        levels = np.array([float(probability(v, "probabilities")) for v in asked])
+        levels = np.array([_level(value) for value in asked])
         found = np.quantile(self.errors, levels, axis=-2, method="inverted_cdf")
         return np.asarray(found)
+
+
+def _level(value: Scalar) -> float:
+    return float(closed(probability(value, "probabilities"), "probabilities"))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 
+from flverify._core.checks import is_listed
 from flverify._core.errors import DomainError, ShapeError
 from flverify._core.exact import Scalar, common_kind, text
 from flverify.participation._distribution import numeric_distribution
@@ -23,7 +22,7 @@ def transition_rows(values: object, n_modes: int) -> Rows:
     DomainError
         If a row is not a distribution.
     """
-    listed = list(values) if isinstance(values, Iterable) else []
+    listed = [*values] if is_listed(values) else []
     names = [f"transition[{k}]" for k in range(len(listed))]
     rows = [numeric_distribution(*pair) for pair in zip(listed, names, strict=True)]
     if len(rows) != n_modes or any(len(row) != n_modes for row in rows):

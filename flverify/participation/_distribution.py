@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from flverify._core.checks import numbers, probability
+from flverify._core.checks import is_listed, numbers, probability
 from flverify._core.errors import DomainError
 from flverify._core.exact import Array, Scalar, is_symbolic
+from flverify._core.shown import shown
 from flverify.participation._law import all_exact, floats
 
 TOLERANCE = 1e-12  # how far floats may be from summing to 1
@@ -61,7 +62,7 @@ def _plain(value: Any) -> Any:
 
 
 def _plain_list(values: Any, name: str) -> Any:
-    if isinstance(values, str) or not isinstance(values, Iterable):
+    if not is_listed(values):
         return values
     listed = [_plain(value) for value in values]
     if any(is_symbolic(v) for v in listed) and not all_exact(listed):
@@ -86,7 +87,7 @@ def distribution(values: object, name: str) -> tuple[Scalar, ...]:
     total = sum(listed) if all_exact(listed) else math.fsum(listed)
     if not _is_one(total):
         raise DomainError(
-            f"{name} must sum to 1; got the sum {total}; give every outcome its "
+            f"{name} must sum to 1; got the sum {shown(total)}; give every outcome its "
             f"probability."
         )
     return listed

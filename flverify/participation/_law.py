@@ -16,7 +16,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from flverify._core import seeds
-from flverify._core.checks import whole
+from flverify._core.checks import is_listed, whole
 from flverify._core.complete import Complete
 from flverify._core.errors import DomainError, RefusedError, ShapeError
 from flverify._core.exact import Array, Scalar, is_symbolic, within_floats
@@ -100,7 +100,7 @@ class Participation(metaclass=Complete):
         Fraction(1, 12)
         """
         chosen = members(clients, self.n_clients)
-        whole(power, "power", least=0, most=MOST_POWER)
+        power = whole(power, "power", least=0, most=MOST_POWER)
         return self._moment(chosen, power) if chosen or power else self._one()
 
     def sample(self, seed: int, runs: int | range, rounds: int | range) -> Mask:
@@ -273,7 +273,7 @@ def as_range(value: int | range, name: str) -> range:
 
 def members(clients: Iterable[int], n_clients: int) -> frozenset[int]:
     """Check client numbers and return them as a set."""
-    if isinstance(clients, str) or not isinstance(clients, Iterable):
+    if not is_listed(clients):
         raise ShapeError(
             f"clients must be a collection of client numbers; got {shown(clients)}; "
             f"pass a tuple such as (0, 1)."

@@ -13,6 +13,7 @@ import numpy as np
 from flverify._core.checks import whole
 from flverify._core.errors import DomainError, ShapeError
 from flverify._core.exact import Array, Scalar
+from flverify._core.shown import shown
 from flverify._core.sources import Source
 from flverify.participation._distribution import distribution, pick, thresholds
 from flverify.participation._law import (
@@ -67,13 +68,13 @@ class ExplicitLaw(UniformDriven):
         if not isinstance(self.table, Mapping) or not self.table:
             raise ShapeError(
                 f"table must map sets of clients to probabilities; got "
-                f"{self.table!r}; pass e.g. {{(0,): '1/4', (0, 1): '3/4'}}."
+                f"{shown(self.table)}; pass e.g. {{(0,): '1/4', (0, 1): '3/4'}}."
             )
         sets = [tuple(sorted(_outcome(key, self.n_clients))) for key in self.table]
         if len(set(sets)) < len(sets):
             raise DomainError(
-                f"each set of clients must be listed once; got {list(self.table)!r}; "
-                f"add the probabilities of equal sets."
+                f"each set of clients must be listed once; got "
+                f"{shown(list(self.table))}; add the probabilities of equal sets."
             )
         chances = distribution(self.table.values(), "table")
         rows = sorted(zip(sets, chances, strict=True), key=lambda row: row[0])
@@ -137,12 +138,13 @@ class ExplicitLaw(UniformDriven):
 def _outcome(key: object, n_clients: int) -> frozenset[int]:
     if not isinstance(key, tuple | frozenset):
         raise ShapeError(
-            f"an outcome must be a tuple or frozenset of clients; got {key!r}; "
+            f"an outcome must be a tuple or frozenset of clients; got {shown(key)}; "
             f"write a single client as (0,)."
         )
     outcome = members(key, n_clients)
     if len(outcome) < len(key):
         raise DomainError(
-            f"an outcome must list each client once; got {key!r}; leave out repeats."
+            f"an outcome must list each client once; got {shown(key)}; leave "
+            f"out repeats."
         )
     return outcome

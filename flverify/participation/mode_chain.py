@@ -10,9 +10,10 @@ from typing import ClassVar, final
 import numpy as np
 
 from flverify._core import seeds
-from flverify._core.checks import whole
+from flverify._core.checks import is_listed, whole
 from flverify._core.errors import DomainError, ShapeError
 from flverify._core.exact import Array, Scalar
+from flverify._core.shown import shown
 from flverify._core.sources import Source
 from flverify.participation._chain import stationary, transition_rows
 from flverify.participation._distribution import numeric_distribution, thresholds
@@ -180,17 +181,17 @@ class ModeChain(Participation):
 
 
 def _checked_laws(laws: object) -> tuple[Participation, ...]:
-    listed = tuple(laws) if isinstance(laws, Iterable) else ()
+    listed = tuple(laws) if is_listed(laws) else ()
     if not listed or len({getattr(law, "n_clients", None) for law in listed}) > 1:
         raise ShapeError(
-            f"laws must be a nonempty list with one number of clients; got {laws!r}; "
-            f"give one law per mode, all for the same clients."
+            f"laws must be a nonempty list with one number of clients; got "
+            f"{shown(laws)}; give one law per mode, all for the same clients."
         )
     for law in listed:
         if not isinstance(law, Participation) or len(law.modes().laws) > 1:
             raise DomainError(
-                f"a mode must have a participation law without modes; got {law!r}; "
-                f"write a chain of chains as one chain."
+                f"a mode must have a participation law without modes; got "
+                f"{shown(law)}; write a chain of chains as one chain."
             )
     return listed
 
@@ -208,8 +209,8 @@ def _initial(value: object, long_run: tuple[Scalar, ...]) -> tuple[Scalar, ...]:
         return shares
     if isinstance(value, str):
         raise DomainError(
-            f"initial must be 'stationary', a mode or a distribution; got {value!r}; "
-            f"pick one."
+            f"initial must be 'stationary', a mode or a distribution; got "
+            f"{shown(value)}; pick one."
         )
     mode = whole(value, "initial", 0, len(long_run) - 1)
     return tuple(Fraction(int(k == mode)) for k in range(len(long_run)))

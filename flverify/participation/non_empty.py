@@ -10,6 +10,7 @@ import numpy as np
 from flverify._core import seeds
 from flverify._core.errors import DomainError, RefusedError
 from flverify._core.exact import Array, Scalar, is_symbolic
+from flverify._core.shown import shown
 from flverify._core.sources import Source
 from flverify.participation._examples import plain_examples
 from flverify.participation._law import Mask, Participation, UniformDriven, floats
@@ -57,8 +58,8 @@ class NonEmpty(Participation):
         if not isinstance(self.law, UniformDriven):
             raise DomainError(
                 f"NonEmpty conditions a law with independent rounds that is not "
-                f"conditioned yet; got {self.law!r}; condition the laws of the modes "
-                f"instead of the chain, and condition only once."
+                f"conditioned yet; got {shown(self.law)}; condition the laws of the "
+                f"modes instead of the chain, and condition only once."
             )
         if self.law.nonempty_probability() == 0:
             raise DomainError(

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from flverify._core.checks import whole
-from flverify._core.errors import ReadingError, Refusal, ShapeError
-from flverify._core.exact import Array, Scalar, array
+from flverify._core.errors import DomainError, ReadingError, Refusal, ShapeError
+from flverify._core.exact import Array, Scalar, array, is_symbolic
 from flverify._core.room import require_room
 from flverify.algorithms._algorithm import Algorithm, Server
 from flverify.engines.arithmetic import (
@@ -144,13 +144,17 @@ class Moments:
         ShapeError
             If x0 is not a vector of the problem's dimension.
         DomainError
-            If rounds is negative, or more than the memory holds.
+            If rounds is negative, or more than the memory holds, or x0 has symbols.
         """
         start = array(x0, "x0")
         if start.shape != (self.problem.dim,):
             raise ShapeError(
                 f"x0 must have shape ({self.problem.dim},); got {start.shape}; pass "
                 "one number per coordinate."
+            )
+        if any(is_symbolic(v) for v in start.flat):
+            raise DomainError(
+                "x0 must be rational or in floats; got symbols; insert numbers."
             )
         rounds = whole(rounds, "rounds", least=0)
         require_room(rounds + 1, "errors of all rounds")

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from flverify._core.checks import numbers, positive, whole
+from flverify._core.checks import flag, numbers, positive, whole
 from flverify._core.errors import DomainError, InputError, ShapeError
 from flverify._core.exact import Array, Scalar, within_floats
 from flverify._core.room import require_room
@@ -87,6 +87,7 @@ def check(
         )
     given = [algorithm.step_size] if step_sizes is None else step_sizes
     steps = _positives(given, "step_sizes")
+    flag(keep_models, "keep_models")
     _require_room(len(steps) * runs, rounds, problem.dim, keep_models)
     plain = _in_floats(problem)
     return Setting(
@@ -106,7 +107,7 @@ def check(
 
 
 def _require_room(rows: int, rounds: int, dim: int, keep_models: bool) -> None:
-    kept = rows * (rounds + 1) * (1 + dim * bool(keep_models))
+    kept = rows * (rounds + 1) * (1 + dim * keep_models)
     require_room(kept + rows * dim, "numbers to keep of all runs and rounds")
 
 

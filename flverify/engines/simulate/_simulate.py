@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from threadpoolctl import threadpool_limits
 
-from flverify._core.checks import choice, whole
+from flverify._core.checks import choice, flag, whole
 from flverify._core.errors import MissingExtraError, ReadingError, Refusal
 from flverify._core.exact import Scalar
 from flverify.algorithms._algorithm import Algorithm
@@ -93,7 +93,8 @@ def simulate(
     ShapeError
         If numbers of clients, rounds or dimensions do not agree.
     DomainError
-        If a size or step size lies outside its domain or is symbolic.
+        If a size or step size lies outside its domain or is symbolic, or a switch is
+        not True or False.
     MissingExtraError
         If fast is demanded and numba is not installed.
 
@@ -116,6 +117,7 @@ def simulate(
     """
     choice(method, "method", METHODS)
     workers = whole(threads, "threads")
+    fast = fast if fast is None else flag(fast, "fast")
     sizes = (rounds, runs, seed)
     setting = check(
         problem,
