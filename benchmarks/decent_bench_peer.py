@@ -33,7 +33,7 @@ def rows(quick: bool) -> list[Row]:
     if find_spec("decent_bench") is None:
         return [skipped(NAME, "decent-bench is not installed")]
     rounds = 100 if quick else 500
-    ours = per_round(FEDAVG, quick, method="affine")
+    ours = per_round(FEDAVG, quick, least, method="affine")
     posed, prepared = (_decent_bench(rounds, rows) for rows in (True, False))
     return [
         Row(f"{NAME}, regression costs", posed, posed / ours, 80.0, True, NOTE),
