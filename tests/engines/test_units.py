@@ -67,3 +67,16 @@ def test_what_a_tiny_step_moves_is_not_lost(algorithm, step_size):
     exact = float(moments(small, algorithm.retuned(step), law).mean_square_rate)
     floats = moments(small.as_float(), algorithm.retuned(float(step)), law)
     assert floats.mean_square_rate - 1 == pytest.approx(exact - 1, rel=1e-3, abs=1e-14)
+
+
+def test_two_clients_who_always_come_keep_nothing_else_alive():
+    # rounding reached six directions, one of which stays for ever, in place of two
+    hessians = [
+        [["3/5", "-1/4"], ["-1/4", "2/5"]],
+        [["19/10", "-1/8"], ["-1/8", "2/3"]],
+    ]
+    pair = Quadratics(hessians, [["1/6", "-9/10"], ["2/3", "-1/2"]])
+    algorithm, law = ProxSkip("26/25", variant="notebook"), Bernoulli([1, 1])
+    exact = moments(pair, algorithm, law)
+    floats = moments(pair.as_float(), algorithm, Bernoulli([1.0, 1.0]))
+    assert floats.mean_square_rate == pytest.approx(float(exact.mean_square_rate))

@@ -38,7 +38,6 @@ from flverify.participation._law import Participation
 
 LARGEST_EXACT = 64  # state numbers up to which a system is built in rationals
 LARGEST_DENSE = 80  # state numbers up to which float operators are written out
-LONG = 12  # state numbers up to which `conserves` tells what rounding reaches
 LARGEST_FLOAT = 2500  # state numbers, whose cube is the work: some minutes
 MOST_CLIENTS = 5000  # whatever the state: features have a number for every pair
 
@@ -274,7 +273,7 @@ def _misled(
         conserves(small) or leaves_out(differences(small))
     ):
         return True
-    if small.sizes[0] <= LONG or len(small.moves[0].terms) > FEW:
+    if len(small.moves[0].terms) > FEW:
         return False
     real = dimension(problem, algorithm, participation)
     return real is not None and real < found.directions
