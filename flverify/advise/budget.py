@@ -31,6 +31,7 @@ MOST_ROUNDS = 50_000  # that are counted, with a small state
 FEWEST_MOST = 4_000  # the same, with a large one
 MOST_WORK = 4e11  # rounds times state^3
 FIRST = 64  # rounds of the first look at the curve
+LEAST_SIZE, LARGEST_SIZE = 1e-6, 1e9  # of minimiser and L: others lose digits
 ROUNDING = 1e-13  # relative error of a float stationary error that stands for 0
 
 
@@ -74,18 +75,28 @@ def vectors_per_round(algorithm: Algorithm, law: Any) -> Scalar:
 
 
 def require_start(problem: Any) -> None:
-    """Check that x_0 = 0 is not the minimiser.
+    """Check that x_0 = 0 is not the minimiser, and that sizes are for floats.
 
     Raises
     ------
     DomainError
-        If it is: nothing is relative to a distance of 0.
+        If it is: nothing is relative to a distance of 0. If the minimiser or the
+        smoothness are below 1e-6 or above 1e9.
     """
-    if not np.any(problem.minimiser() != 0):
+    away = max(abs(problem.minimiser()).tolist())
+    if not away:
         raise DomainError(
             "x_0 = 0 must not be the minimiser, since the accuracy is relative to its "
             "distance; the minimiser of this problem is 0; shift the problem."
         )
+    curved = max(problem.client_smoothness().tolist())
+    for what, size, unit in (("minimiser", away, "x"), ("smoothness", curved, "f")):
+        if not LEAST_SIZE <= size <= LARGEST_SIZE:
+            raise DomainError(
+                f"the {what} must be between {LEAST_SIZE:g} and {LARGEST_SIZE:g} in "
+                f"size, since floats are searched with; got {float(size):.3g}; measure "
+                f"{unit} in another unit."
+            )
 
 
 def budget(exact: Tried, floats: Tried, step_size: Any, target: float) -> Budget:

@@ -378,6 +378,15 @@ def test_a_problem_that_starts_at_its_minimiser_is_refused():
         require_start(scalars((1, 1), (-1, 1)))
 
 
+@pytest.mark.parametrize("times", [1e-200, 1e-7, 1e10, 1e200])
+def test_sizes_that_are_not_for_floats_are_refused(times):
+    for hessians, linear, named in ((1, times, "minimiser"), (times, times, "smooth")):
+        problem = Quadratics([[[hessians]]], [[linear]])
+        with pytest.raises(DomainError, match=f"{named}.* must be between 1e-06 and"):
+            require_start(problem)
+    require_start(Quadratics([[[1e6]]], [[1e6]]))
+
+
 def test_too_many_rounds_are_not_counted(monkeypatch):
     monkeypatch.setattr("flverify.advise.budget.MOST_ROUNDS", 1000)
     problem, law = scalars((1, 2), (0, 1)), Full(2)
