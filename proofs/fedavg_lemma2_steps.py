@@ -2,9 +2,9 @@
 
 (48) goes back to iteration k_0 = tau floor(k/tau), where the models of (33)-(35) differ
 still: W_{r tau} makes x_{r tau+1}. (49b) has f_i for f_i' in its first term: it
-bounds the left of (49) all the same, but not line (a) of it, and line (c) is no bound
-of it even where all models are equal. Lemma 2 itself does not need what fails here:
-`focus.lemma2` is proved with each of these lines mended.
+bounds the left of (49) all the same, and so does (49c), but not line (a), and (49c) is
+no bound of (49b) even where all models are equal. Lemma 2 itself does not need what
+fails here: `focus.lemma2` is proved with each of these lines mended.
 
 Conventions: scalar clients in the instances, most of them f_i = (x - b_i)^2/2 at full
 participation, so that sigma_G is finite and delta_q = 0.
