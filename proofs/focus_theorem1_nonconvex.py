@@ -80,6 +80,7 @@ g, S = sympy.symbols("g S", real=True)  # one coordinate
         Free("distance", "1/2", "2", weaker="larger"),
         Free("gradient", "1/2", "2", weaker="larger"),
     ),
+    exact=("half",),
 )
 def descent(c: SimpleNamespace) -> Finding:
     """Prove both lines from A2, given for each f_i; Jensen for every coordinate."""

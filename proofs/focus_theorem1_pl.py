@@ -88,6 +88,7 @@ EVERY = "every eta, L, beta > 0, N, tau >= 1, q_min in (0, 1]"
         Free("distance", "1/2", "2", weaker="larger"),
         Free("gradient", "1/2", "2", weaker="larger"),
     ),
+    exact=("half",),
 )
 def descent(c: SimpleNamespace) -> Finding:
     """Prove both lines from A2, given for each f_i; Jensen for every coordinate."""

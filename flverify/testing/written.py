@@ -99,8 +99,16 @@ def law(given: Participation) -> str:
 def call(made: Any, text: Callable[[Any], str]) -> str:
     """Write a dataclass as the call that makes it, without its defaults."""
     values = [(f, getattr(made, f.name)) for f in fields(made) if f.init]
-    parts = [f"{f.name}={text(value)}" for f, value in values if value != f.default]
+    own = [(f, value) for f, value in values if not _is_same(value, f.default)]
+    parts = [f"{f.name}={text(value)}" for f, value in own]
     return f"{type(made).__name__}({', '.join(parts)})"
+
+
+def _is_same(value: Any, default: Any) -> bool:
+    try:
+        return bool(value == default)
+    except ValueError:  # of arrays, entry by entry
+        return False
 
 
 def _plain(value: Any) -> str:

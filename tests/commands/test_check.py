@@ -31,6 +31,7 @@ LIGHT = {
     "flverify",
     "flverify.cli",
     "flverify._core",
+    "flverify._core.at_once",
     "flverify._core.errors",
     "flverify._core.sentences",
     "flverify._core.shown",

@@ -297,8 +297,9 @@ def _unit_maps(maps: list[Array], arithmetic: Arithmetic) -> list[Array]:
     """Scale float maps to norm 1, so that levels are relative to the map."""
     if arithmetic.exact:
         return maps
-    sizes = [float(np.linalg.norm(a)) for a in maps]
-    return [a / size for a, size in zip(maps, sizes, strict=True) if size > 0]
+    most = [float(np.abs(a).max(initial=0.0)) for a in maps]  # whose square may overflow
+    near = [a / size for a, size in zip(maps, most, strict=True) if size > 0]
+    return [a / float(np.linalg.norm(a)) for a in near]
 
 
 def _exact_rows(rows: Array, known: Array, level: float) -> Array:
