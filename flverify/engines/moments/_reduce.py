@@ -297,7 +297,8 @@ def _unit_maps(maps: list[Array], arithmetic: Arithmetic) -> list[Array]:
     """Scale float maps to norm 1, so that levels are relative to the map."""
     if arithmetic.exact:
         return maps
-    most = [float(np.abs(a).max(initial=0.0)) for a in maps]  # whose square may overflow
+    # a norm may overflow where its entries do not
+    most = [float(np.abs(a).max(initial=0.0)) for a in maps]
     near = [a / size for a, size in zip(maps, most, strict=True) if size > 0]
     return [a / float(np.linalg.norm(a)) for a in near]
 
