@@ -39,8 +39,7 @@ from flverify.certify._scalar.smtlib import script
 
 __all__ = ["Answer", "Implication", "Solver", "implies"]
 
-LIMIT = 600_000  # z3 steps per question: the field's take some thousands
-WORK = 10**8  # steps times words z3 reads: one step over many of them takes long
+LIMIT = 1_000_000  # z3 steps per question: the field's take some thousands
 # with integers one step of z3 may take minutes beyond this total degree
 LARGEST_WHOLE_DEGREE = 16
 DIGITS = 40  # of the rational that stands in for an irrational value of a model
@@ -91,7 +90,8 @@ def implies(
     conclusion : sympy relation
     limit : int
         Steps z3 may take each time it is asked; a count, so that answers do not depend
-        on the machine. Long questions get fewer, for a step takes longer there.
+        on the machine. How long a step takes does not show in it: where degrees are
+        high a million of them may take a minute.
     cross_check : bool
         Whether to ask cvc5, if installed, where no coefficient certificate is found.
         It gets 20 seconds of the clock, for a single one of its own steps may take
@@ -302,11 +302,9 @@ class Solver:
         context = z3.Context()
         logic = "QF_NIRA" if integers else "QF_NRA"
         solver = z3.SolverFor(logic, ctx=context)
-        text = script(self.reading, formulas, fixed, integers)
-        most = WORK // len(text.split())
-        solver.set("rlimit", max(1, min(self.limit // share, most)))
+        solver.set("rlimit", max(1, self.limit // share))
         solver.set("random_seed", 0)
-        solver.from_string(text)
+        solver.from_string(script(self.reading, formulas, fixed, integers))
         status = str(solver.check())
         if status == "sat":
             return self._model(solver.model())
