@@ -234,7 +234,12 @@ def dynamics(asked: Setting, answer: Answer) -> Dynamics | Refusal:
         return Refusal("moments", "the system is too large to be written out.")
     if engine.exact:
         return _within_limits(_exactly(asked, engine.system))
-    return _within_limits(_approximately(asked, answer, engine.system))
+    found = _approximately(asked, answer, engine.system)
+    if found.lost > INVARIANT and engine.units is not None:
+        # a link that is weak in units that balance need not be weak as it stands
+        plain = _reduce.measured(engine.system, 1 / engine.units)
+        found = min(found, _approximately(asked, answer, plain), key=lambda d: d.lost)
+    return _within_limits(found)
 
 
 def _exactly(asked: Setting, system: System) -> Dynamics:

@@ -253,7 +253,7 @@ def _in_floats(
     In floats what is conserved may look reachable, and what is weak may not.
     """
     units = balancing(small)
-    found = SmallMoments(measured(small, units))
+    found = SmallMoments(measured(small, units), units=units)
     if not _misled(found, problem, algorithm, participation):
         return found
     # from the numbers as the floats they are
@@ -261,7 +261,7 @@ def _in_floats(
     twin = build(problem, exact_twin(algorithm), law, NEAREST)
     if isinstance(twin, Refusal):
         return twin
-    return SmallMoments(found.system, measured(twin, units))
+    return SmallMoments(found.system, measured(twin, units), units)
 
 
 def _misled(

@@ -41,10 +41,13 @@ class SmallMoments:
     system : System
     twin : System or None
         The same system in rationals, which then decides what is reachable.
+    units : array or None
+        In which the coordinates of the system are measured; None for as they are.
     """
 
     system: System
     twin: System | None = None
+    units: Array | None = None
 
     @property
     def exact(self) -> bool:
