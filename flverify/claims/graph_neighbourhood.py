@@ -65,7 +65,6 @@ def _gradients() -> Finding:
     h, b, at, best = sympy.symbols("h b x_i best", real=True)
     pairs = [
         ("one more node", total * v + entry * v, (total + entry) * v),
-        ("all nodes", v * total.subs(total, 1), v),
         ("h_i (x_i - x*)", h * (at - best) + h * (best - b), h * (at - b)),
     ]
     nothing = judge.implied([sympy.Eq(x, x - eta * g)], sympy.Eq(g, 0), SCOPE)
