@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from itertools import islice
 
 import pytest
@@ -27,8 +28,13 @@ PROBLEMS = {
 }
 
 
-def settings(problem):
-    """Every linear setting with its exact dynamics."""
+@cache
+def settings(name):
+    """Every linear setting of a problem with its exact dynamics."""
+    return tuple(solved(PROBLEMS[name]))
+
+
+def solved(problem):
     for _, algorithm in algorithms(problem.n_clients):
         for law in LAWS[problem.n_clients]:
             asked = setting(problem, algorithm, law)
@@ -46,7 +52,7 @@ def settings(problem):
 )
 def test_floats_never_contradict_rationals(name):
     problem, asked_for, unanswered = PROBLEMS[name], 0, 0
-    for asked, known, exact in settings(problem):
+    for asked, known, exact in settings(name):
         _, high = exact.rate_interval
         plain = setting(problem.as_float(), asked.algorithm, asked.participation)
         engine = LargeMoments(plain.problem, plain.algorithm, plain.participation)
@@ -69,7 +75,7 @@ def test_floats_never_contradict_rationals(name):
 
 @pytest.mark.parametrize("name", ["pair", "agreeing"])
 def test_the_curve_decays_at_the_rate_that_is_told(name):
-    for asked, _, exact in settings(PROBLEMS[name]):
+    for asked, _, exact in settings(name):
         start = asked.begin + 1
         curve = list(islice(exact.in_floats().curve(start), 401))
         if curve[400] > 1e-250:
