@@ -6,14 +6,11 @@ broken laws are planted and the contract that must object is checked to object.
 
 from __future__ import annotations
 
-import ast
 import copy
 import dataclasses
-import inspect
 import re
 from fractions import Fraction
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -65,19 +62,6 @@ def test_every_member_has_small_exact_examples(member):
         assert type(law) is class_of(member)
         assert law.exact
         assert law.n_clients <= 4
-
-
-@every_member
-def test_members_never_import_one_another(member):
-    path = Path(inspect.getfile(catalogue.load(PACKAGE, member)))
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom):
-            names = [node.module, *(f"{node.module}.{a.name}" for a in node.names)]
-        elif isinstance(node, ast.Import):
-            names = [a.name for a in node.names]
-        else:
-            continue
-        assert not {f"{PACKAGE}.{m}" for m in MEMBERS} & set(names)
 
 
 # --- numbers

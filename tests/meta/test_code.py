@@ -28,6 +28,17 @@ def name(path):
     return path.relative_to(ROOT).as_posix()
 
 
+def imports(tree, package=""):
+    """Full names of all that is imported somewhere in a module of a package."""
+    for node in ast.walk(tree):
+        names = [a.name for a in getattr(node, "names", []) if isinstance(a, ast.alias)]
+        if isinstance(node, ast.ImportFrom):
+            home = package.split(".")[: package.count(".") + 2 - node.level]
+            parts = [*(home if node.level else []), *filter(None, [node.module])]
+            names = [".".join([*parts, name]) for name in names]
+        yield from names
+
+
 @pytest.mark.parametrize("path", SHIPPED, ids=name)
 def test_modules_and_bodies_are_short(path):
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
@@ -43,9 +54,7 @@ def test_nothing_evaluates_text_or_pickles(path):
     tree = parsed(path)
     called = {n.func.id for n in ast.walk(tree) if _named_call(n)}
     assert not called & {"eval", "exec", "compile", "__import__"}
-    modules = {
-        a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names
-    }
+    modules = {one.partition(".")[0] for one in imports(tree)}
     assert not modules & {"pickle", "shelve", "marshal", "dill"}
     assert "allow_pickle=True" not in path.read_text(encoding="utf-8")
 
@@ -59,22 +68,64 @@ def test_imports_stand_at_the_top(path):
     # third-party extras may be loaded on use; modules of ours may not
     if name(path) in LAZY:
         return
-    for function in ast.walk(parsed(path)):
-        if isinstance(function, ast.FunctionDef):
-            for node in ast.walk(function):
-                if isinstance(node, ast.ImportFrom):
-                    assert not str(node.module).startswith("flverify"), function.name
+    assert ours_inside(parsed(path)) == []
+
+
+def ours_inside(tree):
+    """What functions import of the package."""
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    inside = [n for n in ast.walk(tree) if isinstance(n, functions)]
+    names = {
+        one for function in inside for one in imports(function, "flverify.some.place")
+    }
+    return sorted(one for one in names if one.partition(".")[0] == "flverify")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from flverify.claims import judge",
+        "import flverify.claims.judge",
+        "from . import judge",
+        "from .judge import identity",
+    ],
+)
+def test_an_import_of_ours_inside_a_function_would_be_noticed(line):
+    assert ours_inside(ast.parse(f"def f():\n    {line}")) != []
+    assert ours_inside(ast.parse(line)) == []
 
 
 @pytest.mark.parametrize("catalogue", CATALOGUES)
 def test_members_never_import_one_another(catalogue):
     members = member_names(f"flverify.{catalogue}")
-    others = {f"flverify.{catalogue}.{member}" for member in members}
+    assert members
     for member in members:
         path = ROOT / "flverify" / catalogue / f"{member}.py"
-        nodes = ast.walk(parsed(path))
-        imported = {n.module for n in nodes if isinstance(n, ast.ImportFrom)}
-        assert not imported & others, member
+        assert of_members(parsed(path), catalogue) == [], member
+
+
+def of_members(tree, catalogue):
+    """What a module of a catalogue imports that is not private to it."""
+    home = f"flverify.{catalogue}."
+    names = {one for one in imports(tree, home[:-1]) if one.startswith(home)}
+    return sorted(one for one in names if not one.startswith(f"{home}_"))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from flverify.participation.full import Full",
+        "from flverify.participation import Full",
+        "import flverify.participation.full",
+        "from .full import Full",
+        "from . import full",
+        "from ..participation import full",
+    ],
+)
+def test_an_import_of_a_member_would_be_noticed(line):
+    assert of_members(ast.parse(line), "participation") != []
+    private = line.replace("full", "_law").replace("Full", "_law")
+    assert of_members(ast.parse(private), "participation") == []
 
 
 @pytest.mark.parametrize("catalogue", CATALOGUES)
@@ -118,13 +169,12 @@ def _offers(module, public):
 
 
 def test_reference_loops_use_the_standard_library_alone():
-    allowed = sys.stdlib_module_names
-    for path in (ROOT / "flverify" / "reference").glob("*.py"):
-        for node in ast.walk(parsed(path)):
-            if isinstance(node, ast.Import):
-                assert all(a.name.partition(".")[0] in allowed for a in node.names)
-            if isinstance(node, ast.ImportFrom) and node.level == 0:
-                assert str(node.module).partition(".")[0] in allowed
+    own, allowed = "flverify.reference", sys.stdlib_module_names
+    paths = [*(ROOT / "flverify" / "reference").glob("*.py")]
+    assert paths
+    for path in paths:
+        for one in imports(parsed(path), own):
+            assert one.startswith(f"{own}.") or one.partition(".")[0] in allowed, path
 
 
 @pytest.mark.parametrize("heavy", ["numpy", "sympy", "scipy", "matplotlib", "cvxpy"])
@@ -136,5 +186,5 @@ def test_importing_the_package_loads_nothing_heavy(heavy):
 def test_a_long_function_would_be_noticed(tmp_path):
     path = tmp_path / "long.py"
     path.write_text("def f():\n" + "    x = 1\n" * 61, encoding="utf-8")
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match="f"):
         test_modules_and_bodies_are_short(path)
