@@ -80,6 +80,12 @@ def run_cli(*arguments: object) -> Ran:
     return Ran(result.exit_code, result.stdout, result.stderr)
 
 
+@pytest.fixture(autouse=True)
+def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Judge claims here unless a test asks for workers, whose start takes seconds."""
+    monkeypatch.setattr("flverify.commands._claims.default_workers", lambda: 1)
+
+
 @pytest.fixture
 def run() -> Run:
     return run_cli
