@@ -32,7 +32,13 @@ def strata(key):
 # what the default tests judge; all claims are judged by `-m slow` and by the audit
 SAMPLE = stratified((key, *strata(key)) for key in CLAIMS)
 # these take as long as some fifty others, and the audit judges them, too
-LONG = {"focus.thm1.pl", "focus.thm2", "sgfocus.thm4"}
+LONG = {
+    "focus.fig4",
+    "focus.thm1.pl",
+    "focus.thm2",
+    "sgfocus.E3.closing",
+    "sgfocus.thm4",
+}
 JUDGED = [
     pytest.param(key, marks=pytest.mark.slow if key in LONG else ()) for key in SAMPLE
 ]
