@@ -88,16 +88,16 @@ def test_a_reading_of_q_above_p_is_noticed():
 @pytest.mark.parametrize(
     "wrong",
     [
-        gradients.three_points("49/100"),
-        one_round.moves_of_smooth(Moves("1/2", "55/100")),
-        one_round.moves_of_smooth(Moves("2", "36")),  # s (1 + s) needs s <= 1
-        one_round.moves_of_convex(Moves("1/2", "1/9", convex=True)),
-        gradients.rows_follow(Behind(-q)),
-        gradients.sum_of_gradients(Sums(sympy.Integer(-2))),
+        lambda: gradients.three_points("49/100"),
+        lambda: one_round.moves_of_smooth(Moves("1/2", "55/100")),
+        lambda: one_round.moves_of_smooth(Moves("2", "36")),  # s (1 + s) needs s <= 1
+        lambda: one_round.moves_of_convex(Moves("1/2", "1/9", convex=True)),
+        lambda: gradients.rows_follow(Behind(-q)),
+        lambda: gradients.sum_of_gradients(Sums(sympy.Integer(-2))),
     ],
 )
 def test_a_wrong_fact_of_the_round_does_not_pass(wrong):
-    assert not wrong.passes()
+    assert not wrong().passes()
 
 
 # a number that two links share: a change in one of them is noticed ------------------
