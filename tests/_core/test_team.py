@@ -86,7 +86,7 @@ def test_closing_ends_the_processes_and_what_they_started():
         _, told = next(working)
         os.kill(told.word, 0)
         begun = time.monotonic()
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 30  # of an hour
     assert multiprocessing.active_children() == []
     with pytest.raises(ProcessLookupError):
         os.kill(told.word, 0)

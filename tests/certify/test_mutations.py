@@ -12,7 +12,7 @@ from collections import Counter
 from fractions import Fraction
 from functools import cache
 from random import Random
-from time import perf_counter
+from time import process_time
 
 import pytest
 
@@ -431,9 +431,9 @@ def everywhere(value, path=()):
 
 def judged(certificate):
     """Whether the checker rejects, and soon."""
-    began = perf_counter()
+    began = process_time()
     says = accepted(certificate)
-    assert perf_counter() - began < 10
+    assert process_time() - began < 10
     return not says
 
 
@@ -519,10 +519,10 @@ def written(path, text):
 def test_garbage_in_a_file_is_rejected(tmp_path, old, new):
     text = json.dumps(original("focus"))
     assert old in text
-    began = perf_counter()
+    began = process_time()
     assert written(tmp_path / "c.json", text)
     assert not written(tmp_path / "c.json", text.replace(old, new, 1))
-    assert perf_counter() - began < 10
+    assert process_time() - began < 10
 
 
 @pytest.mark.parametrize("length", [1, 10, 100, 1000, -1])

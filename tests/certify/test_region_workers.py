@@ -20,7 +20,7 @@ from flverify.certify.region._workers import find_rows
 from flverify.participation import Bernoulli, Full
 
 STEPS = [Fraction(1, 10), Fraction(1, 2), Fraction(2)]
-SOON = 5.0  # seconds; a cell of a slow row takes minutes
+SOON = 15.0  # seconds; a cell of a slow row takes minutes
 
 # a region of slow rows that says so, with the processes that it has
 SLOW = """

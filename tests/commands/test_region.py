@@ -520,7 +520,7 @@ def test_a_terminal_shows_the_cells_in_work_and_an_interrupt_comes_through(tmp_p
                     sent = time.monotonic()
                     running.send_signal(signal.SIGINT)
     os.close(ours)
-    assert time.monotonic() - sent < 5
+    assert time.monotonic() - sent < 15  # the cells take minutes
     assert running.returncode == 130
     assert b"0/2" in shown
     assert b"0:00:0" in shown
