@@ -57,6 +57,17 @@ def test_tables_are_those_of_the_mixture(equals_enumeration):
     equals_enumeration(chain, outcomes)
 
 
+def test_an_outcome_of_two_modes_has_the_chance_of_both(equals_enumeration):
+    # visited 2 : 3; one client alone is 1/2 in the first mode and 1/4 in the second
+    chain = ModeChain(
+        (("1/2", "1/2"), ("1/3", "2/3")), (UniformCohort(2, 1), Bernoulli(["1/2"] * 2))
+    )
+    alone = {frozenset((i,)): Fraction(7, 20) for i in range(2)}
+    both, nobody = {frozenset((0, 1)): Fraction(3, 20)}, {frozenset(): Fraction(3, 20)}
+    equals_enumeration(chain, {**alone, **both, **nobody})
+    assert chain.support() == {**alone, **both, **nobody}
+
+
 def test_floats(floats_match):
     transition = [[0.75, 0.25, 0.0], [2.0**-30, 0.5, 0.5 - 2.0**-30], [0.5, 0.5, 0.0]]
     laws = [Bernoulli((0.5, 1e-9)), AllOrNothing(2, 0.3), Bernoulli((0.1, 0.7))]

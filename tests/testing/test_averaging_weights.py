@@ -26,7 +26,10 @@ def test_inclusion_probabilities_in_their_place_are_caught():
     found = caught.value.outcome
     assert "client 0 is the first that is off: q = 5/12, claimed 1/2" in found.found
     assert found.reproduce == "flverify law bernoulli:1/2,1/3 --n-clients 2"
-    assert assert_averaging_weights(law, law.inclusion(), tolerance="1/12")
+    near = assert_averaging_weights(law, law.inclusion(), tolerance="1/12")
+    assert near.claimed == "q = (1/2, 1/3), to 1/12"
+    same = assert_averaging_weights(law, law.averaging_weights())
+    assert same.claimed == same.found == "q = (5/12, 1/4)"
 
 
 def test_the_smallest_difference_counts_in_rationals():
