@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from functools import cache
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from tests.proofs.sampling import SHARE, drawn, stratified
 CLAIMS = shipped_claims()
 LEDGER = ledger.read(proofs_folder() / "ledger.toml")
 FILES = sorted(proofs_folder().glob("*.py"))
+README = proofs_folder().parent / "README.md"
 
 # every id of the theory: each has to have a claim
 COVERED = Path(__file__).with_name("ids.txt").read_text(encoding="utf-8").split()
@@ -90,9 +92,22 @@ def test_the_ledger_names_no_claim_that_is_gone():
 
 
 def test_the_readme_shows_the_ledger():
-    readme = proofs_folder().parent / "README.md"
-    document = readme.read_text(encoding="utf-8")
+    document = README.read_text(encoding="utf-8")
     assert renewed(document, LEDGER) == document
+
+
+def test_the_readme_lists_and_counts_what_the_ledger_holds():
+    """Read by other means: both could be generated wrongly, and still agree."""
+    verdicts = {key: entry["verdict"] for key, entry in LEDGER.items()}
+    (shown,) = re.findall(
+        "<!-- verdicts.*?end of verdicts -->", README.read_text("utf-8"), re.S
+    )
+    rows = re.findall(r"^\| ([a-z]\S*\.\S+) \| ([A-Z]+) \|", shown, re.M)
+    assert sorted(rows) == sorted(verdicts.items())
+    counts = re.findall(
+        r"\b(\d+) ([A-Z]{6,})\b", shown.splitlines()[1].partition(". ")[0]
+    )
+    assert {v: int(n) for n, v in counts} == Counter(verdicts.values())
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
