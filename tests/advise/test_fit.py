@@ -45,6 +45,8 @@ def test_the_kinds_of_law_are_told_apart():
     assert bernoulli.law.inclusion().tolist() == bernoulli.inclusion.tolist()
     uniform = fitted(UniformCohort(6, 2))
     assert (uniform.supports, uniform.law.spec) == ("fixed cohort size", "uniform:2")
+    alone = fitted(UniformCohort(4, 1))
+    assert (alone.supports, alone.law.spec) == ("fixed cohort size", "uniform:1")
     full = fitted(Bernoulli([1.0, 1.0]))
     assert (full.supports, full.law.spec) == ("full", "full")
     together = fitted(AllOrNothing(4, "1/3"))
