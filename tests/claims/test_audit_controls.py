@@ -49,6 +49,47 @@ def fault(*args, **kwargs):
     return audited.control_fault()
 
 
+def one_number(left, twin=None):
+    """The fault of a claim that a number is 1; 0 leaves it open."""
+
+    @claim(
+        "demo.one",
+        source=SOURCE,
+        statement="1",
+        proposition="it is 1",
+        constants={"left": left, "idle": 0},
+        twin=twin,
+        no_control="" if twin else "nobody wrote one",
+    )
+    def one(c):
+        if not c.left:
+            return judge.inconclusive("open")
+        return judge.identity([("left", c.left, 1)], "a number")
+
+    (audited,) = audit([one])
+    return audited.control_fault()
+
+
+def test_a_claim_that_is_not_open_needs_a_control():
+    assert one_number(1) == one_number(2) == "the control is missing"
+    assert one_number(0) == ""
+
+
+@pytest.mark.parametrize(
+    ("left", "twin", "fault"),
+    [
+        (1, {"left": 2}, ""),
+        (1, {"idle": 1}, "the broken twin is PROVED"),
+        (1, {"left": 0}, "the broken twin is INCONCLUSIVE"),
+        (2, {"left": 1}, ""),
+        (2, {"left": 3}, "the mended twin is REFUTED"),
+        (2, {"left": 0}, "the mended twin is INCONCLUSIVE"),
+    ],
+)
+def test_a_twin_has_to_break_what_passes_and_to_mend_what_fails(left, twin, fault):
+    assert one_number(left, twin) == fault
+
+
 def test_a_reading_that_the_twin_breaks_has_its_control():
     assert fault({"left": 3}) == ""
 
