@@ -9,9 +9,11 @@ E|x_r - x*|^2 <= rho^r V_0 + (c/(1 - rho)) mean|g*|^2.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import chain, islice
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -95,7 +97,12 @@ def distance(
     ('certified', 0.00935)
     """
     setting = problem(algorithm, participation, strong_convexity, smoothness)
-    result = _certified(_search(setting), setting, Fraction(1), Fraction(1))
+    found, one = _search(setting), Fraction(1)
+    tried = (_certified(found, setting, one, one, unit) for unit in _units(found))
+    result = next(tried)
+    for other in tried if result.status == "inconclusive" else ():
+        if other.status == "certified":
+            return other
     if result.status != "not_certified":
         return result
     worst = worst_quadratic(algorithm, participation, strong_convexity, smoothness)
@@ -137,8 +144,9 @@ def contraction(
     setting = problem(algorithm, participation, strong_convexity, smoothness)
     wanted = None if rate is None else asked_rate(rate)
     found = _search(setting)
+    unit = _unit(found)
     if wanted is not None:
-        result = _certified(found, setting, wanted, Fraction(0))
+        result = _certified(found, setting, wanted, Fraction(0), unit)
         unseen = wanted > BLURRED and result.status == "not_certified"
         return Neighbourhood("inconclusive", TOO_NEAR) if unseen else result
     # with room for c, rho is bound by g* = 0 alone; c then grows towards the bound
@@ -150,7 +158,7 @@ def contraction(
     result = Neighbourhood("inconclusive", "rounding would take the rate to 1")
     nearest = chain.from_iterable(islice(trials(rho, gap), 1) for gap in NEAREST)
     for trial in chain(nearest, trials(rho, first=10)):
-        result = _certified(found, setting, trial, Fraction(0))
+        result = _certified(found, setting, trial, Fraction(0), unit)
         if result.status == "certified":
             break
     return result
@@ -171,20 +179,20 @@ def _search(setting: Problem, *, shared: bool = False) -> Search:
 
 
 def _certified(
-    found: Search, setting: Problem, rho: Fraction, weight: Fraction
+    found: Search, setting: Problem, rho: Fraction, weight: Fraction, unit: Fraction
 ) -> Neighbourhood:
-    programme = _programme(found, rho, weight)
-    wanted = np.array([u == ("c",) for u in found.ansatz.unknowns], float)
-    best = least(programme, wanted)
+    programme = _programme(found, rho, weight, unit)
+    best = least(programme, _wanted(found))
     if best.status == "failed":
         if is_infeasible(best.detail):
             return Neighbourhood("not_certified", NO_CERTIFICATE)
         word = f"the solver stopped with {best.detail}"
         return Neighbourhood("inconclusive", word)
-    least_c, word = float(wanted @ best.values), "the solver's points were not centred"
+    least_c = float(_wanted(found) @ best.values)
+    word = "the solver's points were not centred"
     for slack in SLACK:
         room = 1e-9 + 1e-3 * slack + slack * least_c
-        proof = _proof(found, programme, best.values, least_c + room, rho)
+        proof = _proof(found, programme, best.values, least_c + room, rho, unit)
         if proof is None:
             continue
         certificate = write(
@@ -203,7 +211,14 @@ def _certified(
     return Neighbourhood("inconclusive", word)
 
 
-def _programme(found: Search, rho: Fraction, weight: Fraction) -> Programme:
+def _wanted(found: Search) -> Array:
+    """Return what picks c among the unknowns."""
+    return np.array([u == ("c",) for u in found.ansatz.unknowns], float)
+
+
+def _programme(
+    found: Search, rho: Fraction, weight: Fraction, unit: Fraction
+) -> Programme:
     """Lay out the inequality with -s |x - x*|^2, and V >= |x - x*|^2 where s = 0.
 
     Written in g* times a unit, and so c over its square.
@@ -212,9 +227,9 @@ def _programme(found: Search, rho: Fraction, weight: Fraction) -> Programme:
     constant: dict[str, Array] = {}
     block = "decrease/mean" if weight else "positivity/mean"
     constant[block] = -ansatz.model_square(ansatz.sizes[block])
-    programme = Sweep(ansatz, constant, _bases(found)).at(float(rho))
+    programme = Sweep(ansatz, constant, _bases(found, float(unit))).at(float(rho))
     for one in programme.blocks:
-        one.coefficients[ansatz.place["c",]] *= float(_unit(found)) ** 2
+        one.coefficients[ansatz.place["c",]] *= float(unit) ** 2
     return programme
 
 
@@ -222,17 +237,31 @@ def _unit(found: Search) -> Fraction:
     """Return what makes g* and c of a size that the solver sees.
 
     Where nobody is drawn, x moves off x* by about step_size g*, and in c are its
-    squares; elsewhere drawing moves it further, and 1 is as good.
+    squares; drawing moves it by about the root of that. No step above 1 is stable.
     """
     reading = found.space.reading
-    if reading.classes.sure is None:
-        return Fraction(1)
-    return max(Fraction(reading.algorithm.step_size), SHORTEST)
+    step = min(max(Fraction(reading.algorithm.step_size), SHORTEST), Fraction(1))
+    return _root(float(step)) if reading.classes.sure is None else step
 
 
-def _bases(found: Search) -> dict[str, Array]:
+def _units(found: Search) -> Iterator[Fraction]:
+    """Yield the unit of the step size, one in which c is about 1, and 1."""
+    first, one = _unit(found), Fraction(1)
+    yield first
+    best = least(_programme(found, one, one, first), _wanted(found))
+    if best.status != "failed" and (c := float(_wanted(found) @ best.values)) > 0:
+        yield first * _root(c)
+    yield one
+
+
+def _root(value: float) -> Fraction:
+    """Return a short rational near the square root."""
+    return Fraction(f"{sqrt(value):.3g}")
+
+
+def _bases(found: Search, unit: float) -> dict[str, Array]:
     """Return the bases of a search, with g* times the unit in place of g*."""
-    sizes, space, unit = found.ansatz.sizes, found.space, float(_unit(found))
+    sizes, space = found.ansatz.sizes, found.space
     mean = np.array([1 / unit if name[-1] == "star" else 1.0 for name in space.z])
     own = np.array([1 / unit if name == "star" else 1.0 for name in space.own])
     out = {}
@@ -243,7 +272,12 @@ def _bases(found: Search) -> dict[str, Array]:
 
 
 def _proof(
-    found: Search, programme: Programme, near: Array, constant: float, rho: Fraction
+    found: Search,
+    programme: Programme,
+    near: Array,
+    constant: float,
+    rho: Fraction,
+    unit: Fraction,
 ) -> Proof | None:
     """Centre at a given c, and round."""
     place = found.ansatz.place["c",]
@@ -260,7 +294,7 @@ def _proof(
     if solution.status == "failed" or not solution.margin > 0:
         return None
     c = Fraction(round(float(solution.values[place]) * 10**DIGITS), 10**DIGITS)
-    fixed = {("c",): c * _unit(found) ** 2}
+    fixed = {("c",): c * unit**2}
     values = rationalise(found.ansatz, solution.values, rho, DIGITS, fixed)
     start = constants(found, values)
     return (

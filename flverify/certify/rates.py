@@ -19,6 +19,7 @@ from flverify._core.errors import DomainError, RefusedError
 from flverify._core.exact import is_exact, scalar
 from flverify.algorithms._algorithm import Algorithm
 from flverify.certify.discover import discover
+from flverify.certify.sandwich import worst_quadratic
 from flverify.certify.search import (
     NO_CERTIFICATE,
     Problem,
@@ -144,11 +145,16 @@ def certify(
         result = result and lowered(result, tuple(below), setting, aim or Fraction(0))
     if result is not None:
         return result
+    result = _nothing(words)
+    if aim is None and result.status == "not_certified":  # as if it had been given
+        aim = worst_quadratic(
+            algorithm, participation, strong_convexity, smoothness
+        ).lower_bound
     if aim is not None and aim >= 1:
         return Certified("not_certified", DIVERGES)
     if aim is not None and aim > BLURRED:
         return Certified("inconclusive", TOO_SLOW if wanted is None else TOO_NEAR)
-    return _nothing(words)
+    return result
 
 
 def _aim(wanted: Fraction | None, lower_bound: object) -> Fraction | None:

@@ -102,6 +102,14 @@ def test_short_steps_of_everybody_stay_near_in_proportion(step) -> None:
     assert shown * Fraction(999, 1000) < found.constant / Fraction(step) ** 2 < most
 
 
+@pytest.mark.parametrize("mu", ["1/100000", "1/1000000"])
+def test_flat_functions_have_a_distance_too(mu: str) -> None:
+    bias = worst_bias(FedAvg(STEP, 2), Full(2), mu, SMOOTH)
+    above = distance(FedAvg(STEP, 2), Full(2), mu, SMOOTH)
+    assert above.constant is not None
+    assert bias.ratio <= above.constant < 3 * bias.ratio
+
+
 def test_other_units() -> None:
     bias = worst_bias(FedAvg("1/30", 2), UniformCohort(4, 2), "3/10", 3)
     assert all(_interpolable(t, Fraction(3, 10), Fraction(3)) for t in bias.clients)

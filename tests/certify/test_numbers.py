@@ -302,6 +302,7 @@ def test_rates_too_near_one_are_not_said_to_be_absent():
     bound = worst_quadratic(tiny, Full(3), MU, SMOOTH).lower_bound
     found = certify(tiny, Full(3), MU, SMOOTH, lower_bound=bound)
     assert (found.status, found.reason) == ("inconclusive", TOO_SLOW)
+    assert certify(tiny, Full(3), MU, SMOOTH) == found  # the bound is looked up
     asked = certify(tiny, Full(3), MU, SMOOTH, 1 - (1 - bound) / 2)
     assert (asked.status, asked.reason) == ("inconclusive", TOO_NEAR)
 

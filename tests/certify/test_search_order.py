@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import pairwise
 
+import numpy as np
 import pytest
 
 from flverify._core.errors import DomainError
@@ -17,7 +18,7 @@ from flverify.certify.ladder import Ladder
 from flverify.certify.neighbourhood import contraction, distance
 from flverify.certify.rates import BLURRED, certify
 from flverify.certify.search import LEVELS, prove, smallest
-from flverify.participation import Bernoulli, Full, UniformCohort
+from flverify.participation import AllOrNothing, Bernoulli, Full, UniformCohort
 
 # rates of every ansatz differ; a poor one is as good as any; two of five are
 DIFFERENT = Focus("1/20", 1), UniformCohort(8, 1), "1/10", 1
@@ -228,7 +229,19 @@ def test_of_distances_of_steps_too_short_for_floats_nothing_is_said(step_size, s
     assert found.status == status
 
 
-def test_where_a_quadratic_does_not_contract_that_is_the_reason():
-    found = certify(GradientDescent(2), Full(1), "1/10", 1, lower_bound=1)
+def test_curvatures_that_hardly_differ_have_a_distance_at_short_steps():
+    setting = FedAvg("1/100000", 2), AllOrNothing(3, "1/1000"), "999/1000", 1
+    assert distance(*setting).status == "certified"
+
+
+def test_a_distance_of_steps_beyond_floats_is_open():
+    with np.errstate(all="ignore"):
+        found = distance(FedAvg("1e200", 2), Full(2), "1/10", 1)
+    assert found.status == "inconclusive"
+
+
+@pytest.mark.parametrize("bound", [1, None])
+def test_where_a_quadratic_does_not_contract_that_is_the_reason(bound):
+    found = certify(GradientDescent(2), Full(1), "1/10", 1, lower_bound=bound)
     assert found.status == "not_certified"
     assert found.reason == "a quadratic does not contract"
