@@ -127,13 +127,18 @@ def corner_batch(
         Which corners, in the order of `search.corners`; all by default.
     """
     corners = all_corners(rates.classes.sizes, ratio)
+    return stretched(corners, scales, places)
+
+
+def stretched(rays: Batch, scales: Array, places: Array | None = None) -> Batch:
+    """Every ray times every scale, the scales outermost; `places`: of some rays."""
     if places is not None:
-        corners = search.pick(corners, places)
-    curvatures = scales[:, None, None] * corners.curvatures
+        rays = search.pick(rays, places)
+    curvatures = scales[:, None, None] * rays.curvatures
     return Batch(
-        corners.law_classes,
-        np.tile(corners.clients, (len(scales), 1)),
-        curvatures.reshape(-1, corners.curvatures.shape[1]),
+        rays.law_classes,
+        np.tile(rays.clients, (len(scales), 1)),
+        curvatures.reshape(-1, rays.curvatures.shape[1]),
     )
 
 

@@ -1,11 +1,11 @@
-"""Where the worst corner of the curvature families stops contracting.
+"""Where the worst of a few families of quadratics stops contracting.
 
 The boundary is where det(I - A(s)), s = eta L, first changes its sign on a grid: of
 ratio 2 up to 1/64 and 1.1 from there, and s = 1 apart, where FOCUS stands still without
-a change of sign. The grid looks at a few counts of clients at L; what it finds is
-located to a share of 3e-5, below 1/64 to one of 3e-4, and then all corners are asked
-whether they contract below. Islands of
-instability narrower than the grid, and curvatures inside (mu, L), are left to
+a change of sign. The grid looks at corners with a few counts of clients at L; what it
+finds is located to a share of 3e-5, below 1/64 to one of 3e-4, and then all corners,
+and a few curvatures between mu and L, are asked whether they contract below. Islands of
+instability narrower than the grid, and other curvatures between, are left to
 `flverify.certify.stability`, which the slow layer asks.
 """
 
@@ -16,14 +16,14 @@ from functools import lru_cache
 import numpy as np
 
 from flverify._core.exact import Array
-from flverify.certify.quadratics import QuadraticRates
+from flverify.certify.quadratics import QuadraticRates, search
+from flverify.certify.quadratics.rows import Batch
 from flverify.explore.corners import (
-    Corner,
     all_corners,
-    corner_batch,
     corner_of,
     matrices,
     radii,
+    stretched,
     unit_rates,
 )
 from flverify.explore.view import View
@@ -32,9 +32,20 @@ GRID = np.concatenate([2.0 ** np.arange(-20, -6), 1.1 ** np.arange(-44, 15)])
 STILL = 1.0  # eta L where a client's local step ends at its own minimiser
 TOUCHED = 1e-9  # a gap below this is none
 PARTS = 64  # into which a cell of the grid is cut, twice
-# parts of a boundary where all corners must contract
+# parts of a boundary where all rays must contract
 BELOW = np.array([0.25, 0.5, 0.75, 0.9, 0.97, 0.999])
-AGAIN = 3  # times that corners unstable below are scanned
+AGAIN = 3  # times that rays unstable below are scanned
+
+
+@lru_cache(maxsize=256)
+def _rays(sizes: tuple[int, ...], ratio: float) -> Batch:
+    """All corners, then rays with curvatures between."""
+    corners, limits = all_corners(sizes, ratio), search.Range(min(ratio, 1.0), 1.0)
+    if limits.width == 0:
+        return corners
+    inside = search.inside(sizes, limits)
+    largest = np.where(inside.clients > 0, inside.curvatures, 0.0).max(axis=1)
+    return search.joined([corners, search.pick(inside, np.flatnonzero(largest == 1.0))])
 
 
 @lru_cache(maxsize=256)
@@ -49,8 +60,8 @@ def _telling(sizes: tuple[int, ...], ratio: float) -> Array:
 
 
 @lru_cache(maxsize=4096)
-def crossing(view: View, ratio: float) -> tuple[float, Corner] | None:
-    """Smallest eta L at which a corner's rate reaches 1, and that corner.
+def crossing(view: View, ratio: float) -> tuple[float, str] | None:
+    """Smallest eta L at which the rate of a ray reaches 1, and that ray in words.
 
     Parameters
     ----------
@@ -61,15 +72,15 @@ def crossing(view: View, ratio: float) -> tuple[float, Corner] | None:
 
     Returns
     -------
-    found : (float, Corner) or None
-        None if no corner stops contracting on the grid.
+    found : (float, str) or None
+        None if no ray stops contracting on the grid.
 
     Examples
     --------
     >>> from flverify.explore.corners import law_of
     >>> descent = law_of(View("gradient_descent", local_steps=1, law="full"))
-    >>> found, corner = crossing(descent, 0.5)
-    >>> round(found, 5), str(corner)
+    >>> found, ray = crossing(descent, 0.5)
+    >>> round(found, 5), ray
     (0.125, '16 of 16 clients at L')
     """
     rates = unit_rates(view)
@@ -86,8 +97,8 @@ def crossing(view: View, ratio: float) -> tuple[float, Corner] | None:
 
 def _scanned(
     rates: QuadraticRates, ratio: float, places: Array
-) -> tuple[float, Corner] | None:
-    """Go along the grid until a corner stops contracting, then cut that cell."""
+) -> tuple[float, str] | None:
+    """Go along the grid until a ray stops contracting, then cut that cell."""
     signs = _signs(rates, ratio, GRID, places)
     cell = _first_change(signs)
     if cell is None or GRID[cell - 1] >= STILL:
@@ -104,26 +115,40 @@ def _scanned(
         cell = _first_change(signs) or PARTS
         low, high = float(scales[cell - 1]), float(scales[cell])
     changed = int(np.argmax(signs[cell] != signs[0]))
-    batch = corner_batch(rates, ratio, np.array([high]), places)
-    return high, corner_of(rates, batch, changed, high)
+    return high, _told(rates, ratio, int(places[changed]))
 
 
-def _still(rates: QuadraticRates, ratio: float, places: Array) -> Corner | None:
-    """Return the last corner that stands still at eta L = 1, if one does."""
-    batch = corner_batch(rates, ratio, np.array([STILL]), places)
-    found = np.flatnonzero(radii(rates, batch) >= 1 - TOUCHED)
-    return corner_of(rates, batch, int(found[-1]), STILL) if len(found) else None
+def _told(rates: QuadraticRates, ratio: float, place: int) -> str:
+    """Word a ray."""
+    rays = _rays(rates.classes.sizes, ratio)
+    theta = rays.curvatures[place][rays.clients[place] > 0]
+    between = sorted({*theta.tolist()} - {ratio, 1.0})
+    others = "".join(f", others at {value:.4g} L" for value in between)
+    return f"{corner_of(rates, rays, place, 1.0)}{others}"
+
+
+def _still(rates: QuadraticRates, ratio: float, places: Array) -> str | None:
+    """Return the last ray that stands still at eta L = 1, if one does."""
+    found = radii(rates, _batch(rates, ratio, np.array([STILL]), places)) >= 1 - TOUCHED
+    still = places[found]
+    return _told(rates, ratio, int(still[-1])) if len(still) else None
+
+
+def _batch(
+    rates: QuadraticRates, ratio: float, scales: Array, places: Array | None = None
+) -> Batch:
+    return stretched(_rays(rates.classes.sizes, ratio), scales, places)
 
 
 def _unstable_below(rates: QuadraticRates, ratio: float, top: float) -> Array:
-    """Places of the corners that do not contract somewhere below."""
-    found = radii(rates, corner_batch(rates, ratio, top * BELOW))
+    """Places of the rays that do not contract somewhere below."""
+    found = radii(rates, _batch(rates, ratio, top * BELOW))
     return np.flatnonzero((found.reshape(len(BELOW), -1) >= 1).any(axis=0))
 
 
 def _signs(rates: QuadraticRates, ratio: float, scales: Array, places: Array) -> Array:
-    """Whether det(I - A) is positive, (scales, corners)."""
-    parts = matrices(rates, corner_batch(rates, ratio, scales, places))
+    """Whether det(I - A) is positive, (scales, rays)."""
+    parts = matrices(rates, _batch(rates, ratio, scales, places))
     values = [np.linalg.det(np.eye(part.shape[1]) - part) for part in parts]
     return np.concatenate(values).reshape(len(scales), -1) > 0
 

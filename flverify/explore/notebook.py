@@ -36,6 +36,7 @@ from flverify.explore.view import LAW_PARAMETERS, LAW_WORDS, View
 from flverify.report.rows import RowTable
 from flverify.report.style import PAGE, house_style, look
 
+STABLE = "stable below (curvatures μ, L, some between)"
 HEIGHT = 7.4  # inches
 # no algorithm is drawn in these
 CERTIFIED, PRINTED, POINT = "#4B2E83", "0.35", "#D6006C"
@@ -184,7 +185,7 @@ def _map(ax: Axes, view: View, along: RowTable[CertifiedRow] | None) -> None:
     ax.set_yscale("log")
     if view.over in LOGARITHMIC:
         ax.set_xscale("log")
-    ax.plot(x, _finite(stable), **here.line, label="stable below (curvatures μ or L)")
+    ax.plot(x, _finite(stable), **here.line, label=STABLE)
     caps = _finite(np.array(rows.column("printed_cap")))
     if np.isfinite(caps).any():
         ax.plot(x, caps, color=PRINTED, linestyle="--", label="printed cap")

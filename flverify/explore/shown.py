@@ -168,7 +168,7 @@ class Shown:
         remarks = sorted({row.remark for row in found if row.remark})
         word = "printed cap" if self.page.map.printed.data["x"] else "no printed cap"
         self.page.texts["map_key"].text = _keys(
-            ("stable below, curvatures μ or L", self._colour, "solid"),
+            ("stable below, curvatures μ, L, some between", self._colour, "solid"),
             (word, PRINTED, "dashed"),
             ("certified", CERTIFIED, "solid"),
         ) + _small(state, *(html.escape(text) for text in (*remarks[:1], problem)))

@@ -28,12 +28,12 @@ class MapRow:
     text : str
         The same, exactly.
     boundary : float, weight x^2/f
-        Stability boundary of curvatures mu and L alone, in floats, see `crossing`;
-        infinite where there is none.
+        Stability boundary of curvatures mu, L and a few between, in floats, see
+        `crossing`; infinite where there is none.
     printed_cap : float, weight x^2/f
         NaN where no theorem is printed.
     worst : str
-        Which clients of the worst corner have curvature L.
+        Which clients of the worst quadratics have curvature L.
     """
 
     value: float
@@ -66,7 +66,7 @@ def boundary(view: View) -> RowTable[MapRow]:
 def _row(view: View, value: Fraction) -> MapRow:
     there = at_value(view, value)
     found = crossing(law_of(there), scaled(there)[0])
-    step, worst = (math.inf, "") if found is None else (found[0], str(found[1]))
+    step, worst = (math.inf, "") if found is None else found
     cap = printed_cap(law_of(there, *ENDS))
     return MapRow(
         float(value),

@@ -49,7 +49,7 @@ def test_the_curves_are_the_tables():
     above, errors = figure.axes[0], figure.axes[1]
     rows = slices.boundary(VIEW)
     lines = {line.get_label(): line for line in above.lines}
-    stable = lines["stable below (curvatures μ or L)"]
+    stable = lines["stable below (curvatures μ, L, some between)"]
     assert stable.get_xdata().tolist() == list(rows.column("value"))
     assert stable.get_ydata().tolist() == list(rows.column("boundary"))
     assert lines["printed cap"].get_ydata().tolist() == list(rows.column("printed_cap"))

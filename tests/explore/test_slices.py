@@ -17,7 +17,7 @@ import pytest
 
 from flverify import moments
 from flverify._core.errors import InputError, RefusedError
-from flverify.certify.quadratics import QuadraticRates
+from flverify.certify.quadratics import QuadraticRates, search
 from flverify.certify.region import RowFound
 from flverify.certify.stability import stability_boundary
 from flverify.claims import ledger
@@ -220,8 +220,34 @@ def test_corners_contract_below_the_boundary_and_not_at_it(view, over):
         below = np.linspace(0.02, 0.998, 40) * edge
         found = rates.unit().rates(corner_batch(rates, ratio, below))
         assert found.max() < 1 + 1e-4  # eigenvalues meet where FOCUS stands still
-        at = rates.unit().rates(corner_batch(rates, ratio, np.array([1.0005 * edge])))
+        just_above = 1.0005 * edge
+        at = rates.unit().rates(corner_batch(rates, ratio, np.array([just_above])))
+        if "others" in place.worst:  # curvatures between
+            limits = search.Range(ratio * just_above, just_above)
+            between = search.inside(rates.classes.sizes, limits)
+            at = rates.unit().rates(between)
         assert at.max() > 1 - 1e-6
+
+
+@pytest.mark.parametrize(
+    ("view", "between", "most"),
+    [
+        (View("focus", 4, "bernoulli_spread", strong_convexity="1/3"), 0.66, 0.94),
+        (View("focus", 16, "bernoulli_spread", local_steps=4), 0.775, 0.87),
+    ],
+    ids=["4", "16"],
+)
+def test_curvatures_between_can_end_the_line_before_the_corners(view, between, most):
+    (row,) = (r for r in slices.boundary(view) if r.text == "1/4")
+    assert row.boundary < most
+    corners = corner_batch(unit_rates(law_of(view)), scaled(view)[0], np.array([most]))
+    assert unit_rates(law_of(view)).rates(corners).max() < 1
+    half = view.n_clients // 2
+    told = f"0 of {half} and {half} of {half} clients at L, others at "
+    assert row.worst.startswith(told)
+    h = [between] * half + [1.0] * half  # the rarer half first
+    above = moments_on(replace(view, step_size=f"{most}"), h, [0.0] * view.n_clients)
+    assert above.mean_square_rate > 1
 
 
 @pytest.mark.parametrize("probability", ["1/10", "2/5", "4/5", "1"])
