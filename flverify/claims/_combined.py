@@ -42,9 +42,7 @@ def proof_or_search(proof: Finding, search: Finding) -> Finding:
         _given.instance_of(one, Finding, name, "judge.identity(...)")
     against = _against(search)
     if proof.passes() and against:
-        return _open(
-            f"a proof stands against a counterexample: {against}", proof, search
-        )
+        return _open(f"a proof and its search disagree: {against}", proof, search)
     if search.verdict == Verdict.REFUTED:
         return search
     if proof.passes():

@@ -51,8 +51,8 @@ def instances(cases: Iterable[Case], relation: str, searched: str) -> Finding:
     """Judge a universal claim on listed instances.
 
     SUPPORTED if all satisfy the relation, with the number of distinct instances and
-    the smallest margin; REFUTED at the first violation that an independent recheck
-    confirms.
+    the smallest margin, and the recheck of the closest one that is not 0 = 0 arrives
+    at the same sides; REFUTED at the first violation that its recheck confirms.
 
     Parameters
     ----------
@@ -77,6 +77,7 @@ def instances(cases: Iterable[Case], relation: str, searched: str) -> Finding:
     """
     distinct, violated, undecided = set[object](), "", ""
     closest: tuple[float, Case] | None = None
+    telling: tuple[float, Case] | None = None  # 0 = 0 tells little of the two sides
     _given.text(searched, "what was searched")
     for case in _given.instances_of(cases, Case, "cases", LIKE):
         _given.mapping(case.where, "where", "{'N': 2}")
@@ -93,11 +94,24 @@ def instances(cases: Iterable[Case], relation: str, searched: str) -> Finding:
         margin = _cases.margin(sides)
         if closest is None or margin < closest[0]:
             closest = (margin, case)
+        if any(map(any, sides)) and (telling is None or margin < telling[0]):
+            telling = (margin, case)
     if violated:
         return replace(inconclusive(violated), evidence={UNCONFIRMED: violated})
     if undecided or closest is None:
         return inconclusive(undecided or "no instance was searched")
+    doubt = _denied((telling or closest)[1], relation)
+    if doubt:
+        return replace(inconclusive(doubt), evidence={UNCONFIRMED: doubt})
     return _held(len(distinct), *closest, searched)
+
+
+def _denied(case: Case, relation: str) -> str:
+    """Say so if the recheck of a case that holds does not arrive at the same."""
+    if case.recheck is None:
+        return ""
+    fault = _cases.second_look(case, relation, wanted=True).fault
+    return fault and f"what holds at {_cases.where(case)} {fault}"
 
 
 def _held(count: int, margin: float, case: Case, searched: str) -> Finding:
