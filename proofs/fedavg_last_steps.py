@@ -116,7 +116,8 @@ SHOWN = "(ii) (57) from (40), Lemmas 1 and 2 and the variance before (55)"
     r"\frac{5\eta}\mu\delta_q^2+8\eta^2K^2(\delta_q^2+\sigma_G^2);\quad k=r\tau:\;"
     r"A_{k+1}\le(1-\alpha)A_k+B+C",
     proposition="(57), the recursion at k = r tau, follows (i) from (54) and (55), "
-    "printed for k != r tau; (ii) from what (55) is made of, with K >= tau.",
+    "printed for k != r tau; (ii) from what (55) is made of, with K >= tau. Below, "
+    "drift and noise are B and C.",
     given={
         "(40)": "focus.eq38_40.expansion",
         "Lemma 1": "focus.lemma1",

@@ -56,8 +56,7 @@ ROUNDS = (2, 3, 4)  # for R = 1 the sums from r = 1 on are empty
 EVERY_R = "every R >= 1, eta, L > 0, N >= 1, q_min in (0, 1]"
 
 # 1 - q/3 and 16 eta^2 N^2/(3 q), the factors of (118), or of the mended Lemma 4
-kept = sympy.Symbol("kept", positive=True)
-push = sympy.Symbol("push", positive=True)
+kept, push = sympy.symbols("kept push", positive=True)
 KNOWN = [sympy.Rational(2, 3) <= kept, kept < 1]
 
 total_a, total_c = sympy.symbols(
@@ -92,7 +91,8 @@ ITSELF = "(ii) by itself"
     r"{\min}}{3}\Big)\sum_{r=1}^{R-1}C_{r-1}+\frac{16\eta^2N^2}{3Rq_{\min}}\frac1R\sum_"
     r"{r=1}^{R-1}A_r",
     proposition="With C_0 = 0 the first line of (119) holds for every R: (i) it is "
-    "from (118); (ii) it is true inside the caps of (25), wherever it is from.",
+    "from (118); (ii) it is true inside the caps of (25), wherever it is from. Below, "
+    "kept and push are the two factors of (118).",
     given={"(118)": "focus.thm1.nc.step116-118"},
     unaided=ITSELF,
     constants={"1/R beside C": 0, "1/R beside A": 2},
@@ -143,7 +143,8 @@ READING_119 = "(i) a bound of the average of C_r, from (118)"
     statement=r"\cdots\le\Big(1-\frac{q_{\min}}{3}\Big)\frac1R\sum_{r=0}^{R-1}C_r+\frac"
     r"{16\eta^2N^2}{3Rq_{\min}}\sum_{r=0}^{R-1}A_r",
     proposition="With C_0 = 0 and (118), the second line of (119) is at least (i) the "
-    "average of the C_r, (ii) the first line as printed.",
+    "average of the C_r, (ii) the first line as printed. Below, kept and push are the "
+    "two factors of (118).",
     given={"(118)": "focus.thm1.nc.step116-118"},
     constants={"kept": "1", "push": "1"},
     twin={"push": "1/2"},
@@ -286,7 +287,9 @@ READING_121 = "(i) from (117) and (120)"
     r"\mathbb{E}\|\nabla F(\bar x_{r\tau+1})\|^2\le\frac{8\big(F(\bar x_1)-F(\bar x^"
     r"\star)\big)}{\eta NR}",
     proposition="At the step sizes printed with it the last line of (121) follows (i) "
-    "from (117) and (120), (ii) from the line before as printed.",
+    "from (117) and (120), (ii) from the line before as printed. Below, total_a is the "
+    "sum of A_r, fall = (B_0 - B_R)/(eta N), gap = (B_0 - F*)/(eta N) and x = eta^2 "
+    "L^2 N/q^2.",
     constants={"cap": "1/16", "bound": "8"},
     twin={"bound": "4"},
     no_control="the line before lacks a factor 1/R, so the bound follows from the "

@@ -171,7 +171,8 @@ def substituted(c: SimpleNamespace) -> Finding:
     r"r\tau+1})+\Big(\frac{\eta}{2N}+\eta^2L\Big)\|Ng-S\|^2-\Big(\frac{\eta N}{2}-\eta^"
     r"2N^2L\Big)\|g\|^2\le F(\bar x_{r\tau+1})+\frac{\eta}{N}\|Ng-S\|^2-\eta N\|g\|^2",
     proposition="At the step sizes printed with (105) its second inequality holds, and "
-    "F(w_{r+1}) is at most its right side.",
+    "F(w_{r+1}) is at most its right side. Below, E = |N g - S|^2, G = |g|^2 and F = "
+    "F(w_r).",
     constants={"caps": CAPS_105, "distance": "1", "gradient": "1"},
     twin={"gradient": "1/4"},
     free=Free("gradient", "1/8", "1", weaker="smaller"),

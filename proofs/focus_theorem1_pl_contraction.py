@@ -66,7 +66,7 @@ EVERY = "every eta, L, beta > 0, N, tau >= 1, q_min in (0, 1]"
     r"\eta\beta N)A_r+\Big(1-\frac{q_{\min}}{3}\Big)B_{r-1}",
     proposition="The first line of (110) follows from (108) and (109) at the step "
     "sizes printed with it: the gradient terms cancel. B_r is without F in (108) and "
-    "(110), and with it in (109).",
+    "(110), and with it in (109): B and B_F below, where x = eta beta N, y = eta L^2.",
     given={"(108)": "focus.thm1.pl.step108", "(109)": "focus.thm1.pl.step109"},
     constants={"cap": "3/32", "consensus": "4"},
     twin={"cap": "1/8"},

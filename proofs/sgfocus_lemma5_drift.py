@@ -307,7 +307,7 @@ TAU_2 = "1/(tau-1) at tau = 1: (ii) tau >= 2 is required"
     r"\tau-1)^2L^2N},\frac1{2\sqrt2(\tau-1)L}\Big\}=\min\Big\{\frac\mu{128("
     r"\tau-1)^2L^2N},\frac1{2\sqrt2(\tau-1)L}\Big\}",
     proposition="Both inequalities, and the equality of the two minima, hold for every "
-    "L >= mu > 0, N >= 1, tau and every eta inside the shorter list.",
+    "L >= mu > 0, N >= 1, tau and every eta inside the shorter list (p = eta mu).",
     constants={"consensus": "16", "noise": "2", "first": "128", "least_moves": 0},
     twin={"consensus": "4", "noise": "1"},
     no_control="the print does not say what 1/(tau-1) is at tau = 1; the twin, a "

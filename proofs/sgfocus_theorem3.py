@@ -229,7 +229,8 @@ def dropped(c: SimpleNamespace) -> Finding:
     statement=r"\eta\le\frac{2q_{\min}}{3N(\frac{16L^2}\mu+\frac\mu2)}:\quad1-"
     r"\frac{q_{\min}}3\le\Big(1-\frac{\eta\mu N}2\Big)\Big(1-\frac{16\eta L^2N}\mu"
     r"\Big)",
-    proposition="(134) holds for every eta up to the cap printed beside it.",
+    proposition="(134) holds for every eta up to the cap printed beside it. Below, p = "
+    "eta mu N and kappa = L/mu.",
     constants={"cap": "2/3", "contraction": "1/3"},
     twin={"cap": "1/3"},
 )

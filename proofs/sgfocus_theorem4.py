@@ -260,7 +260,7 @@ def substituted(c: SimpleNamespace) -> Finding:
     r"x_{r\tau+1})\big)-\frac{\eta N}2\|g\|^2+\frac{\eta^2LN}2\sigma^2",
     proposition="At the step sizes printed with it the third inequality holds, from "
     "one line to the next and as a bound of F(w - eta S); the fourth follows from the "
-    "PL condition.",
+    "PL condition. Below, E = |N g - S|^2 and G = |g|^2.",
     constants={"cap": "1/4", "gradient": "1", "pl": "1", "left": "1/2"},
     twin={"gradient": "1/4", "pl": "1/4", "left": "1/8"},
 )

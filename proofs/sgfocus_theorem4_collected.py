@@ -71,7 +71,7 @@ def subtracted(c: SimpleNamespace) -> Finding:
     r"\tau}\|^2-\frac{\eta N}2\|g\|^2+\Big(\frac L2+32(\tau-1)^2L^2N\Big)\eta^2"
     r"\sigma^2",
     proposition="(128) put into (135), both as printed, gives the display at the step "
-    "sizes of Theorem 4.",
+    "sizes of Theorem 4. Below, n = tau - 1.",
     given={"(128)": "sgfocus.lemma5.step128", "(135)": "sgfocus.thm4.step135"},
     constants={"consensus": "4", "first": "L/2", "second": "32 n^2 L^2 N"},
     twin={"first": "L N/2", "second": "32 n^2 L^2 eta"},
@@ -118,7 +118,8 @@ def _plugged(c: SimpleNamespace) -> Finding:
     r"\Big\}:\quad A_{r+1}+(1-4\eta L^2)B_r\le(1-\eta\beta N)A_r+\Big(1-\frac q3"
     r"\Big)B_{r-1}+\Big(\frac{LN}2+32(\tau-1)^2L^2N+\frac{8N}q\Big)\eta^2\sigma^2",
     proposition="The inequality follows from the display after (135) and Lemma 6, both "
-    "as printed, at the step sizes printed with it: the gradient terms cancel.",
+    "as printed, at the step sizes printed with it: the gradient terms cancel. Below, "
+    "G = E|grad F(w_r)|^2.",
     given={
         "the display after (135)": "sgfocus.thm4.step136",
         "Lemma 6": "sgfocus.lemma6",

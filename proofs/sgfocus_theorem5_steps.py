@@ -137,7 +137,7 @@ def substituted(c: SimpleNamespace) -> Finding:
     r"\tau-1)^2L^4N\big)\mathbb{E}\|\mathbb{1}\bar x_{r\tau+1}-\boldsymbol{x}_{r\tau}"
     r"\|^2",
     proposition="The display follows from the one before and (128), both as printed, "
-    "at the step sizes of Theorem 5.",
+    "at the step sizes of Theorem 5. Below, n = tau - 1.",
     given={
         "the display before it": "sgfocus.thm5.step139a",
         "(128)": "sgfocus.lemma5.step128",
