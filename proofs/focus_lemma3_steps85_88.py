@@ -256,7 +256,7 @@ def stale_gradients(c: SimpleNamespace) -> Finding:
     """Prove it client by client, with p_i >= q_i; evaluate it on quadratics."""
     sharp = SimpleNamespace(far="1", moved="1", cap="1")
     return judge.readings(_convex_87(c)).corrected(
-        r"f_i\text{ convex, }\eta\le\frac1{L(\tau-1)}:\quad\mathbb{E}\|\cdots\|^2\le"
+        r"f_i\text{ convex, }\eta\le\frac1{L(\tau-1)}:\quad\mathbb{E}\|\cdots\|^2\le "
         r"L^2N\|\mathbb{1}\bar x_{r\tau+1}-\boldsymbol{x}_{r\tau}\|_{(I-Q)}^2+\eta^2("
         r"\tau-1)^2L^4N\|\mathbb{1}\bar x_{r\tau+1}-\boldsymbol{x}_{r\tau}\|_Q^2\text{"
         r" for }q_i=\mathbb{E}[I_i/|S|]\text{ and for }q_i=p_i",

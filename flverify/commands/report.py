@@ -12,7 +12,7 @@ from flverify.commands._claims import groups, judge_groups
 from flverify.commands._numbers import Whole
 from flverify.commands._refusals import Reporting
 from flverify.report import console
-from flverify.report.claims import count_line, counts
+from flverify.report.claims import corrections, count_line, counts
 from flverify.report.envelope import envelope
 from flverify.report.files import require_folder, require_writable, write_together
 from flverify.report.pages import html, latex, markdown
@@ -86,7 +86,11 @@ def command(
 
 def _say(files: Sequence[str], everyone: Sequence[Audited], as_json: bool) -> None:
     """Name the files, the counts, and the statements that are no mathematics."""
-    sources = [one.claim.id for one in everyone if not understood(one.claim.statement)]
+    sources = [
+        one.claim.id
+        for one in everyone
+        if not all(map(understood, (one.claim.statement, *corrections(one.finding))))
+    ]
     if as_json:
         found = counts(everyone)
         click.echo(

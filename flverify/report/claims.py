@@ -12,7 +12,7 @@ from rich.text import Text
 from flverify._core.sentences import number_of
 from flverify.claims.audit import Audited
 from flverify.claims.claim import Claim
-from flverify.claims.verdict import Verdict
+from flverify.claims.verdict import Finding, Verdict
 from flverify.report import console
 
 _STYLE = {
@@ -42,6 +42,22 @@ def counts(audited: Sequence[Audited]) -> dict[str, int]:
     """Return how many claims have each verdict, zeros included."""
     found = Counter(one.finding.verdict for one in audited)
     return {str(verdict): found[verdict] for verdict in Verdict}
+
+
+def twin_of(one: Audited) -> str:
+    """Name the twin; that of an open claim may be broken, mended or both."""
+    if one.finding.verdict == Verdict.INCONCLUSIVE:
+        return "twin"
+    return "broken twin" if one.finding.passes() else "mended twin"
+
+
+def corrections(finding: Finding) -> Iterator[str]:
+    """Yield the repaired statements of a finding and of all that it is made of."""
+    if finding.correction:
+        yield finding.correction.statement
+        yield from corrections(finding.correction.finding)
+    for part in (*finding.parts.values(), *finding.readings.values()):
+        yield from corrections(part)
 
 
 def count_line(audited: Sequence[Audited]) -> str:

@@ -74,7 +74,7 @@ def exhibit(evidence: Mapping[str, Any], *, whole: bool = False) -> Exhibit:
     rest = {key: value for key, value in evidence.items() if key not in used}
     return Exhibit(
         kind,
-        _text(evidence.get("part", "")) if kind else "",
+        as_text(evidence.get("part", "")) if kind else "",
         tuple(_rows(evidence[kind])) if kind else (),
         tuple(_comparison(kind, evidence)) if kind else (),
         tuple(_rows(rest if whole else _few(rest))),
@@ -208,7 +208,7 @@ def shortened(text: str, most: int) -> str:
 
 
 def _comparison(kind: str, evidence: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    left, relation, right = (_text(evidence.get(key, "")) for key in _SIDES)
+    left, relation, right = (as_text(evidence.get(key, "")) for key in _SIDES)
     fails = kind == "counterexample"
     if left and right:
         yield "left side", _with_decimal(left)
@@ -231,6 +231,17 @@ def _with_decimal(text: str) -> str:
     return f"{text} (about {decimal(Fraction(text), 6)})"
 
 
+def in_a_row(content: Mapping[str, Any]) -> str:
+    """Return named values in one line.
+
+    Examples
+    --------
+    >>> in_a_row({"terms": {"sigma^2": Fraction(0)}, "cap": "1/2"})
+    'terms = {sigma^2: 0}, cap = 1/2'
+    """
+    return ", ".join(f"{name} = {as_text(value)}" for name, value in content.items())
+
+
 def _rows(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield nested evidence as labels and texts."""
     for key, value in content.items():
@@ -238,21 +249,21 @@ def _rows(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             for name, text in _rows(value):
                 yield f"{key}: {name}", text
         else:
-            yield str(key), _text(value)
+            yield str(key), as_text(value)
 
 
-def _text(value: object) -> str:
+def as_text(value: object) -> str:
     """Text of a value; entries of lists without quotes.
 
     Examples
     --------
-    >>> _text([["1/2", "0"], ["0", "1"]]), _text({"[1]": "1/2"})
+    >>> as_text([["1/2", "0"], ["0", "1"]]), as_text({"[1]": "1/2"})
     ('[[1/2, 0], [0, 1]]', '{[1]: 1/2}')
     """
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{k}: {_text(v)}" for k, v in value.items()) + "}"
+        return "{" + ", ".join(f"{k}: {as_text(v)}" for k, v in value.items()) + "}"
     if isinstance(value, list | tuple):
-        texts = [*map(_text, value)]
+        texts = [*map(as_text, value)]
         # entries with commas in them are told apart by another sign
         commas = any(", " in one and one[:1] not in "[{" for one in texts)
         return f"[{('; ' if commas else ', ').join(texts)}]"

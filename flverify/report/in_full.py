@@ -15,14 +15,16 @@ from flverify.claims.ledger import Entry
 from flverify.claims.premises import Lines
 from flverify.claims.verdict import Finding, Verdict
 from flverify.report import console
-from flverify.report.claims import coloured, reproduce
+from flverify.report.claims import coloured, reproduce, twin_of
 from flverify.report.exhibits import (
     STEP,
     alike,
     arguments,
+    as_text,
     every_step,
     exhibit,
     first_parts,
+    in_a_row,
 )
 
 Pairs = Iterator[tuple[str, str | Text]]
@@ -113,7 +115,7 @@ def _outcome(finding: Finding) -> str:
 
 def _constants(claim: Claim) -> Pairs:
     for name, value in claim.constants.items():
-        yield f"constant: {name}", str(value)
+        yield f"constant: {name}", as_text(value)
 
 
 def _correction(finding: Finding, whole: bool) -> Pairs:
@@ -130,9 +132,7 @@ def _control(audited: Audited) -> Pairs:
     if audited.control is None:
         yield "control", f"none: {claim.no_control}"
         return
-    kind = "broken" if audited.finding.passes() else "mended"
-    twin = ", ".join(f"{name} = {value}" for name, value in claim.twin.items())
-    yield f"control ({kind} twin)", twin
+    yield f"control ({twin_of(audited)})", in_a_row(claim.twin)
     yield "control", _outcome(audited.control)
     if audited.control_fault():
         yield "control", f"misbehaves: {audited.control_fault()}"

@@ -51,6 +51,14 @@ def test_statements_that_are_no_mathematics_are_named(run, claims, tmp_path):
     assert "shown as LaTeX source: demo.less" in ran.stdout
 
 
+def test_a_correction_that_is_no_mathematics_is_named(run, claims, tmp_path):
+    found = 'judge.instances([case], "<", "one number")'
+    fixed = rf'{found}.corrected(r"1\leL", judge.identity([("sum", 2, 2)], "a number"))'
+    claims.write_text(claims.read_text().replace(found, fixed))
+    ran = run("report", claims, "--out", tmp_path / "pages", "--json")
+    assert ran.json["shown_as_source"] == ["demo.less"]
+
+
 def test_a_page_says_how_to_judge_a_claim_again(run, claims, tmp_path):
     assert run("report", claims, "--format", "md", "--out", tmp_path / "p").code == 0
     page = (tmp_path / "p" / "flverify.md").read_text(encoding="utf-8")

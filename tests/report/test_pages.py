@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shutil
 import subprocess
 from dataclasses import replace
+from fractions import Fraction
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -15,10 +17,11 @@ from flverify._core.sources import Source
 from flverify.claims import judge
 from flverify.claims.audit import Audited
 from flverify.claims.claim import Claim
-from flverify.claims.registry import shipped_claims
+from flverify.claims.registry import proofs_folder, shipped_claims
 from flverify.claims.verdict import Correction, Finding, Verdict
 from flverify.report.exhibits import alike, every_step, exhibit, first_parts
 from flverify.report.pages import html, latex, markdown
+from flverify.report.pages.allowed import COMMANDS
 from flverify.report.pages.latex_text import escaped, formula
 from flverify.report.pages.mathematics import mathml, understood
 from flverify.report.pages.model import papers
@@ -80,6 +83,29 @@ def hostile():
     lines = {HOSTILE: [step.claim.id]}
     claim = replace(claim, given=lines, mended_from=lines)
     return [replace(one, claim=claim, control=inner), step]
+
+
+@pytest.mark.parametrize("module", [html, markdown, latex], ids=NAMES)
+@pytest.mark.parametrize(
+    ("verdict", "control", "said"),
+    [
+        ("PROVED", "REFUTED", "the broken twin is"),
+        ("REFUTED", "PROVED", "the mended twin is"),
+        ("INCONCLUSIVE", "REFUTED", "the twin is"),
+    ],
+)
+def test_the_twin_of_an_open_claim_is_not_called_mended(module, verdict, control, said):
+    one = replace(made("demo.one", verdict), control=Finding(Verdict(control), "", ""))
+    assert said in written(module, [one])[0]
+
+
+def test_numbers_of_a_twin_are_written_as_numbers():
+    one = made("demo.one")
+    twin = {"terms": {"a": Fraction(1, 3)}, "caps": ("1", "1/2")}
+    claim = replace(one.claim, no_control="", constants=twin, twin=twin)
+    control = Finding(Verdict.REFUTED, "", "")
+    page, _ = written(html, [replace(one, claim=claim, control=control)])
+    assert "terms = {a: 1/3}, caps = [1, 1/2]" in page
 
 
 def written(module, audited):
@@ -270,6 +296,17 @@ def test_a_formula_in_latex_keeps_everything_but_breaks():
 def test_statements_of_the_papers_are_drawn():
     found = [key for key, one in shipped_claims().items() if understood(one.statement)]
     assert len(found) >= 0.98 * len(shipped_claims())
+
+
+def test_latex_of_the_proofs_names_no_command_that_the_pages_do_not_know():
+    unknown = {}
+    for path in sorted(proofs_folder().glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            text = node.value if isinstance(node, ast.Constant) else None
+            if isinstance(text, str):
+                named = re.findall(r"\\([a-zA-Z]+)", text.replace(r"\\", " "))
+                unknown |= dict.fromkeys(set(named) - COMMANDS, path.name)
+    assert unknown == {}
 
 
 # order, errata, trees ----------------------------------------------------------------

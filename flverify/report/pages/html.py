@@ -10,12 +10,13 @@ from flverify import __version__
 from flverify._core.sentences import number_of
 from flverify.claims.audit import Audited
 from flverify.claims.verdict import Finding, Verdict
-from flverify.report.claims import count_line, counts
+from flverify.report.claims import count_line, counts, twin_of
 from flverify.report.exhibits import (
     Rows,
     alike,
     exhibit,
     failing,
+    in_a_row,
     made_of,
     shortened,
 )
@@ -348,12 +349,11 @@ def _rows(rows: Rows) -> str:
 def _control(one: Audited) -> str:
     if one.control is None:
         return f'<p class="how">control: none; {_e(one.claim.no_control)}</p>'
-    twin = ", ".join(f"{name} = {value}" for name, value in one.claim.twin.items())
-    kind = "broken" if one.finding.passes() else "mended"
+    twin = in_a_row(one.claim.twin)
     fault = one.control_fault()
     said = f" <b>misbehaves: {_e(fault)}</b>" if fault else ""
     return (
-        f'<details class="how"><summary>control: the {kind} twin is '
+        f'<details class="how"><summary>control: the {twin_of(one)} is '
         f"{_badge(one.control.verdict)}{said}</summary>"
         f"{_rows((('changed', twin), ('reason', one.control.reason)))}</details>"
     )

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from flverify import __version__
 from flverify.claims.audit import Audited
 from flverify.claims.verdict import Finding, Verdict
-from flverify.report.claims import count_line, counts
+from flverify.report.claims import count_line, counts, twin_of
 from flverify.report.exhibits import (
     Rows,
     alike,
@@ -254,8 +254,7 @@ def _rows(label: str, rows: Rows) -> Iterator[str]:
 def _control(one: Audited) -> str:
     if one.control is None:
         return _field("control", f"none; {one.claim.no_control}")
-    kind = "broken" if one.finding.passes() else "mended"
     fault = one.control_fault()
     said = rf" \textbf{{misbehaves: {_e(fault)}}}" if fault else ""
     verdict = _verdict(one.control.verdict)
-    return rf"\emph{{control:}} the {kind} twin is {verdict}{said}" + "\n"
+    return rf"\emph{{control:}} the {twin_of(one)} is {verdict}{said}" + "\n"

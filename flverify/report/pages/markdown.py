@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from flverify import __version__
 from flverify.claims.audit import Audited
 from flverify.claims.verdict import Finding, Verdict
-from flverify.report.claims import count_line, counts
+from flverify.report.claims import count_line, counts, twin_of
 from flverify.report.exhibits import (
     Rows,
     alike,
@@ -259,7 +259,6 @@ def _details(summary: str, rows: Rows) -> str:
 def _control(one: Audited) -> str:
     if one.control is None:
         return f"Control: none; {_e(one.claim.no_control)}"
-    kind = "broken" if one.finding.passes() else "mended"
     fault = one.control_fault()
     said = f" **Misbehaves: {_e(fault)}**" if fault else ""
-    return f"Control: the {kind} twin is {_verdict(one.control.verdict)}.{said}"
+    return f"Control: the {twin_of(one)} is {_verdict(one.control.verdict)}.{said}"
