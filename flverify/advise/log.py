@@ -206,9 +206,11 @@ def _lines(path: Path) -> Iterable[tuple[int, list[str]]]:
 
 def _header(path: Path, number: int, cells: list[str]) -> tuple[int, ...]:
     if sorted(cells) != sorted(COLUMNS):
+        named = sorted(re.findall(r"\w+", " ".join(cells))) == sorted(COLUMNS)
+        mend = "put commas between its columns" if named else "add the header"
         raise FormatError(
             f"an availability log must begin with the line round,client; line {number} "
-            f"of {path} is {shown(','.join(cells))}; add the header."
+            f"of {path} is {shown(','.join(cells))}; {mend}."
         )
     return tuple(cells.index(name) for name in COLUMNS)
 
