@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import Any
 
 from flverify._core.exact import Scalar
+from flverify._core.sentences import number_of
 from flverify.report import console
 from flverify.report.numbers import law_text, shown
 
@@ -56,12 +57,13 @@ def tables(law: Any, text: str, joint: bool) -> dict[str, Any]:
 def show(found: dict[str, Any]) -> None:
     """Print the tables of a law."""
     arithmetic = "exact rationals" if found["exact"] else "floats"
+    clients = number_of(found["n_clients"], "client")
     error = found["relative_error"]
     if error:
         arithmetic += f", relative error of p at most {shown(error)}"
     console.fields(
         [
-            ("law", f"{law_text(found['law'])}, {found['n_clients']} clients"),
+            ("law", f"{law_text(found['law'])}, {clients}"),
             ("arithmetic", arithmetic),
             ("P(empty round)", shown(found["empty_probability"])),
             ("sum of q", shown(found["averaging_weights_sum"])),

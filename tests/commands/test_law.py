@@ -299,3 +299,7 @@ def test_a_file_that_is_no_text(fails, tmp_path):
     path.write_bytes(b"\xff\xfe\x00")
     assert "must be JSON" in fails("law", f"explicit:{path}")
     assert "directory" in fails("law", f"explicit:{tmp_path}")
+
+
+def test_one_client_is_no_plural(run):
+    assert "full, 1 client\n" in run("law", "full", "--n-clients", 1).stdout
