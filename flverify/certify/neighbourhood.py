@@ -79,6 +79,15 @@ def distance(
 ) -> Neighbourhood:
     """Certify c with lim sup (1/R) sum_{r<R} E|x_r - x*|^2 <= c mean|grad f_i(x*)|^2.
 
+    Parameters
+    ----------
+    algorithm, participation, strong_convexity, smoothness
+        As in `flverify.certify.rates.certify`.
+
+    Returns
+    -------
+    result : Neighbourhood
+
     Raises
     ------
     InputError

@@ -64,6 +64,10 @@ def worst_quadratic(
 
     Parameters
     ----------
+    algorithm : Algorithm
+        One whose round is linear on quadratics.
+    participation : Participation
+        Full, Bernoulli, uniform or all-or-nothing.
     strong_convexity, smoothness : scalar > 0, weight f/x^2
         mu <= L, rational (floats are taken as the rationals they are).
 

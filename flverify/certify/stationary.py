@@ -56,6 +56,17 @@ def worst_stationary(
     All curvatures are equal, or one differs; two clients disagree, or two classes, or
     the one with all others.
 
+    Parameters
+    ----------
+    algorithm, participation, strong_convexity, smoothness
+        As in `flverify.certify.rates.certify`, but mu may be L.
+
+    Returns
+    -------
+    worst : Stationary
+        lim E|x_r - x*|^2 / mean|grad f_i(x*)|^2 of one quadratic: no c that
+        `distance` certifies lies below it.
+
     Raises
     ------
     InputError
