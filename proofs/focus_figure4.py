@@ -165,7 +165,7 @@ def _equal_hessians(e: Experiment) -> Finding:
     r"+\lambda\|x\|^2",
     proposition="The printed loss is strongly convex for every data set, so that x* "
     "exists and is unique, and the printed step size lies within the hypotheses of "
-    "the theorems that the experiment is to validate",
+    "the theorems that the experiment is to validate.",
     constants=SIZES | {"ridge": 1},
     twin={"ridge": -1},
     no_control="the caps depend on the data, whose law is not printed; the twin, a "
@@ -361,7 +361,8 @@ READINGS = {
     "the caption speaks of equivalence in theory, on every quadratic, the pairs "
     "coincide under full participation, FedAvg and FedAU fail everywhere, ProxSkip "
     "diverges under sampled cohorts, SCAFFOLD converges everywhere, and FOCUS "
-    "converges linearly and is the fastest everywhere, most so under the arbitrary law",
+    "converges linearly and is the fastest everywhere, most so under the arbitrary "
+    "law.",
     constants=SIZES
     | {
         # the median of two draws in the last, where a rare client may come late: with

@@ -128,7 +128,8 @@ def gradient_by_gap(c: SimpleNamespace) -> Finding:
     r"\langle\bar x_{r\tau+1}-x^\star,N\nabla F(\bar x_{r\tau+1})\rangle-2\eta\,"
     r"\mathbb{E}\langle\bar x_{r\tau+1}-x^\star,S-\mathbb{1}^{\mathsf T}\nabla"
     r"\boldsymbol{f}(\mathbb{1}\bar x_{r\tau+1})\rangle",
-    proposition="N grad F(w) added and subtracted inside the inner product.",
+    proposition="The inner product with w - x* keeps its value if N grad F(w) is added "
+    "and subtracted in it.",
     constants={"mean": "2", "difference": "2"},
     twin={"mean": "1"},
     exact=("mean", "difference"),

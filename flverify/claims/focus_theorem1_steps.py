@@ -10,6 +10,7 @@ sum over coordinates.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from itertools import product
@@ -22,7 +23,7 @@ from flverify.certify import gram
 from flverify.claims import judge
 from flverify.claims.focus_caps import Q_READINGS, require_monomials
 from flverify.claims.rationals import rational
-from flverify.claims.verdict import Finding
+from flverify.claims.verdict import Finding, Verdict
 from flverify.claims.written import put_in
 
 eta, L, mu, beta, q = sympy.symbols("eta L mu beta q", positive=True)
@@ -157,7 +158,10 @@ def implied(
         plain, goal = tuple(map(without_scale, plain)), without_scale(goal)
         scope = f"{scope}; L = 1 by scaling f"
     enough = (goal,) if goal in plain else plain  # fewer hypotheses prove more
-    return _implied(enough, goal, scope)
+    found = _implied(enough, goal, scope)
+    if scaled and found.verdict == Verdict.REFUTED:
+        return replace(found, reason=f"{found.reason}, L = 1")
+    return found
 
 
 @cache

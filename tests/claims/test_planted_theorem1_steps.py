@@ -268,3 +268,14 @@ def test_a_sum_that_leaves_a_term_out_is_not_the_sum(monkeypatch):
     monkeypatch.setattr(steps.judge, "implied", careless)
     assert steps.summed("every R").verdict == REFUTED
     steps.summed.cache_clear()
+
+
+def test_a_counterexample_at_unit_smoothness_says_so():
+    held = steps.eta * steps.L * steps.N <= 1
+    asked = steps.eta * steps.L * steps.N <= sympy.Rational(1, 2)
+    found = steps.implied([held], asked, "x")
+    assert found.verdict == REFUTED
+    assert found.reason.endswith(", L = 1")
+    assert ", L = 1" not in steps.implied([held], held, "x").reason
+    own = steps.implied([held], asked, "x", scaled=False)
+    assert own.reason.count("L = ") == 1
