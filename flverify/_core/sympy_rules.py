@@ -3,16 +3,19 @@
 sympy simplifies an expression while it is built, and what was written is lost then.
 The sympy at hand took Abs(e/6 - 1) for e/6 - 1 where e is even and positive, and
 Max(1, m*(2*n + 2)/6) for its second part where m and n are positive integers: an
-identity of the two is false at 2, or at 1. To import this module holds such rules back
+identity of the two is false at 2, or at 1. Min(5, Max(y, Min(1, z)), Max(2, w)) lost
+its last part, which may be the smallest. To import this module holds such rules back
 for all expressions that are built from then on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import sympy
+from sympy.core import exprtools
 from sympy.core.cache import clear_cache
 
 Misled = Callable[[Any, bool], bool]
@@ -38,6 +41,19 @@ def _raised(power: sympy.Pow, found: bool) -> bool:
     return found and power.exp.is_integer is None
 
 
+def _power(power: sympy.Pow, found: bool) -> bool:
+    """Whether a power is called no integer, or irrational, for its base alone.
+
+    The square of sqrt(2) is an integer, and so is a power of 3/2 to some real number.
+    """
+    return not found and not (power.base.is_rational and power.exp.is_rational)
+
+
+def _denied(_: Any, found: bool) -> bool:
+    """Whether it is called no integer: (1/2)(1/2 + 1)... with no factor at all is 1."""
+    return not found
+
+
 def _hold_back(kind: Any, fact: str, misled: Misled) -> None:
     """Let a class say nothing of itself where its rule is misled."""
     rule = getattr(kind, "_prop_handler", {}).get(fact)
@@ -51,14 +67,48 @@ def _hold_back(kind: Any, fact: str, misled: Misled) -> None:
     kind._prop_handler[fact] = held
 
 
-def _remainder(of: Any, by: Any) -> Any:
+def _ask(home: Any, name: str, held: Callable[..., Any]) -> None:
+    """Let a rule be asked by `held` alone, which gets it as its first argument."""
+    rule = getattr(home, name, None)
+    if rule is not None:
+        setattr(home, name, staticmethod(partial(held, rule)))
+
+
+def _remainder(rule: Any, of: Any, by: Any) -> Any:
     """Find a remainder where sympy does so rightly; by symbols, (-x) mod 3x is none."""
-    return _EVALUATED(of, by) if by.is_Number and not of.has(sympy.Mod) else None
+    return rule(of, by) if by.is_Number and not of.has(sympy.Mod) else None
 
 
-_EVALUATED = sympy.Mod.eval
-sympy.Mod.eval = _remainder
+def _redundant(rule: Any, args: Iterable[Any], **options: Any) -> list[Any]:
+    """Leave out what other parts of Max or Min make redundant.
+
+    Numbers are kept apart where a Max has another one inside of it: sympy takes those
+    of the inner one for bounds of the whole.
+    """
+    parts = [*args]
+    inner = any(part.has(rule.__self__) for part in parts)
+    numbers = [part for part in parts if part.is_number and inner]
+    return [*numbers, *rule([p for p in parts if p not in numbers], **options)]
+
+
+def _closest(rule: Any, e: Any) -> Any:
+    """Return the value closest to 0, or one of its kind.
+
+    Of 1/(m n) sympy takes the largest, that at m = n = 1, in its place.
+    """
+    inverse = not e.as_numer_denom()[1].is_number
+    return None if inverse and len(e.free_symbols) > 1 else rule(e)
+
+
+_ask(sympy.Mod, "eval", _remainder)
+_ask(sympy.Max, "_collapse_arguments", _redundant)
+_ask(sympy.Min, "_collapse_arguments", _redundant)
+_ask(exprtools, "_monotonic_sign", _closest)
 _hold_back(sympy.Mul, "integer", _product)
 _hold_back(sympy.binomial, "nonnegative", _chosen)
 _hold_back(sympy.Pow, "imaginary", _raised)
+for fact in ("rational", "integer", "even", "odd"):
+    _hold_back(sympy.Pow, fact, _power)
+for kind in (sympy.binomial, sympy.RisingFactorial, sympy.FallingFactorial):
+    _hold_back(kind, "integer", _denied)
 clear_cache()

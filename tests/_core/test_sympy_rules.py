@@ -3,7 +3,26 @@
 from __future__ import annotations
 
 import pytest
-from sympy import Abs, Max, Min, Mod, Ne, Rational, Symbol, binomial, ceiling, frac, re
+from sympy import (
+    Abs,
+    Eq,
+    Ge,
+    KroneckerDelta,
+    Max,
+    Min,
+    Mod,
+    Ne,
+    Rational,
+    Symbol,
+    binomial,
+    ceiling,
+    ff,
+    frac,
+    log,
+    re,
+    rf,
+    sqrt,
+)
 
 from flverify._core import sympy_rules
 from flverify.claims import judge
@@ -13,7 +32,11 @@ even = Symbol("e", even=True)
 twos = Symbol("t", even=True, positive=True)
 n, m = (Symbol(name, integer=True, positive=True) for name in "nm")
 z = Symbol("z", integer=True)
-x = Symbol("x", real=True)
+x, y, w = (Symbol(name, real=True) for name in "xyw")
+root = Symbol("r", real=True, rational=False)
+between = Symbol("b", real=True, integer=False)
+p = Symbol("p", positive=True)
+half = Rational(1, 2)
 product = m * (2 * n + 2)
 
 # what is built, a point, and its value there by hand
@@ -31,6 +54,20 @@ MISLEADING = [
     (Mod(-x, 3 * x), {x: 2}, 4),
     (Mod(-z / 2, z), {z: 10}, 5),
     (Mod(n * Mod(3, n), 4), {n: 9}, 3),
+    (Min(5, Max(y, Min(1, x)), Max(2, w)), {x: 0, y: 10, w: 0}, 2),
+    (Max(1, Min(y, Max(5, x)), Min(3, w)), {x: 6, y: 0, w: 4}, 3),
+    (Min(7, Max(y, Min(1, x) + 1, Min(1, w)), Max(3, w)), {x: 0, y: 9, w: 0}, 3),
+    (KroneckerDelta(root**2, 2), {root: sqrt(2)}, 1),
+    (Ne(2 * root**4 + 1, 9), {root: sqrt(2)}, False),
+    (KroneckerDelta(Rational(3, 2) ** p, 2), {p: log(2) / log(Rational(3, 2))}, 1),
+    (KroneckerDelta(ff(half, z), 1), {z: 0}, 1),
+    (Eq(rf(half, z), 1), {z: 0}, True),
+    (Eq(binomial(half, between), 1), {between: half}, True),
+    (Abs(1 / (n * m) - half), {n: 2, m: 2}, Rational(1, 4)),
+    (Max(0, 1 / (n * m) - half), {n: 2, m: 2}, 0),
+    (Min(1 / (n * m), half), {n: 2, m: 2}, Rational(1, 4)),
+    (Max(0, 3 / (twos * n) - 1), {twos: 4, n: 1}, 0),
+    (sqrt((half - 1 / (n * m)) ** 2), {n: 2, m: 2}, Rational(1, 4)),
 ]
 
 
@@ -47,11 +84,30 @@ def test_what_is_built_keeps_its_value(built, at, value):
         (Min(1, product / 6), 1),
         (Abs(binomial(z, 2 * m + 1)), -binomial(z, 2 * m + 1)),
         (Mod(-z / 2, z), -z / 2),
+        (Min(5, Max(y, Min(1, x)), Max(2, w)), Min(5, Max(y, Min(1, x)))),
+        (KroneckerDelta(root**2, 2), 0),
+        (Min(1 / (n * m), half), half),
+        (Abs(1 / (n * m) - half), 1 / (n * m) - half),
+        (KroneckerDelta(rf(half, z), 1), 0),
     ],
 )
 def test_no_identity_is_proved_by_such_a_rule(left, right):
     found = judge.identity([("it", left, right)], "all")
     assert found.verdict != Verdict.PROVED
+
+
+def test_a_power_is_not_called_what_its_base_is():
+    imaginary, square = Symbol("i", imaginary=True), root**2
+    facts = square.is_integer, square.is_even, square.is_odd, (imaginary**2).is_odd
+    assert facts == (None,) * 4
+
+
+def test_no_implication_is_proved_by_such_a_rule():
+    smallest = Min(5, Max(y, Min(1, x)), Max(2, w))
+    least = Min(1 / (n * m), half)
+    for known, value, bound in ([y >= 5], smallest, 5), ([], least, half):
+        found = judge.implied(known, Ge(value, bound, evaluate=False), "all")
+        assert found.verdict == Verdict.REFUTED
 
 
 def test_rules_that_are_right_still_help():
@@ -62,6 +118,13 @@ def test_rules_that_are_right_still_help():
     assert binomial(n, m).is_nonnegative
     assert ((-2) ** (n + Rational(1, 2))).is_imaginary
     assert (Mod(2 * n, 2), Mod(7, 3)) == (0, 1)
+    assert (Max(3, Min(1, x)), Min(1, Max(1, x)), Max(x, Min(x, y))) == (3, 1, x)
+    assert Max(x, Min(y, Max(x, 5))) == Max(x, Min(y, 5))
+    assert (half**n).is_integer is False
+    assert (3**n).is_even is False
+    assert (3**n).is_integer
+    assert rf(n, m).is_integer
+    assert (Max(0, n * m - 1), Abs(half + 1 / n)) == (n * m - 1, half + 1 / n)
 
 
 def test_only_answers_that_mislead_are_held_back():
