@@ -6,7 +6,9 @@ identity starts to hold when every client has joined, and no step size serves al
 
 Conventions: quadratics in searches, where mean-square convergence is a spectral radius
 below 1; rounds are independent, as in Theorem 2, for if one cohort is drawn and kept
-nothing converges; an empty round executes line 13 with the same tracker; k = (r+1) tau.
+nothing converges, and of one law, for with chances that fall from round to round a
+client may stay away for good; an empty round executes line 13 with the same tracker;
+k = (r+1) tau.
 """
 
 from __future__ import annotations
@@ -47,7 +49,8 @@ from flverify.problems import Quadratics
     r"probability, will still guarantee exact convergence}",
     proposition="The server's y_{r+1} is the sum of the clients' gradients at "
     "x_{k+1,i}, k = (r+1) tau, and for convex f_i with F strongly convex FOCUS "
-    "converges in mean square whenever rounds are independent and every p_i > 0.",
+    "converges in mean square whenever rounds are independent, of one law with every "
+    "p_i > 0.",
     constants={"sum": 1, "fixed_step": "1/2", "step_factor": "1/8"},
     twin={"sum": 2},
     no_control="from which round on, and whether the step size may depend on p, is not "
@@ -181,9 +184,10 @@ def _small_step(factor: Fraction) -> Finding:
     }
     proof = judge.all_of(
         found,
-        scope="independent rounds, every N, tau, law and state with y the sum of the "
-        "gradients at the clients' rows, as once every client has joined, convex f_i, "
-        f"F strongly convex, eta L N <= {factor} p_min, eta L (tau-1) <= 1/3",
+        scope="independent rounds of one law, every N, tau, law and state with y the "
+        "sum of the gradients at the clients' rows, as once every client has joined, "
+        f"convex f_i, F strongly convex, eta L N <= {factor} p_min, "
+        "eta L (tau-1) <= 1/3",
         argument="V is at least E|x - x*|^2, and k^R tends to 0.",
     )
     return judge.proof_or_search(proof, _small_steps(factor))

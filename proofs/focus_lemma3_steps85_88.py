@@ -10,7 +10,8 @@ proofs for f_i that are not convex need; the inequality printed as Assumption 2 
 give that. With q_i = 1/m of Case 3a it fails, as (73) and (74) do.
 
 Conventions: w = xbar_{r tau+1}, S = 1^T grad f(x_{(r+1) tau}); q_i = E[I_i/|S|] with
-0/0 = 0. At tau = 1 the sums are empty and both sides of (85) and (86) vanish.
+0/0 = 0; rounds are independent, E being given the past. At tau = 1 the sums are empty
+and both sides of (85) and (86) vanish.
 """
 
 from __future__ import annotations
@@ -240,8 +241,8 @@ def _searched_86(
     r"\bar x_{r\tau+1})-S\|^2\le2L^2N\|\mathbb{1}\bar x_{r\tau+1}-\boldsymbol{x}_{r"
     r"\tau}\|_{(I-Q)}^2+8\eta^2(\tau-1)^2L^4N\|\mathbb{1}\bar x_{r\tau+1}-\boldsymbol{x"
     r"}_{r\tau}\|_Q^2",
-    proposition="(87) holds for L-smooth, convex f_i, every law of Assumption 1, for "
-    "uniform cohorts where q_i is that of Case 3a, and eta L (tau-1) <= 1/3.",
+    proposition="(87) holds for L-smooth, convex f_i, every law of Assumption 1, "
+    "uniform where q_i is that of Case 3a, independent rounds, eta L (tau-1) <= 1/3.",
     constants={"far": "2", "moved": "8", "cap": "1/3"},
     twin={"far": "1/2"},
     no_control="q_i has three readings; the twin, a quarter of the first weight, fails "
@@ -259,7 +260,7 @@ def stale_gradients(c: SimpleNamespace) -> Finding:
         r"f_i\text{ convex, }\eta\le\frac1{L(\tau-1)}:\quad\mathbb{E}\|\cdots\|^2\le "
         r"L^2N\|\mathbb{1}\bar x_{r\tau+1}-\boldsymbol{x}_{r\tau}\|_{(I-Q)}^2+\eta^2("
         r"\tau-1)^2L^4N\|\mathbb{1}\bar x_{r\tau+1}-\boldsymbol{x}_{r\tau}\|_Q^2\text{"
-        r" for }q_i=\mathbb{E}[I_i/|S|]\text{ and for }q_i=p_i",
+        r" for }q_i=\mathbb{E}[I_i/|S|]\text{ and }q_i=p_i,\text{ independent rounds}",
         judge.all_of(_convex_87(sharp, (DEFINED, CHANCE))),
     )
 
@@ -275,8 +276,8 @@ def _convex_87(c: SimpleNamespace, names: Names = Q_READINGS) -> dict[str, Findi
     source=Source("focus", "eq. (87), as (107) and (114) use it"),
     statement=r"f_i\ L\text{-smooth, }\eta\le\frac1{2L(\tau-1)}:\quad\text{(87)}",
     proposition="(87) holds for f_i that are smooth as Assumption 2 is read, convex or "
-    "not, every law of Assumption 1, for uniform cohorts where q_i is that of Case 3a, "
-    "and eta L (tau-1) <= 1/2, the step sizes of Appendix D.7.",
+    "not, every law of Assumption 1, uniform where q_i is that of Case 3a, independent "
+    "rounds and eta L (tau-1) <= 1/2, the step sizes of Appendix D.7.",
     constants={"far": "2", "moved": "8", "cap": "1/2"},
     twin={"far": "1/2"},
     no_control="Assumption 2 and q_i have several readings; the twin, a quarter of the "
@@ -298,7 +299,8 @@ def stale_smooth_gradients(c: SimpleNamespace) -> Finding:
         r"\nabla f_i\;L\text{-Lipschitz, }\eta\le\frac1{2L(\tau-1)}:\quad\mathbb{E}\|"
         r"\cdots\|^2\le L^2N\|\mathbb{1}\bar x_{r\tau+1}-\boldsymbol{x}_{r\tau}\|_{(I-Q"
         r")}^2+4\eta^2(\tau-1)^2L^4N\|\mathbb{1}\bar x_{r\tau+1}-\boldsymbol{x}_{r\tau}"
-        r"\|_Q^2\text{ for }q_i=\mathbb{E}[I_i/|S|]\text{ and for }q_i=p_i",
+        r"\|_Q^2\text{ for }q_i=\mathbb{E}[I_i/|S|]\text{ and }q_i=p_i,\text{ "
+        r"independent rounds}",
         judge.all_of(_bent_87(sharp, (DEFINED, CHANCE))),
     )
 

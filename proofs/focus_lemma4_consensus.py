@@ -12,7 +12,8 @@ is lost than in (90).
 
 Conventions: w_r = xbar_{r tau+1}, B_r = ||1 w_r - x_{r tau}||_F^2; E is over the cohort
 of round r-1, given w_{r-1} and the rows x_{(r-1) tau}, which may be any (at r = 1 they
-are the start). q_i = E[I_i/|S|] has 0/0 = 0. (90)-(93) have files of their own.
+are the start), and rounds are independent. q_i = E[I_i/|S|] has 0/0 = 0. (90)-(93) have
+files of their own.
 """
 
 from __future__ import annotations
@@ -64,9 +65,9 @@ SEARCHED = (
     r"\tau}\|_F^2\le\Big(1-\frac{q_{\min}}3\Big)\|\mathbb{1}\bar x_{(r-1)\tau+1}-"
     r"\boldsymbol{x}_{(r-1)\tau}\|_F^2+\frac{16\eta^2N^2}{3q_{\min}}\|\nabla F("
     r"\bar x_{r\tau+1})\|^2",
-    proposition="(89) holds for all L-smooth f_i, every law of Assumption 1, every "
-    "w_{r-1}, all rows x_{(r-1) tau}, or those of runs whose models start equal, and "
-    "every step size inside the printed caps.",
+    proposition="(89) holds for all L-smooth f_i, every law of Assumption 1, "
+    "independent rounds, every w_{r-1}, all rows x_{(r-1) tau}, or those of runs whose "
+    "models start equal, and every step size inside the printed caps.",
     constants={**vars(PRINTED), "case_3a": "1/m"},
     twin=REPAIRED,
     free=Free(
@@ -93,7 +94,8 @@ def lemma4(c: SimpleNamespace) -> Finding:
     return judge.readings(found).corrected(
         r"\eta\le\min\Big\{\frac{q^{3/2}}{8LN},\frac{q^{3/2}}{8L(\tau-1)}\Big\}:\ "
         r"\mathbb{E}B_r\le\Big(1-\frac q3\Big)B_{r-1}+\frac{16\eta^2N^3}{3q}\,"
-        r"\mathbb{E}\|\nabla F(\bar x_{r\tau+1})\|^2,\quad q\le\min_ip_i",
+        r"\mathbb{E}\|\nabla F(\bar x_{r\tau+1})\|^2,\quad0<q\le\min_ip_i,\;"
+        r"\nabla f_i\;L\text{-Lipschitz, independent rounds}",
         _judged(mended, Q_READINGS[2], outcomes=False),
     )
 

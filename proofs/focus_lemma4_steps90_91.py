@@ -6,8 +6,9 @@ that by Appendix B it is the induced one. (91) holds for participation probabili
 for the averaging weights that the paper calls q_i only its two ends compare.
 
 Conventions: w_{r-1} = xbar_{(r-1) tau+1}; the rows x_{(r-1) tau} may be any;
-q_i = E[I_i/|S|] with 0/0 = 0. In reports "w_r" and "x_{r tau}" are the models before
-the round that is run. (90) is evaluated at full participation.
+q_i = E[I_i/|S|] with 0/0 = 0; rounds are independent. In reports "w_r" and
+"x_{r tau}" are the models before the round that is run. (90) is evaluated at full
+participation.
 """
 
 from __future__ import annotations
@@ -184,8 +185,8 @@ def _sides_90(
     statement=r"\mathbb{E}\|\mathbb{1}\bar x_{(r-1)\tau+1}-\boldsymbol{x}_{(r-1)\tau+1}"
     r"\|_F^2=\sum_{i=1}^N(1-q_i)\|\bar x_{(r-1)\tau+1}-x_{(r-1)\tau,i}\|^2\le(1-q_{"
     r"\min})\|\mathbb{1}\bar x_{(r-1)\tau+1}-\boldsymbol{x}_{(r-1)\tau}\|_F^2",
-    proposition="The equality and the inequality hold for every law of Assumption 1 "
-    "and all models, E being over the pull of round r-1.",
+    proposition="The equality and the inequality hold for every law of Assumption 1, "
+    "independent rounds and all models, E being over the pull of round r-1.",
     constants={"kept": "1", "largest": "1"},
     twin={"kept": "1/2"},
     no_control="q_i has three readings; the twin, half of the sum, fails under each",
@@ -197,7 +198,7 @@ def pulled(c: SimpleNamespace) -> Finding:
     return judge.readings(found).corrected(
         r"\mathbb{E}\|\mathbb{1}w_{r-1}-\boldsymbol{x}_{(r-1)\tau+1}\|_F^2=\sum_i(1-p_i"
         r")\|w_{r-1}-x_{(r-1)\tau,i}\|^2\le(1-\min_ip_i)\|\mathbb{1}w_{r-1}-"
-        r"\boldsymbol{x}_{(r-1)\tau}\|_F^2",
+        r"\boldsymbol{x}_{(r-1)\tau}\|_F^2,\;\text{independent rounds}",
         found[CHANCE],
     )
 

@@ -7,9 +7,9 @@ vanish; with round r-1 on both sides it holds, and its bound is a multiple of th
 before that round.
 
 Conventions: w_{r-1} = xbar_{(r-1) tau+1}; the rows x_{(r-1) tau} may be any;
-q_i = E[I_i/|S|] with 0/0 = 0. In reports "w_r" and "x_{r tau}" are the models before
-the round that is run. Steps that print no E are judged at every
-outcome, here at full participation.
+q_i = E[I_i/|S|] with 0/0 = 0; rounds are independent. In reports "w_r" and
+"x_{r tau}" are the models before the round that is run. Steps that print no E are
+judged at every outcome, here at full participation.
 """
 
 from __future__ import annotations
@@ -256,7 +256,8 @@ def _moves(one: State, known: bool, i: int = 0) -> list[Fraction]:
     statement=r"\le4(\tau-1)^2L^2\sum_{i=1}^Nq_i\|\bar x_{r\tau+1}-x_{r\tau,i}\|^2\le4("
     r"\tau-1)^2L^2\|\mathbb{1}\bar x_{r\tau+1}-\boldsymbol{x}_{r\tau}\|^2",
     proposition="What (93) bounds, in round r-1 or in round r, is at most both lines, "
-    "for L-smooth f_i, every law and state and eta L (tau-1) <= 1/8, as in Lemma 4.",
+    "for L-smooth f_i, every law, independent rounds, every state and eta L (tau-1) <= "
+    "1/8, as in Lemma 4.",
     constants={"bound": "4"},
     twin={"bound": "1/5"},
     no_control="the round on the left, q_i, Assumption 2 and the last norm have "
@@ -279,7 +280,7 @@ def moves_bounded(c: SimpleNamespace) -> Finding:
         r"\nabla f_i\;L\text{-Lipschitz, }\eta\le\frac1{8L(\tau-1)}:\quad\mathbb{E}"
         r"\Big\|\sum_{k=(r-1)\tau+2}^{r\tau}"
         r"D_k\boldsymbol{y}_k\Big\|^2\le4(\tau-1)^2L^2\sum_{i=1}^Np_i\|w_{r-1}-"
-        r"x_{(r-1)\tau,i}\|^2",
+        r"x_{(r-1)\tau,i}\|^2,\;\text{independent rounds}",
         found[f"(ii) round r; {CHANCE}"],
     )
 

@@ -8,7 +8,8 @@ out the factor -eta.
 
 Conventions: k = 0 is an r tau, at which (69) collects every y; formal rounds start
 from any rows of x_{r tau}; q_i = E[I_i/|S|] with 0/0 = 0; clients' rows only in norms
-unless a reading says otherwise.
+unless a reading says otherwise. Rounds are independent in (73) and (74), whose E is
+given the past: Section 5.3 leaves memory out, and with it p_i is no longer the chance.
 """
 
 from __future__ import annotations
@@ -174,8 +175,8 @@ WHY = (
     statement=r"\mathbb{E}\|\boldsymbol{x}_{r\tau+1}-\boldsymbol{x}_{r\tau}\|_F^2="
     r"\sum_{i=1}^Nq_i\|\bar x_{r\tau+1}-x_{r\tau,i}\|^2:=\|\mathbb{1}\bar x_{r\tau+1}-"
     r"\boldsymbol{x}_{r\tau}\|_Q^2",
-    proposition="For every law of Assumption 1 and all rows, the mean square of what "
-    "pulling changes is the sum with weights q_i.",
+    proposition="For every law of Assumption 1, independent rounds and all rows, the "
+    "mean square of what pulling changes is the sum with weights q_i.",
     constants={"factor": 1},
     twin={"factor": 2},
     no_control=WHY,
@@ -189,7 +190,7 @@ def pulled_distance(c: SimpleNamespace) -> Finding:
     return judge.readings(found).corrected(
         r"\mathbb{E}\|\hat{\boldsymbol{x}}_{r\tau+1}-\hat{\boldsymbol{x}}_{r\tau}"
         r"\|_F^2="
-        r"\sum_ip_i\|\bar x_{r\tau+1}-x_{r\tau,i}\|^2",
+        r"\sum_ip_i\|\bar x_{r\tau+1}-x_{r\tau,i}\|^2,\;\text{independent rounds}",
         means("p_i", 1, absent=False),
     )
 
@@ -201,8 +202,9 @@ def pulled_distance(c: SimpleNamespace) -> Finding:
     r"\sum_{i=1}^N(1-q_i)\|\bar x_{r\tau+1}-x_{r\tau,i}\|^2:=\|\mathbb{1}\bar x_{r"
     r"\tau+1}"
     r"-\boldsymbol{x}_{r\tau}\|_{I-Q}^2",
-    proposition="For every law of Assumption 1 and all rows, the mean square distance "
-    "of the clients from the server after pulling is the sum with weights 1 - q_i.",
+    proposition="For every law of Assumption 1, independent rounds and all rows, the "
+    "mean square distance of the clients from the server after pulling is the sum with "
+    "weights 1 - q_i.",
     constants={"factor": 1},
     twin={"factor": 2},
     no_control=WHY,
@@ -211,7 +213,7 @@ def distance_left(c: SimpleNamespace) -> Finding:
     """Take the mean over cohorts, with each meaning of q_i."""
     return judge.readings(_weighed(c.factor, absent=True)).corrected(
         r"\mathbb{E}\|\mathbb{1}\bar x_{r\tau+1}-\boldsymbol{x}_{r\tau+1}\|_F^2="
-        r"\sum_i(1-p_i)\|\bar x_{r\tau+1}-x_{r\tau,i}\|^2",
+        r"\sum_i(1-p_i)\|\bar x_{r\tau+1}-x_{r\tau,i}\|^2,\;\text{independent rounds}",
         means("p_i", 1, absent=True),
     )
 

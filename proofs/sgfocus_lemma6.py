@@ -10,6 +10,7 @@ flverify/claims/sg_focus_lemma6.py.
 Conventions: B_r = E||1 w_r - x_{r tau}||_F^2, w_r = xbar_{r tau+1}, n = tau - 1; E over
 cohorts and noise, also of the gradient on the right, which is weaker than pointwise.
 The tracker starts as the sum of stored gradients without noise; q_min by reading.
+Rounds are independent of each other and of the noise.
 """
 
 from __future__ import annotations
@@ -211,8 +212,8 @@ def split(c: SimpleNamespace) -> Finding:
     statement=r"\mathbb{E}\|\mathbb{1}\bar x_{(r-1)\tau+1}-\boldsymbol{x}_{(r-1)"
     r"\tau+1}\|_F^2=\sum_{i=1}^N(1-q_i)\|\bar x_{(r-1)\tau+1}-x_{(r-1)\tau,i}\|^2"
     r"\le(1-q_{\min})\|\mathbb{1}\bar x_{(r-1)\tau+1}-\boldsymbol{x}_{(r-1)\tau}\|_F^2",
-    proposition="Both relations hold for all models and every law of Assumption 1, for "
-    "uniform cohorts where q_i is that of Case 3a.",
+    proposition="Both relations hold for all models, independent rounds and every law "
+    "of Assumption 1, for uniform cohorts where q_i is that of Case 3a.",
     constants={"absent": 1, "least": 1},
     twin={"absent": 2, "least": 2},
     no_control="what q_i is has several readings in print; the twin, 2 - q_i for "
