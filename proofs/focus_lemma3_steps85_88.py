@@ -63,7 +63,7 @@ from flverify.claims.stale_rows import (
 from flverify.claims.verdict import Finding
 
 Names: TypeAlias = tuple[str, ...]
-NAMES = "every tau, dimension and L-smooth f_i"
+NAMES = "every tau, dimension and convex L-smooth f_i"
 
 
 # (85), (86) ----------------------------------------------------------------------

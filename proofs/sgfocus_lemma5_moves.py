@@ -7,8 +7,9 @@ and 6, which cap eta L (tau - 1).
 
 Conventions: w = xbar_{r tau+1}, z_i = x_{r tau,i}, V = L^2 |w - z_i|^2, n = tau - 1; E
 is over the samples on both sides. Stored samples have the variance of Assumption 6 when
-they are drawn. Samples are independent: if the second gradient may use the sample of
-the first, (122) says nothing of its noise, and no multiple of sigma^2 bounds the moves.
+they are drawn. Samples are independent, of the cohorts too: if the second gradient may
+use the sample of the first, (122) says nothing of its noise, and no multiple of sigma^2
+bounds the moves.
 """
 
 from __future__ import annotations

@@ -199,7 +199,8 @@ def moves_do_not_grow() -> Finding:
     """
     before, inner, moved = sympy.symbols("before inner moved", real=True)
     held = [moved >= 0, eta * L * inner >= moved, eta * L <= 2]
-    return judge.implied(held, before - 2 * inner + moved <= before, EVERY)
+    longer = before - 2 * inner + moved <= before
+    return judge.implied(held, longer, f"{EVERY}, f_i convex")
 
 
 @cache

@@ -41,6 +41,15 @@ def verdicts(finding):
     return [reading.verdict for reading in finding.readings.values()]
 
 
+@pytest.mark.parametrize("name", ["lemma3.step85", "lemma3.step86"])
+def test_a_scope_says_that_f_i_are_convex_where_that_is_used(name):
+    found = claims()[name].check().readings
+    (convex,) = (one for key, one in found.items() if "strongly convex" in key)
+    assert convex.verdict == PROVED
+    assert "f_i convex" in convex.scope
+    assert "and L-smooth f_i" not in convex.scope
+
+
 def test_every_step_of_both_lemmas_has_its_claim():
     names = sorted(claims())
     assert len([name for name in names if name.startswith("lemma3")]) == 19
