@@ -48,9 +48,9 @@ from flverify.problems import Quadratics
     r"participation scheme, as long as each client participates with a non-zero "
     r"probability, will still guarantee exact convergence}",
     proposition="The server's y_{r+1} is the sum of the clients' gradients at "
-    "x_{k+1,i}, k = (r+1) tau, and for convex f_i with F strongly convex FOCUS "
-    "converges in mean square whenever rounds are independent, of one law with every "
-    "p_i > 0.",
+    "x_{k+1,i}, k = (r+1) tau, and from every state where it is, for convex f_i with F "
+    "strongly convex, FOCUS converges in mean square whenever rounds are independent, "
+    "of one law with every p_i > 0.",
     constants={"sum": 1, "fixed_step": "1/2", "step_factor": "1/8"},
     twin={"sum": 2},
     no_control="from which round on, and whether the step size may depend on p, is not "

@@ -77,3 +77,4 @@ def test_propositions_without_correction_say_so():
     assert "independent rounds" in CLAIMS["sgfocus.lemma6.step130"].proposition
     said = CLAIMS["focus.sec5.1.delayed"].proposition
     assert "independent, of one law" in said
+    assert "from every state where it is" in said
