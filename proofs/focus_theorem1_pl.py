@@ -31,7 +31,6 @@ from flverify.claims import judge
 from flverify.claims.claim import Free, Sharp, claim
 from flverify.claims.focus_theorem1_chain import LEMMAS_4, MENDED_4
 from flverify.claims.focus_theorem1_steps import (
-    S_2,
     E,
     F,
     F_next,
@@ -39,16 +38,14 @@ from flverify.claims.focus_theorem1_steps import (
     L,
     N,
     asked_by,
-    assumption_2,
     beta,
     conditions,
     cross,
+    decrease,
     eta,
     for_each_q,
-    implied,
     plugged_87,
     q,
-    smooth_mean,
     smooth_step,
     stale,
 )
@@ -188,7 +185,8 @@ def second_inequality(c: SimpleNamespace) -> Finding:
 
 
 def _line_3(c: SimpleNamespace) -> Finding:
-    right = F + _distance_less_slope(c, E, G)
+    right = F + rational(c.distance) * eta / N * E - rational(c.gradient) * eta * N * G
+    proof = decrease(c.distance, c.gradient, conditions(c.caps))
     scope = "every L-smooth F, N = 1, 2, tau = 1, 3, L = 1, 100, the largest eta"
     return judge.all_of(
         {
@@ -196,30 +194,8 @@ def _line_3(c: SimpleNamespace) -> Finding:
                 conditions(c.caps), _line_2() <= right, EVERY
             ),
             "as a bound of F(w_{r+1})": judge.proof_or_search(
-                _from_assumption_2(c), judge.vectors(_bounded_values(c), scope)
+                proof, judge.vectors(_bounded_values(c), scope)
             ),
-        }
-    )
-
-
-def _distance_less_slope(c: SimpleNamespace, distance: Any, slope: Any) -> Any:
-    """Return what line 3 of (105) adds to F(w_r), from squares."""
-    down = rational(c.gradient) * eta * N * slope
-    return rational(c.distance) * eta / N * distance - down
-
-
-def _from_assumption_2(c: SimpleNamespace) -> Finding:
-    """Add what is shown for one coordinate of g and S to Assumption 2 for F."""
-    held, square = conditions(c.caps), eta**2 * L / 2
-    moved = -eta * g * S + square * S**2
-    added = _distance_less_slope(c, (N * g - S) ** 2, g**2)
-    known = [-eta * cross + square * S_2 <= _distance_less_slope(c, E, G)]
-    right = F + _distance_less_slope(c, E, G)
-    return judge.all_of(
-        {
-            "Assumption 2 for F": smooth_mean(),
-            "a coordinate": implied(held, moved <= added, EVERY),
-            "put in": judge.implied([assumption_2(), *known], F_next <= right, EVERY),
         }
     )
 

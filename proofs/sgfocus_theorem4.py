@@ -33,6 +33,7 @@ from flverify.claims import sg_focus_theorem4 as proof
 from flverify.claims.claim import Free, claim
 from flverify.claims.focus_families import GENERAL
 from flverify.claims.focus_search import number, powers
+from flverify.claims.focus_theorem1_steps import conditions, decrease
 from flverify.claims.rationals import rational
 from flverify.claims.sg_focus_descent import noisy_descent
 from flverify.claims.sg_focus_moments import Curves, NoisyClients
@@ -282,11 +283,13 @@ def _decreased(c: SimpleNamespace) -> Finding:
     line4 = eta / N * E - rational(c.pl) * eta * beta * N * A
     line4 -= rational(c.left) * eta * N * G
     cap = [eta * L * N <= rational(c.cap)]
+    values = [_value(c, Fraction(k)) for k in (1, 100)]
     return judge.all_of(
         {
             "third": judge.implied(cap, line2 <= line3, EVERY),
-            "as a bound": judge.vectors(
-                [_value(c, Fraction(k)) for k in (1, 100)], "N = 1, L = 1, 100"
+            "as a bound": judge.proof_or_search(
+                decrease("1", c.gradient, conditions({"1/(L N)": c.cap})),
+                judge.vectors(values, "N = 1, L = 1, 100"),
             ),
             "fourth": judge.implied([2 * beta * A <= G], line3 <= line4, EVERY),
         }

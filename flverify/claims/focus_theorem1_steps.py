@@ -285,6 +285,29 @@ def assumption_2() -> Any:
     return F_next <= F - eta * cross + eta**2 * L / 2 * S_2
 
 
+def decrease(distance: str, slope: str, held: Relations) -> Finding:
+    """Judge F(w - eta S) <= F + distance eta/N |N g - S|^2 - slope eta N |g|^2.
+
+    What is shown for one coordinate of g and S is added to Assumption 2 for F.
+    """
+    g, S = sympy.symbols("g S", real=True)
+
+    def added(apart: Any, square: Any) -> Any:
+        up, down = rational(distance) * eta / N, rational(slope) * eta * N
+        return up * apart - down * square
+
+    moved = -eta * g * S + eta**2 * L / 2 * S**2
+    one = moved <= added((N * g - S) ** 2, g**2)
+    known = [assumption_2(), -eta * cross + eta**2 * L / 2 * S_2 <= added(E, G)]
+    return judge.all_of(
+        {
+            "Assumption 2 for F": smooth_mean(),
+            "a coordinate": implied(held, one, EVERY_F),
+            "put in": judge.implied(known, F_next <= F + added(E, G), EVERY_F),
+        }
+    )
+
+
 def _step_bounded(half: str, distance: str, gradient: str) -> tuple[Finding, Finding]:
     """Judge both lines from Assumption 2, the last with Jensen for every coordinate."""
     jensen = _split("1/2", distance, gradient)

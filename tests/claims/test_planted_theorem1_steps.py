@@ -279,3 +279,19 @@ def test_a_counterexample_at_unit_smoothness_says_so():
     assert ", L = 1" not in steps.implied([held], held, "x").reason
     own = steps.implied([held], asked, "x", scaled=False)
     assert own.reason.count("L = ") == 1
+
+
+@pytest.mark.parametrize(
+    ("slope", "holds"), [("1/4", True), ("5/7", True), ("3/4", False)]
+)
+def test_the_decrease_is_as_large_as_one_client_allows(slope, holds):
+    """At eta L = 1/4, g = 7 and S = 4 leave 5/7 of eta |g|^2: 28 - 2 = 26 = 35 - 9."""
+    held = steps.conditions({"1/(L N)": "1/4"})
+    assert steps.decrease("1", slope, held).passes() == holds
+
+
+def test_the_noisy_decrease_is_mended_for_every_n():
+    found = claims_in([proofs_folder() / "sgfocus_theorem4.py"])
+    mended = found["sgfocus.thm4.step3"].check().correction.finding
+    assert mended.verdict == PROVED
+    assert "every eta, L > 0, N" in mended.scope
