@@ -84,6 +84,23 @@ def test_a_control_that_misbehaves_is_never_written(run, write):
     assert not ledger_of(path).exists()
 
 
+BROKEN = """
+
+@claim("demo.broken", source=HERE, statement="1", proposition="p", no_control="none")
+def broken(c):
+    return c.nothing
+"""
+
+
+def test_no_ledger_is_written_without_a_claim_whose_check_failed(run, claims):
+    claims.write_text(claims.read_text() + BROKEN)
+    ran = run("audit", claims, "--update-ledger")
+    assert ran.code == 2
+    assert "3 claims: 1 PROVED" in ran.stdout
+    assert "the check of demo.broken" in ran.stderr
+    assert not ledger_of(claims).exists()
+
+
 def test_the_json_file_has_the_records(run, claims, tmp_path):
     path = tmp_path / "report.json"
     run("audit", claims, "--out", path)
