@@ -78,6 +78,7 @@ def test_bad_settings(settings: tuple[object, ...]) -> None:
         random_quadratics(*settings)
 
 
-def test_sizes_beyond_the_memory_are_refused():
+@pytest.mark.parametrize("size", [(1, 10**8), (10**7, 10**3)])
+def test_sizes_beyond_the_memory_are_refused(size: tuple[int, int]) -> None:
     with pytest.raises(DomainError, match="entries of the Hessians must fit"):
-        random_quadratics(1, 10**8, 1, 2, 0, seed=0)
+        random_quadratics(*size, 1, 2, 0, seed=0)
