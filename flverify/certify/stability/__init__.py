@@ -59,8 +59,8 @@ class Boundary:
         The quadratics whose rate is 1 there.
     interval : (Fraction, Fraction) or None
         Rational enclosure of the step size: below it the instance contracts, in it
-        lies a step at which its rate is 1. None if not asked for, or if rationals only
-        confirm that it does not contract just above the step size.
+        lies a step at which its rate is 1. None if rationals only confirm that it does
+        not contract just above the step size.
     """
 
     step_size: float
@@ -112,22 +112,9 @@ def stability_boundary(
 
 
 def boundary_of(
-    rates: QuadraticRates,
-    strong_convexity: Scalar,
-    smoothness: Scalar,
-    exact: bool = True,
-    thorough: bool = True,
+    rates: QuadraticRates, strong_convexity: Scalar, smoothness: Scalar
 ) -> Boundary | None:
     """`stability_boundary` for an algorithm that is read already (for sweeps).
-
-    Parameters
-    ----------
-    exact : bool
-        Whether to isolate the boundary in rationals. In floats it is good to 1e-7,
-        but at a flat zero (see above) to a few per cent only.
-    thorough : bool
-        Whether to look for other rays below the boundary found, which takes most of
-        the time and seldom lowers it.
 
     Raises
     ------
@@ -142,14 +129,14 @@ def boundary_of(
     found = rays.first()
     if found is None:
         return None
-    crossing = rays.settled(*found, exact)
+    crossing = rays.settled(*found)
     if crossing is None:
         raise RefusedError(
             "rates at a stability boundary must be far enough from 1 for floats; they "
             "are not; use rate at single step sizes."
         )
-    for _ in range(LOWERINGS if thorough else 0):
-        lower = rays.lowered(crossing, exact)
+    for _ in range(LOWERINGS):
+        lower = rays.lowered(crossing)
         if lower is None:
             break
         crossing = lower
@@ -276,13 +263,11 @@ class _Rays:
                 reach, block = reach / 4, max(block // 4, 1)
         return s, ray
 
-    def settled(self, s: float, ray: Batch, exact: bool) -> _Crossing | None:
+    def settled(self, s: float, ray: Batch) -> _Crossing | None:
         """Descend from a ray, and isolate where its rate reaches 1; None if nowhere."""
         lower, moved = self.descend(s, ray)
         near = _instance(moved, self.ratio)
         rough = _Crossing(Fraction(lower), Fraction(lower), near, exact=False)
-        if not exact:
-            return rough
         whole, *corners = self._corners()
         known = self._isolated([whole, _instance(ray, self.ratio), near])
         best = min(known, key=lambda c: c.high, default=rough)
@@ -315,7 +300,7 @@ class _Rays:
         groups = (replace(g, curvature=s * g.curvature) for g in rough.ray.groups)
         return bool(self.unit.enclosure(Instance(tuple(groups)))[0] >= 1)
 
-    def lowered(self, crossing: _Crossing, exact: bool) -> _Crossing | None:
+    def lowered(self, crossing: _Crossing) -> _Crossing | None:
         """Look below a crossing for other rays that do not contract there."""
         for part in LOWER:
             # nine digits, whatever its size: of billions of clients it is tiny
@@ -323,19 +308,19 @@ class _Rays:
             worst = worst_of(self.unit, s * self.ratio, s)
             if worst.lower_bound < 1:
                 continue
-            lower = self._below(_ray(worst.instance, self.limits), float(s), exact)
+            lower = self._below(_ray(worst.instance, self.limits), float(s))
             return lower if lower and lower.high < crossing.high else None
         return None
 
-    def _below(self, ray: Batch, s: float, exact: bool) -> _Crossing | None:
+    def _below(self, ray: Batch, s: float) -> _Crossing | None:
         """Find where a ray that does not contract at s ceases to contract."""
         which = np.zeros(1, dtype=int)
         at = cheb.first_touches(self._gaps(ray), which, self.start, s)
         if np.isfinite(at[0]):
-            return self.settled(float(at[0]), ray, exact)
+            return self.settled(float(at[0]), ray)
         # rates so near 1 that floats see none
         alone = _instance(ray, self.ratio)
-        ends = first_crossing(self.unit, alone) if exact else None
+        ends = first_crossing(self.unit, alone)
         return _Crossing(*ends, alone, exact=True) if ends else None
 
 
