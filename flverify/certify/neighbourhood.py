@@ -107,11 +107,12 @@ def distance(
     """
     setting = problem(algorithm, participation, strong_convexity, smoothness)
     found, one = _search(setting), Fraction(1)
-    tried = (_certified(found, setting, one, one, unit) for unit in _units(found))
-    result = next(tried)
-    for other in tried if result.status == "inconclusive" else ():
-        if other.status == "certified":
-            return other
+    tried: list[Neighbourhood] = []
+    for unit in _units(found):
+        tried.append(_certified(found, setting, one, one, unit))
+        if tried[-1].status == "certified":
+            return tried[-1]
+    result = tried[0]
     if result.status != "not_certified":
         return result
     worst = worst_quadratic(algorithm, participation, strong_convexity, smoothness)
@@ -242,20 +243,21 @@ def _programme(
     return programme
 
 
-def _unit(found: Search) -> Fraction:
+def _unit(found: Search, flat: Fraction = Fraction(1)) -> Fraction:
     """Return what makes g* and c of a size that the solver sees.
 
     Where nobody is drawn, x moves off x* by about step_size g*, and in c are its
-    squares; drawing moves it by about the root of that. No step above 1 is stable.
+    squares; drawing moves it by about the root of that, over the root of mu in many
+    rounds. Stable step sizes are hardly above 1.
     """
     reading = found.space.reading
     step = min(max(Fraction(reading.algorithm.step_size), SHORTEST), Fraction(1))
-    return _root(float(step)) if reading.classes.sure is None else step
+    return _root(float(step / flat)) if reading.classes.sure is None else step
 
 
 def _units(found: Search) -> Iterator[Fraction]:
     """Yield the unit of the step size, one in which c is about 1, and 1."""
-    first, one = _unit(found), Fraction(1)
+    first, one = _unit(found, found.ansatz.mu), Fraction(1)
     yield first
     best = least(_programme(found, one, one, first), _wanted(found))
     if best.status != "failed" and (c := float(_wanted(found) @ best.values)) > 0:
