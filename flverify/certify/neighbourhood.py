@@ -243,21 +243,23 @@ def _programme(
     return programme
 
 
-def _unit(found: Search, flat: Fraction = Fraction(1)) -> Fraction:
+def _unit(found: Search, *, lasting: bool = False) -> Fraction:
     """Return what makes g* and c of a size that the solver sees.
 
     Where nobody is drawn, x moves off x* by about step_size g*, and in c are its
-    squares; drawing moves it by about the root of that, over the root of mu in many
-    rounds. Stable step sizes are hardly above 1.
+    squares; drawing moves it, in the long run, by the root of step_size/mu. For one
+    round 1 is as good. Stable step sizes are hardly above 2.
     """
-    reading = found.space.reading
-    step = min(max(Fraction(reading.algorithm.step_size), SHORTEST), Fraction(1))
-    return _root(float(step / flat)) if reading.classes.sure is None else step
+    reading, one = found.space.reading, Fraction(1)
+    step = min(max(Fraction(reading.algorithm.step_size), SHORTEST), 2 * one)
+    if reading.classes.sure is not None:
+        return step
+    return _root(float(step / found.ansatz.mu)) if lasting else one
 
 
 def _units(found: Search) -> Iterator[Fraction]:
     """Yield the unit of the step size, one in which c is about 1, and 1."""
-    first, one = _unit(found, found.ansatz.mu), Fraction(1)
+    first, one = _unit(found, lasting=True), Fraction(1)
     yield first
     best = least(_programme(found, one, one, first), _wanted(found))
     if best.status != "failed" and (c := float(_wanted(found) @ best.values)) > 0:
