@@ -271,6 +271,12 @@ def test_without_the_checkers_consent_no_neighbourhood_is_certified(monkeypatch)
         assert "not today" in found.reason
 
 
+def test_a_contraction_with_a_rare_client_is_as_near():
+    setting = FedAvg("1/50", 2), Bernoulli(["1/2"] * 3 + ["1/256"]), MU, SMOOTH
+    least = worst_quadratic(*setting).lower_bound
+    assert 0 < contraction(*setting).rate - least < 2 * WIDTH
+
+
 def test_a_contraction_below_the_worst_quadratic_is_refused():
     algorithm = FedAvg("1/5", 2)
     below = worst_quadratic(algorithm, Full(1), MU, SMOOTH).lower_bound - WIDTH
