@@ -17,6 +17,7 @@ from flverify.claims.verdict import Verdict
 PL, CONTRACTED = "focus_theorem1_pl", "focus_theorem1_pl_contraction"
 CONVEX, BENT = "focus_theorem1_strongly_convex", "focus_theorem1_nonconvex"
 CONSENSUS = "focus_lemma4_consensus"
+NOISY, NOISY_BENT = "sgfocus_theorem4_collected", "sgfocus_theorem5_steps"
 STALE = "(2*L**2*N + 8*eta**2*(tau - 1)**2*L**4*N)"  # of (87), its weights 1
 AT_103 = "F_next <= F - eta*cross + eta**2*L*E + eta**2*N**2*L*G"
 AT_104 = "-eta*cross <= eta/(2*N)*E - eta*N/2*G"  # (112) is the same
@@ -101,15 +102,58 @@ STEPS = {
         " + 8*eta**2*n**2*L**2*(2 - q)/q*B <= (1 - q/2)*B_old + 8*eta**2*N*L**2/q*B"
         " + 8*eta**2*N**2/q*G + 16*eta**2*n**2*L**2/q*B",
     ),
+    (NOISY, "sgfocus.thm4.step135"): (
+        "",
+        [
+            "F_next <= F + eta/N*E - eta*beta*N*(F - F_least) - eta*N/2*G"
+            " + eta**2*L*N/2*sigma2",
+            "F_least <= F",
+        ],
+        "F_next - F_least <= (1 - eta*beta*N)*(F - F_least) + eta/N*E - eta*N/2*G"
+        " + eta**2*L*N/2*sigma2",
+    ),
+    (NOISY, "sgfocus.thm4.stepA"): (
+        "correction/gradients",
+        [
+            "eta*N <= q/16",
+            "eta*beta*N*(4 - q) <= q/3",
+            "eta*L**2 <= q/16",
+            "q <= 1",
+            "beta <= L",
+        ],
+        "8*eta**2*N**2/q*G <= eta*N/2*G",
+    ),
+    (NOISY, "sgfocus.thm4.stepB"): (
+        "",
+        ["x*(4 - q) <= q/3", "y <= q/16", "q <= 1"],
+        "1 - q/3 <= (1 - x)*(1 - 4*y)",
+    ),
+    (NOISY_BENT, "sgfocus.thm5.step139a"): (
+        "",
+        [
+            "F_next <= F - eta*inner + eta**2*L*E + eta**2*N**2*L*G"
+            " + eta**2*L*N/2*sigma2",
+            "-eta*inner <= eta/(2*N)*E - eta*N/2*G",
+        ],
+        AT_113 + "(eta/(2*N) + eta**2*L)*E + eta**2*L*N/2*sigma2",
+    ),
+    (NOISY_BENT, "sgfocus.thm5.step139c"): (
+        "correction/gradient",
+        ["eta*L*N <= 1/4", "eta*L*n <= 1/4"],
+        "eta*N/4 <= eta*N/2*(1 - 2*eta*N*L)",
+    ),
 }
 
 
 def read(text):
-    """Return the smaller side and the larger one."""
+    """Return the smaller side and the larger one, without fractions of numbers."""
     kind = next(k for k in (" <= ", " >= ", " > ") if k in text)
     known = {name: sympy.Symbol(name) for name in ("E", "N", "S", "Q", "beta")}
     sides = [sympy.sympify(side, locals=known) for side in text.split(kind)]
-    return tuple(map(sympy.cancel, sides if kind == " <= " else reversed(sides)))
+    parts = [sympy.fraction(sympy.cancel(side)) for side in sides]
+    least = sympy.ilcm(*(bottom.as_coeff_Mul()[0] for _, bottom in parts))
+    both = [sympy.cancel(least * top / bottom) for top, bottom in parts]
+    return tuple(both if kind == " <= " else reversed(both))
 
 
 @cache
@@ -121,7 +165,8 @@ def part(path, step):
     """Verdict of the part, the lines that it is given and the one that it shows."""
     found = claims(path)[step[1]].check()
     for key in filter(None, STEPS[step][0].split("/")):
-        found = {**found.readings, **found.parts}[key]
+        mended = found.correction and {"correction": found.correction.finding}
+        found = {**found.readings, **found.parts, **(mended or {})}[key]
     given = {*map(read, found.evidence.get("given", []))}
     return found.verdict, given, read(found.evidence["shown"])
 
@@ -148,6 +193,7 @@ def test_a_step_is_given_and_shows_what_is_printed(step):
         ("focus.thm1.pl.step110a", "/ (3 * q) * G", "/ (3 / q) * G"),  # a given line
         ("focus.thm1.nc.step114", "return eta * N / 2 *", "return eta * N * 2 *"),
         ("focus.lemma4.step94a-b", "[q <= 1, N >= 1]", "[q <= 1, N <= 1]"),
+        ("sgfocus.thm4.stepA", '"cap": "1/16"}))', '"cap": "1/17"}))'),
     ],
 )
 def test_a_change_that_no_verdict_shows_is_noticed(tmp_path, step, right, wrong):
