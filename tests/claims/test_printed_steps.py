@@ -16,7 +16,8 @@ from flverify.claims.verdict import Verdict
 
 PL, CONTRACTED = "focus_theorem1_pl", "focus_theorem1_pl_contraction"
 CONVEX, BENT = "focus_theorem1_strongly_convex", "focus_theorem1_nonconvex"
-CONSENSUS = "focus_lemma4_consensus"
+CONSENSUS, PARTED = "focus_lemma4_consensus", "focus_lemma4_steps90_91"
+DESCENT = "focus_lemma3_steps80_82"
 NOISY, NOISY_BENT = "sgfocus_theorem4_collected", "sgfocus_theorem5_steps"
 STALE = "(2*L**2*N + 8*eta**2*(tau - 1)**2*L**4*N)"  # of (87), its weights 1
 AT_103 = "F_next <= F - eta*cross + eta**2*L*E + eta**2*N**2*L*G"
@@ -102,6 +103,27 @@ STEPS = {
         " + 8*eta**2*n**2*L**2*(2 - q)/q*B <= (1 - q/2)*B_old + 8*eta**2*N*L**2/q*B"
         " + 8*eta**2*N**2/q*G + 16*eta**2*n**2*L**2/q*B",
     ),
+    (CONSENSUS, "focus.lemma4.step96a"): (
+        "inequality",
+        ["q <= 1"],
+        "1/(1 + q/2) <= 1 - q/3",
+    ),
+    (PARTED, "focus.lemma4.step90b"): (  # a, b, e: before, server, moves
+        "(i) ||1 ybar||^2 of the N rows/factors",
+        ["rho < 1", "N >= 1"],
+        "a**2/rho + 2*b**2/(1 - rho) + 2*e**2/(1 - rho)"
+        " <= a**2/rho + 2/(1 - rho)*b**2 + 2/(1 - rho)*e**2",
+    ),
+    (DESCENT, "focus.lemma3.step81b"): (
+        "A3",  # gap = F(w_r) - F*, U = |w_r - x*|^2
+        ["inner >= gap + mu/2*U"],
+        "-2*eta*N*inner <= -2*eta*N*(gap + mu/2*U)",
+    ),
+    (DESCENT, "focus.lemma3.step81c"): (
+        "",
+        ["N >= 1"],
+        "-2*eta*N*mu/2*U + eta*mu/2*U + 2*eta/mu*D2 <= -eta*mu*N/2*U + 2*eta/mu*D2",
+    ),
     (NOISY, "sgfocus.thm4.step135"): (
         "",
         [
@@ -147,13 +169,13 @@ STEPS = {
 
 def read(text):
     """Return the smaller side and the larger one, without fractions of numbers."""
-    kind = next(k for k in (" <= ", " >= ", " > ") if k in text)
+    kind = next(k for k in (" <= ", " >= ", " < ", " > ") if k in text)
     known = {name: sympy.Symbol(name) for name in ("E", "N", "S", "Q", "beta")}
     sides = [sympy.sympify(side, locals=known) for side in text.split(kind)]
     parts = [sympy.fraction(sympy.cancel(side)) for side in sides]
     least = sympy.ilcm(*(bottom.as_coeff_Mul()[0] for _, bottom in parts))
     both = [sympy.cancel(least * top / bottom) for top, bottom in parts]
-    return tuple(both if kind == " <= " else reversed(both))
+    return tuple(both if "<" in kind else reversed(both))
 
 
 @cache
@@ -193,6 +215,7 @@ def test_a_step_is_given_and_shows_what_is_printed(step):
         ("focus.thm1.pl.step110a", "/ (3 * q) * G", "/ (3 / q) * G"),  # a given line
         ("focus.thm1.nc.step114", "return eta * N / 2 *", "return eta * N * 2 *"),
         ("focus.lemma4.step94a-b", "[q <= 1, N >= 1]", "[q <= 1, N <= 1]"),
+        ("focus.lemma4.step90b", "2 * b**2 / (1 - rho)", "2 * b**2 / 1"),
         ("sgfocus.thm4.stepA", '"cap": "1/16"}))', '"cap": "1/17"}))'),
     ],
 )
