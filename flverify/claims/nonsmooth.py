@@ -15,7 +15,8 @@ from itertools import product
 from math import isqrt, prod
 from typing import Any, TypeAlias
 
-from flverify._core.errors import RefusedError
+from flverify._core.errors import InputError, RefusedError
+from flverify._core.shown import shown
 from flverify.claims import cohorts
 from flverify.claims.cohorts import Cohort, Listed
 from flverify.claims.nonsmooth_losses import (
@@ -55,6 +56,11 @@ class Nonsmooth:
         H - 1 or H local steps per round.
     start : tuple of rationals
         Server model at the beginning.
+
+    Raises
+    ------
+    InputError
+        If the law is none of nonempty cohorts of the clients.
     """
 
     clients: tuple[Client, ...]
@@ -64,6 +70,15 @@ class Nonsmooth:
     period: int
     schedule: str
     start: Point = (Fraction(0),)
+
+    def __post_init__(self) -> None:
+        everybody = set(cohorts.people(self.n_clients))
+        fits = all(s and s <= everybody and p >= 0 for s, p in self.law.items())
+        if not fits or sum(self.law.values()) != 1:
+            raise InputError(
+                "the law of an instance must give cohorts of its clients, not empty, "
+                f"chances of sum 1; got {shown(self.law)}; mend it."
+            )
 
     @property
     def n_clients(self) -> int:

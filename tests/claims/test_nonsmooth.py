@@ -7,7 +7,7 @@ from itertools import islice
 
 import pytest
 
-from flverify._core.errors import RefusedError
+from flverify._core.errors import InputError, RefusedError
 from flverify.claims.nonsmooth import Nonsmooth, family, gradient_bound
 from flverify.claims.nonsmooth_losses import (
     SILENT,
@@ -134,3 +134,19 @@ def test_formulas_are_the_losses(loss, formula, value):
 def test_a_formula_names_the_direction_of_the_score():
     along = Client(Line(F(3)), SILENT, (F(3, 5), F(4, 5)))
     assert along.formula == "3 <(3/5, 4/5), x>"
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        {frozenset({1}): F(1, 2), frozenset({2}): F(1)},  # of sum 3/2
+        {frozenset({1}): F(3, 2), frozenset({2}): F(-1, 2)},
+        {frozenset(): F(1, 2), frozenset({1}): F(1, 2)},
+        {frozenset({1, 3}): F(1)},
+        {},
+    ],
+)
+def test_what_is_no_law_of_nonempty_cohorts_is_refused(law):
+    clients = (Client(Absolute(F(0)), SILENT),) * 2
+    with pytest.raises(InputError, match="the law of an instance must give cohorts"):
+        Nonsmooth(clients, law, None, F(1, 2), 2, "literal")

@@ -146,7 +146,9 @@ def test_local_steps_are_counted_before_each_communication():
     loop = load_file(proofs_folder() / "agnostic_algorithm.py")
     found = loop.counts("literal", 1)
     assert found.parts["communications"].parts["none between"].verdict == PROVED
-    assert "in round r" in str(found.parts["local steps"].evidence["identities"])
+    shown = str(found.parts["local steps"].evidence["identities"])
+    assert "in round r" in shown
+    assert "in r rounds" in shown  # T(H - 1) in all, as the correction says
     assert loop.steps_before_each(1, 0).verdict == REFUTED
 
 

@@ -9,7 +9,8 @@ from flverify._core.errors import InputError, UnknownNameError
 from flverify.claims import focus_theorem1_steps as steps
 from flverify.claims.focus_caps import Q_READINGS, SQUARES
 from flverify.claims.focus_moments import Clients
-from flverify.claims.registry import claims_in, proofs_folder
+from flverify.claims.registry import claims_in, load_file, proofs_folder
+from flverify.claims.scalar_runs import column
 from flverify.claims.verdict import Verdict
 from flverify.participation import UniformCohort
 from flverify.report.pages.mathematics import understood
@@ -295,3 +296,14 @@ def test_the_noisy_decrease_is_mended_for_every_n():
     mended = found["sgfocus.thm4.step3"].check().correction.finding
     assert mended.verdict == PROVED
     assert "every eta, L > 0, N" in mended.scope
+
+
+def test_the_first_move_is_the_step_along_all_gradients_at_the_rows():
+    """At k = 0 the server has y_0 = grad f(x_{-1}) summed and pulls from itself."""
+    start = load_file(proofs_folder() / "focus_theorem1_nonconvex_start.py")
+    runs = [run for run in start.formal_rounds() if run.local_steps == 1]
+    assert runs
+    for run in runs:
+        rows = run.stacked_gradient(column([run.start, *run.client_starts]))[1:]
+        moved = run.start - run.step_size * sum(rows)
+        assert sympy.expand(start._after_first(run) - moved) == 0
