@@ -46,7 +46,8 @@ TEMPLATE = """
       point; its dots are searched over all curvatures from μ to L.</p>
       <p><b>supported</b>: computed for the listed instances; <b>certified</b>: an exact
       certificate passed the independent checker; <b>refuted</b>: the printed statement
-      has a counterexample; <b>proved</b>: exact, for the whole scope.</p>
+      has a counterexample; <b>proved</b>: exact, for the whole scope;
+      <b>inconclusive</b>: none of these.</p>
     </div>
   </section>
   {% for name, title in results %}

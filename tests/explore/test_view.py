@@ -11,6 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flverify._core.errors import DomainError, InputError, RefusedError
+from flverify.claims.verdict import Verdict
+from flverify.explore import _html
 from flverify.explore.axis import (
     at_value,
     axis_value,
@@ -255,3 +257,8 @@ def test_a_click_nowhere_is_refused(point):
 def test_an_axis_of_whole_numbers_takes_no_fraction():
     with pytest.raises(DomainError):
         at_value(View(over="tau"), Fraction(1, 2))
+
+
+def test_the_page_says_what_every_verdict_means():
+    for verdict in Verdict:
+        assert f"<b>{str(verdict).lower()}</b>:" in _html.TEMPLATE
