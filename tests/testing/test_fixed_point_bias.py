@@ -231,7 +231,7 @@ def test_the_chances_to_be_wrong_of_all_looks_stay_below_the_one_given(
     monkeypatch.setattr(fixed_point_bias, "mean_ball", noted)
     options = {"bias": 0, "method": "sampled", "rounds": 4, "budget": 3000}
     assert unanswered(problem, FedAvg("1/4", 2), law, false_alarm=1e-3, **options)
-    assert len(misses) == 9  # three balls after 256, 1024 and 3000 runs
+    assert len(misses) == 12  # four balls after 256, 1024 and 3000 runs
     assert 5e-4 < sum(misses) <= 1e-3
 
 
@@ -278,3 +278,19 @@ def test_modes_that_alternate_do_not_matter_where_the_model_settles(agreeing):
     laws = [ExplicitLaw({(i,): 1}, 2) for i in (0, 1)]
     alternating = ModeChain(((0, 1), (1, 0)), laws, initial=0)
     assert assert_fixed_point_bias(agreeing, FedAvg("1/4"), alternating, bias=0)
+
+
+def to_and_fro(masks, gradient, start):
+    """In the long run 1/6 and 7/6 in turn, on either side of x* = 2/3."""
+    ends = [2 / 3 - 1 / 2, 2 / 3 + 1 / 2]
+    models = [start]
+    for r in range(len(masks)):
+        models.append(ends[r % 2] + (start - 2 / 3) / 8 ** (r + 1))
+    return np.array(models)
+
+
+@pytest.mark.parametrize("rounds", [40, 41])
+def test_a_sampled_mean_that_alternates_has_no_bias(problem, rounds):
+    parts = problem, to_and_fro, Full(2)
+    options = {"bias": ["1/2"], "tolerance": "1/10", "rounds": rounds, "start": [3]}
+    assert "moved" in unanswered(*parts, budget=1200, **options).reason
