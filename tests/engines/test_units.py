@@ -80,3 +80,17 @@ def test_two_clients_who_always_come_keep_nothing_else_alive():
     exact = moments(pair, algorithm, law)
     floats = moments(pair.as_float(), algorithm, Bernoulli([1.0, 1.0]))
     assert floats.mean_square_rate == pytest.approx(float(exact.mean_square_rate))
+
+
+@pytest.mark.parametrize("power", [20, 24, 26, 30])
+def test_units_heed_what_messages_alone_lead_back(power):
+    # on average no control moves the model: its unit grew, and hid nearly equal modes
+    e = Fraction(1, 2**power)
+    hessians = [
+        [[Fraction(3, 4) + e, e], [e, Fraction(3, 4) * (1 + e)]],
+        [[Fraction(9, 8), e / 2], [e / 2, Fraction(9, 8) * (1 - e)]],
+    ]
+    near, law = Quadratics(hessians, [[1, 0], [0, 1]]), UniformCohort(2, 1)
+    exact = float(moments(near, Scaffold(Fraction(1, 2)), law).mean_square_rate)
+    large = LargeMoments(near.as_float(), Scaffold(0.5), law)
+    assert large.mean_square_rate == pytest.approx(exact, rel=1e-9)

@@ -74,6 +74,15 @@ class Thin:
         out = self.mean @ second @ self.mean.T + spoken
         return np.asarray((out + out.T) / 2)
 
+    def sizes(self) -> Array:
+        """Size by which each coordinate moves each, in the mean and by messages.
+
+        What mean maps do not lead back to the model, as controls, messages may.
+        """
+        deviations = np.sqrt(np.diag(self.weight))
+        spoken = (np.abs(self.rows) * deviations) @ np.abs(self.columns)
+        return np.asarray(np.abs(self.mean) + spoken)
+
 
 def entire(system: MessageSystem) -> Thin:
     """Return the linear part of the whole system."""
@@ -126,7 +135,7 @@ def _reduced(system: MessageSystem, seeds: Array, within: Array | None = None) -
     if within is not None:
         whole, seeds = whole._within(within), within.T @ seeds
     # balanced coordinates, else a small step size hides what the server sees
-    units = units_beside(whole.mean, whole.start, whole.seen)
+    units = units_beside(whole.sizes(), whole.start, whole.seen)
     whole = whole.scaled(units)
     seeds = seeds / units[:, None]
     whole = replace(whole, kept=_kept(system, whole, seeds, units, within))
