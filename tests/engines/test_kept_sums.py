@@ -11,7 +11,7 @@ from flverify import moments, simulate
 from flverify.algorithms import Focus, GradientDescent, ProxSkip
 from flverify.engines.moments import _moments
 from flverify.engines.moments._large import LargeMoments
-from flverify.participation import AllOrNothing, Bernoulli, Full
+from flverify.participation import AllOrNothing, Bernoulli, Full, ModeChain
 from flverify.problems import Quadratics
 
 COIN = AllOrNothing(4, "1/2")
@@ -78,3 +78,15 @@ def test_large_systems_keep_them_out_too():
     error = simulate(problem, algorithm, Full(6), rounds=400, runs=1, seed=1).mean()
     decay = (error[400] / error[300]) ** (1 / 100)
     assert decay - 1e-6 <= float(found.mean_square_rate) <= decay + 3e-3
+
+
+def test_a_chain_of_modes_keeps_them_out_too():
+    # p and q of one client, computed apart in floats, differ in the last digit
+    problem = Quadratics([[[1.75]]], [[-1.125]])
+    halves = [Bernoulli([0.5]), Bernoulli([0.5])]
+    chain = ModeChain([[0.75, 0.25], [0.125, 0.875]], halves)
+    algorithm = ProxSkip(0.0625, 3, variant="notebook")
+    once = moments(problem, algorithm, halves[0]).mean_square_rate
+    found = moments(problem, algorithm, chain).mean_square_rate
+    assert found == pytest.approx(once, rel=1e-12)
+    assert once < 0.75

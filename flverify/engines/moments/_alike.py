@@ -8,6 +8,7 @@ class of them is all that is reached; rounding would reach the others too.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -21,6 +22,7 @@ from flverify.engines.lower import Layout
 from flverify.engines.trace import Trace, trace
 from flverify.participation._law import Participation
 from flverify.participation.explicit_law import ExplicitLaw
+from flverify.participation.mode_chain import ModeChain
 
 FEW = 8  # outcomes; with more of them directions are reached many at a time
 
@@ -47,8 +49,9 @@ def few_outcomes(participation: Participation) -> list[frozenset[int]] | None:
 def exact_law(participation: Participation) -> Participation:
     """Return a law of few outcomes with its floats as the rationals that they are.
 
-    Scaled so that they add up to 1; other laws are returned as they are. Features of
-    few outcomes are few too, which moments that are rounded one by one do not tell.
+    So is every such law of a chain. They are scaled to add up to 1; other laws are
+    returned as they are. Features of few outcomes are few too, which moments that are
+    rounded one by one do not tell.
 
     Examples
     --------
@@ -56,6 +59,9 @@ def exact_law(participation: Participation) -> Participation:
     >>> exact_law(AllOrNothing(2, 0.25)).table
     (((), Fraction(3, 4)), ((0, 1), Fraction(1, 4)))
     """
+    if isinstance(participation, ModeChain):
+        laws = [exact_law(law) for law in participation.laws]
+        return replace(participation, laws=laws)
     outcomes = None if participation.exact else few_outcomes(participation)
     if outcomes is None:
         return participation
