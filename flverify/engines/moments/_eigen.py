@@ -7,12 +7,18 @@ them loses as many digits. Orthonormal vectors of the same space lose none.
 
 from __future__ import annotations
 
+import math
+import sys
+import warnings
+
 import numpy as np
+from scipy.linalg import LinAlgWarning, lu_factor, lu_solve
 
 from flverify._core.exact import Array
 
 NEAR = 1e-9  # relative difference of eigenvalues that are taken for one
 UNSEEN = 1e-12  # relative: what rounding leaves of a part that cancels
+BESIDE = 1e-11  # relative: how far from an eigenvalue its vectors are solved for
 ROUNDS = 2  # corrections of vectors; each squares what is wrong with them
 
 
@@ -62,6 +68,39 @@ def visible_radius(matrix: Array, start: Array, seen: Array) -> float:
     ]
     most = np.linalg.norm(seen) * np.linalg.norm(start)
     return float(np.abs(values[np.array(shown) > UNSEEN * most]).max(initial=0.0))
+
+
+def least_modulus(matrix: Array, value: complex) -> float:
+    """Modulus of an eigenvalue, less what rounding may have added, to first order.
+
+    It is rounded beside 1 as well: a map may be the identity less a small step.
+
+    Examples
+    --------
+    >>> least_modulus(np.array([[0.5, 0.0], [1.0, 0.25]]), 0.5) < 0.5
+    True
+    """
+    beside = matrix - value * (1 + BESIDE) * np.eye(len(matrix))
+    try:
+        with warnings.catch_warnings(action="error", category=LinAlgWarning):
+            factors = lu_factor(beside)
+    except (ValueError, LinAlgWarning):  # of an eigenvalue 0, or no numbers
+        return 0.0
+    right = np.ones(len(matrix)) + np.arange(len(matrix)) / len(matrix)
+    for _ in range(ROUNDS):
+        right = _unit(lu_solve(factors, right))
+    left = right  # by what of it belongs to the eigenvalue, also to a repeated one
+    for _ in range(ROUNDS):
+        left = _unit(lu_solve(factors, left, trans=2))
+    size = float(np.linalg.norm(np.abs(matrix), 2)) + 1
+    off = len(matrix) * sys.float_info.epsilon * size
+    with np.errstate(all="ignore"):
+        off = float(off / np.abs(left.conj() @ right))
+    return max(abs(value) - off, 0.0) if math.isfinite(off) else 0.0
+
+
+def _unit(vector: Array) -> Array:
+    return np.asarray(vector / max(float(np.linalg.norm(vector)), 1e-300))
 
 
 def _clusters(values: Array) -> Array:

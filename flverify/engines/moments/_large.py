@@ -14,17 +14,17 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigh
 from scipy.sparse.linalg import LinearOperator, gmres
 
 from flverify._core.errors import RefusedError
 from flverify._core.exact import Array
 from flverify.engines.moments._alike import FEW, classes, shared
 from flverify.engines.moments._dimension import dimension
-from flverify.engines.moments._eigen import visible_radius
+from flverify.engines.moments._eigen import least_modulus, visible_radius
 from flverify.engines.moments._fixed import fixed_state
 from flverify.engines.moments._messages import MessageSystem, message_system
 from flverify.engines.moments._perron import MessageMap, perron
+from flverify.engines.moments._radius import quotients
 from flverify.engines.moments._small import SLOWEST
 from flverify.engines.moments._spectrum import Spectrum
 from flverify.engines.moments._thin import Thin, apart, entire, thin
@@ -140,15 +140,17 @@ class LargeMoments:
 
         X solves c X = T(X) + identity for c just above the rate. From below the rate
         is at least that of the mean map squared, and the least quotient of T(X) by X.
+        All of them are moved outward by what is rounded.
         """
         mapped = MessageMap(self._spectrum, self._thin)
+        floor = least_modulus(self._thin.mean, self._spectrum.largest) ** 2
         for margin in ABOVE:
             near = self._resolvent(mapped, self.mean_square_rate * (1 + margin))
             if near is not None and np.isfinite(near).all():
-                quotients = eigh(self._thin.apply(near), near, eigvals_only=True)
-                lower = max(float(quotients[0]), mapped.floor)
-                return min(lower, self.mean_square_rate), float(quotients[-1])
-        return min(mapped.floor, self.mean_square_rate), float("inf")
+                image, terms = self._thin.apply(near), self._thin.terms(near)
+                low, high = quotients(near, image, terms)
+                return min(max(low, floor), self.mean_square_rate), high
+        return min(floor, self.mean_square_rate), float("inf")
 
     def _resolvent(self, mapped: MessageMap, rate: float) -> Array | None:
         """Solve rate X = T(X) + identity; None if the iteration stalls."""

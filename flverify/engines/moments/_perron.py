@@ -22,7 +22,8 @@ from flverify.engines.moments._thin import Thin
 ROUGH_STEPS = 6  # two-sided steps before Arnoldi
 KRYLOV = 60  # largest Krylov space
 RESIDUAL = 1e-10  # relative residual of a Ritz pair
-SETTLED = 1e-9  # relative step that ends the search; the step is still taken
+SETTLED = 1e-9  # relative error of a step that ends the search; it is still taken
+BENT = 0.01  # least share of a step that a secant is taken to be off by
 NEARER = 8  # times, to the floor of the rates, where a secant step passes it
 OUTER = 40  # secant steps before giving up
 
@@ -159,11 +160,13 @@ def perron(mapped: MessageMap) -> tuple[float, Array | None]:
         if value < 1 and value * (rate - mapped.floor) <= SETTLED * mapped.floor:
             return mapped.floor, None
         low, high = (rate, high) if value > 1 else (low, rate)
+        bend = 1.0  # share of a step that it may be off by
         if known is not None and (value - known[1]) * (rate - known[0]) < 0:
-            slope = (value - known[1]) / (rate - known[0])
+            before, slope = slope, (value - known[1]) / (rate - known[0])
+            bend = min(max(abs(before / slope - 1), BENT), 1.0)
         known = (rate, value)
         step = (value - 1) / slope
-        if abs(step) <= SETTLED * rate or high - low <= SETTLED * rate:
+        if bend * abs(step) <= SETTLED * rate or high - low <= SETTLED * rate:
             found = max(rate - step, mapped.floor)
             return found, mapped.unpack(right) if found > mapped.floor else None
         rate = _inside(rate - step, low, high, mapped.floor)

@@ -11,6 +11,8 @@ and Wielandt).
 from __future__ import annotations
 
 import math
+import sys
+from dataclasses import replace
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -26,6 +28,8 @@ DIGITS = 15  # decimal digits kept when an algebraic number is enclosed
 PRECISION = 320  # bits of the ball arithmetic, to begin with
 SQUARINGS = 130  # of all roots, after which a factor 2n is 1e-37 of a root
 LONG = 10**99  # denominators from which on a root is enclosed, though it is rational
+MARGINS = (1e-9, 1e-7, 1e-5)  # relative: how far above a float rate X is taken
+ROUNDINGS = 4  # times the order of X: how often a term of T(X) is rounded, at most
 FINER = 1500  # squarings where the side of 1 is not clear: it is then, to 1e-450
 
 Interval: TypeAlias = tuple[Scalar, Scalar]
@@ -144,23 +148,51 @@ def collatz_wielandt(operator: SecondMoments, rate: float) -> tuple[float, float
     """Enclose the radius of a float operator between Loewner quotients.
 
     X solves c X = T(X) + identity with c slightly above the rate, so that it is
-    positive definite even where the operator is reducible.
+    positive definite even where the operator is reducible. Any such X will do: ends
+    are those of the X at hand, moved outward by what T(X) is rounded.
     """
+    low, high = 0.0, math.inf
+    for margin in MARGINS:
+        ends = _loewner(operator, rate * (1 + margin) + 1e-300)
+        low, high = max(low, ends[0]), min(high, ends[1])
+    return low, high
+
+
+def _loewner(operator: SecondMoments, shift: float) -> tuple[float, float]:
     sizes = operator.system.sizes
-    shift = rate * (1 + 1e-9) + 1e-300
     identity = operator.stack(tuple(np.eye(size) for size in sizes))
     resolvent = shift * np.eye(len(identity)) - operator.matrix()
     parts = operator.unstack(np.linalg.solve(resolvent, identity))
-    images = operator.apply(parts)
+    pairs = zip(parts, operator.apply(parts), _terms(operator, parts), strict=True)
+    ends = [quotients(*pair) for pair in pairs if len(pair[0])]
+    if not ends:
+        return 0.0, 0.0
+    return min(low for low, _ in ends), max(high for _, high in ends)
+
+
+def _terms(operator: SecondMoments, parts: tuple[Array, ...]) -> tuple[Array, ...]:
+    """Sum the sizes of what T(X) is made of; entries of maps are rounded beside 1."""
+    moves = tuple(
+        replace(move, terms=tuple((w, np.abs(a) + 1) for w, a in move.terms))
+        for move in operator.system.moves
+    )
+    larger = SecondMoments(replace(operator.system, moves=moves))
+    return larger.apply(tuple(np.abs(part) for part in parts))
+
+
+def quotients(part: Array, image: Array, terms: Array) -> tuple[float, float]:
+    """Least and largest quotient of T(X) by X, moved outward by the rounding of T(X).
+
+    Whatever errors are at most e times the terms, entry by entry, move quotients by at
+    most the norm of e |L^-1| terms |L^-1|', where X = L L'.
+    """
     try:
-        quotients = [
-            eigh(image, part, eigvals_only=True)
-            for image, part in zip(images, parts, strict=True)
-            if len(part)
-        ]
+        values = eigh(image, part, eigvals_only=True)
+        inverse = np.abs(np.linalg.inv(np.linalg.cholesky(part)))
     except (np.linalg.LinAlgError, ValueError):  # a rate of 0: X is beyond floats
         return 0.0, math.inf
-    if not quotients:
-        return 0.0, 0.0
-    low = min(float(q[0]) for q in quotients)
-    return max(low, 0.0), max(float(q[-1]) for q in quotients)
+    moved = float(np.linalg.norm(inverse @ terms @ inverse.T, 2))
+    off = ROUNDINGS * len(part) * sys.float_info.epsilon * moved
+    if not math.isfinite(off):
+        return 0.0, math.inf
+    return max(float(values[0]) - off, 0.0), float(values[-1]) + off

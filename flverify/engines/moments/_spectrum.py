@@ -61,8 +61,13 @@ class Spectrum:
     @property
     def radius(self) -> float:
         """Spectral radius of the mean map."""
-        both = (np.abs(self.real), np.abs(self.upper))
-        return float(np.concatenate(both).max(initial=0.0))
+        return abs(self.largest)
+
+    @property
+    def largest(self) -> complex:
+        """An eigenvalue of the largest modulus."""
+        both = [*self.real, *self.upper, 0.0]
+        return complex(both[int(np.argmax(np.abs(both)))])
 
     def gaps(self, rate: float) -> Parts:
         """Return c - lambda_k conj(lambda_l) on the pairs."""

@@ -83,6 +83,13 @@ class Thin:
         spoken = (np.abs(self.rows) * deviations) @ np.abs(self.columns)
         return np.asarray(np.abs(self.mean) + spoken)
 
+    def terms(self, second: Array) -> Array:
+        """Sizes of what T(P) is made of; the mean map is rounded beside 1."""
+        mean = np.abs(self.mean) + np.eye(len(self.mean))
+        rows, columns, weight = map(np.abs, (self.rows, self.columns, self.weight))
+        moved = replace(self, mean=mean, rows=rows, columns=columns, weight=weight)
+        return moved.apply(np.abs(second))
+
 
 def entire(system: MessageSystem) -> Thin:
     """Return the linear part of the whole system."""

@@ -1,0 +1,68 @@
+"""Intervals of float rates hold the rate in rationals, and rates take few steps."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+
+import pytest
+
+from flverify import moments
+from flverify.algorithms import FedAvg, Focus, GradientDescent, Scaffold
+from flverify.engines.moments._large import LargeMoments
+from flverify.engines.moments._perron import MessageMap
+from flverify.participation import Bernoulli, UniformCohort
+from flverify.problems import Quadratics, synthetic_ridge
+
+
+def settings(seed):
+    """A setting whose numbers are the same in rationals and in floats."""
+    draw = random.Random(seed)
+
+    def eighths(low, high):
+        return Fraction(draw.randint(8 * low, 8 * high), 8)
+
+    clients = draw.choice([1, 2, 3])
+    curved = [[[eighths(1, 3)]] for _ in range(clients)]
+    problem = Quadratics(curved, [[eighths(-2, 2)] for _ in range(clients)])
+    step = Fraction(draw.choice([1, 3, 5]), draw.choice([8, 32, 1024]))
+    steps = draw.choice([1, 2, 3])
+    kinds = (
+        FedAvg(step, steps),
+        Focus(step, steps),
+        Scaffold(step, steps),
+        GradientDescent(step),
+    )
+    chances = [draw.choice([Fraction(k, 8) for k in range(9)]) for _ in range(clients)]
+    cohort = UniformCohort(clients, draw.randint(1, clients))
+    laws = [(Bernoulli(chances), Bernoulli(list(map(float, chances)))), (cohort,) * 2]
+    return problem, draw.choice(kinds), *draw.choice(laws)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_true_rate_lies_within(seed):
+    problem, algorithm, law, same = settings(seed)
+    low, high = moments(problem, algorithm, law).mean_square_rate_interval
+    floats = algorithm.retuned(float(algorithm.step_size))
+    given = problem.as_float(), floats, same
+    small, large = moments(*given), LargeMoments(*given)
+    for found in (small, large):
+        below, above = found.mean_square_rate_interval
+        assert below <= high, found
+        assert low <= above, found
+    below, above = small.mean_square_rate_interval
+    assert below <= small.mean_square_rate <= above
+
+
+def test_a_step_that_is_sure_to_be_close_enough_is_not_checked_by_another(monkeypatch):
+    steps, plain = [], MessageMap.step
+
+    def counted(self, vector, rate):
+        steps.append(rate)
+        return plain(self, vector, rate)
+
+    monkeypatch.setattr(MessageMap, "step", counted)
+    setting = synthetic_ridge(16, 12, 50), Focus(4e-4, 5), Bernoulli([0.5] * 16)
+    found = moments(*setting).mean_square_rate
+    assert len(steps) < 50  # a secant step more takes 18
+    assert found == pytest.approx(0.62226332649804, rel=1e-10)  # of many more steps
