@@ -256,7 +256,7 @@ def _exactly(asked: Setting, system: System) -> Dynamics:
 def _approximately(asked: Setting, answer: Answer, whole: System) -> Dynamics:
     """Observe the distance to a state that nothing moves, or else as in rationals."""
     unit = asked.size
-    system = _rescaled(whole, unit)
+    system = _reduce.rescaled(whole, unit)
     optimum = asked.minimiser.astype(np.float64) / unit
     start = system.start
     if asked.start is not None:
@@ -325,28 +325,6 @@ def _within_limits(found: Dynamics) -> Dynamics | Refusal:
         return found
     why = f"second moments are limited to an operator of order {most}"
     return Refusal("moments", f"{why}; got {found.order}.")
-
-
-def _rescaled(system: System, unit: float) -> System:
-    """Measure a float state, its start and its model in a unit of x.
-
-    Only what adds a constant changes: the last column of every map but its last entry.
-    """
-
-    def scaled(values: Array) -> Array:
-        out = values.copy()
-        out[:-1, -1] /= unit
-        return out
-
-    moves = tuple(
-        replace(
-            move,
-            mean=scaled(move.mean),
-            terms=tuple((w, scaled(a)) for w, a in move.terms),
-        )
-        for move in system.moves
-    )
-    return replace(system, moves=moves, start=tuple(map(scaled, system.start)))
 
 
 def _in_floats(system: System) -> System:

@@ -85,3 +85,14 @@ def test_what_cancels_in_every_mean_sets_no_rate():
     algorithm, law = Scaffold("3/20", 3, option="I"), UniformCohort(2, 1)
     exact, found = moments(TWO, algorithm, law), repeated(TWO, algorithm, law)
     assert found.mean_rate == pytest.approx(float(exact.mean_rate))
+
+
+def test_a_mean_too_slow_for_floats_has_no_fixed_point_in_them():
+    # 1 - rate is 1e-13: the bias, 0, came out as -940
+    slow = [[0.625, -7 / 2**24], [-7 / 2**24, 33 / 2**46]]
+    problem = Quadratics([slow], [[1.125, 1 / 2**21]])
+    setting = problem, Scaffold(0.75, 3, option="I"), Bernoulli([0.75])
+    with pytest.raises(RefusedError, match="exactly one fixed point; got a space of 2"):
+        _ = moments(*setting).mean_fixed_point
+    with pytest.raises(RefusedError, match="float system is singular"):
+        LargeMoments(*setting).mean_fixed_point()

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
-from flverify import moments
-from flverify.algorithms import FedAvg
-from flverify.participation import Bernoulli, Full
+from flverify import RefusedError, moments
+from flverify.algorithms import FedAvg, ProxSkip, Scaffold
+from flverify.engines.moments._large import LargeMoments
+from flverify.participation import AllOrNothing, Bernoulli, Full
 from flverify.problems import Quadratics
 from tests.testing.own import PilesUp
 
@@ -35,3 +37,24 @@ def test_a_far_or_near_stationary_law_is_kept(size):
     plain = moments(one.as_float(), FedAvg("1/8", 2), law)
     expected = float(exact.stationary_mean_square_error)
     assert plain.stationary_mean_square_error == pytest.approx(expected, rel=1e-6)
+
+
+def test_an_error_of_0_far_from_the_origin_is_not_made_of_rounding():
+    # x* has a length of 1e4; in its unit the moments of x and 1 are of one size
+    unit = 2.0**-18
+    flat = Quadratics([[[73 * unit, -51 * unit], [-51 * unit, 53 * unit]]], [[1, 1]])
+    found = moments(flat, Scaffold(2048.0), Full(1))
+    assert found.stationary_mean_square_error == pytest.approx(0, abs=1e-3)
+
+
+def test_an_error_in_floats_is_a_number_or_refused():
+    hessians = [
+        [[21 / 64, -29 / 2**16], [-29 / 2**16, 41 / 2**25]],
+        [[15 / 16, 0], [0, 15 / 2**24]],
+        [[3 / 4, -3 / 2**14], [-3 / 2**14, 11 / 2**24]],
+    ]
+    linear = [[-1, -7 / 2**12], [-15 / 8, 1 / 2**13], [3 / 8, -7 / 2**12]]
+    setting = Quadratics(hessians, linear), ProxSkip(0.25, 2, variant="notebook")
+    large = LargeMoments(*setting, AllOrNothing(3, 0.125))
+    with pytest.raises(RefusedError, match="too close to 1"):
+        large.stationary_error(np.asarray(setting[0].minimiser()))

@@ -13,6 +13,7 @@ from flverify._core.exact import Array
 from flverify.engines.moments._messages import MessageSystem
 
 SINGULAR = 1e-13  # of the mean map or 1: size of an equation that is rounding
+DOUBTFUL = 1e-11  # the same: of one that leaves too few digits
 CONSISTENT = 1e-6  # relative: what equations may be off by
 
 
@@ -42,8 +43,10 @@ def _solved(gap: Array, forcing: Array, begun: Array) -> Array:
     _, scales = matrix_balance(gap, permute=False, separate=True)
     units = scales[0][:, None]
     balanced = gap * scales[0] / units
-    if not _is_singular(balanced):
-        return np.asarray(np.linalg.solve(gap, forcing))
+    known = _conditioned(balanced)
+    if known > SINGULAR:
+        some = np.linalg.solve(gap, forcing)
+        return np.asarray(some if known > DOUBTFUL else np.full_like(some, np.nan))
     left, sizes, _ = np.linalg.svd(balanced)
     kept = left[:, sizes <= SINGULAR * max(float(sizes.max()), 1.0)].T
     rows = np.concatenate([balanced, kept])
@@ -54,8 +57,9 @@ def _solved(gap: Array, forcing: Array, begun: Array) -> Array:
     return np.asarray(found * units)
 
 
-def _is_singular(matrix: Array) -> bool:
+def _conditioned(matrix: Array) -> float:
+    """How far from singular a matrix is, relative to it or to 1."""
     size = max(float(np.abs(matrix).sum(axis=0).max()), 1.0)
     factors, _, _ = lapack.dgetrf(matrix)
     known, _ = lapack.dgecon(factors, size)
-    return not known > SINGULAR
+    return float(known)

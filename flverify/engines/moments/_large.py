@@ -212,8 +212,15 @@ class LargeMoments:
                 "the mean-square rate is too close to 1."
             )
         middle = whole.weight * (solved + np.outer(noise, noise))
-        second = smith(whole.mean, whole.rows @ middle @ whole.rows.T, 1.0)
-        return float(np.trace(whole.seen @ second @ whole.seen.T) + bias @ bias)
+        with np.errstate(over="ignore", invalid="ignore"):
+            second = smith(whole.mean, whole.rows @ middle @ whole.rows.T, 1.0)
+            found = float(np.trace(whole.seen @ second @ whole.seen.T) + bias @ bias)
+        if not np.isfinite(found):
+            raise RefusedError(
+                "the stationary error must be within floats; what is solved for is "
+                "not; the mean-square rate is too close to 1."
+            )
+        return found
 
     def _wanders(self) -> bool:
         """Whether what constants of `init` move does not settle in mean square."""

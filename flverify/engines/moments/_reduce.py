@@ -60,6 +60,29 @@ def measured(system: System, units: Array) -> System:
     return _changed(system, change, start, [r * own for r in system.readout])
 
 
+def rescaled(system: System, unit: float) -> System:
+    """Measure the state in a unit, a power of 2, so that its constant is of its size.
+
+    Two runs stay as they are: what starts move is measured in the same unit.
+    """
+    size = system.arithmetic.array(np.array(unit))[()]
+
+    def scaled(values: Array) -> Array:
+        out = values.copy()
+        out[:-1, -1] = out[:-1, -1] / size
+        return out
+
+    moves = tuple(
+        replace(
+            move,
+            mean=scaled(move.mean),
+            terms=tuple((w, scaled(a)) for w, a in move.terms),
+        )
+        for move in system.moves
+    )
+    return replace(system, moves=moves, start=tuple(map(scaled, system.start)))
+
+
 def units_beside(values: Array, start: Array, readout: Array) -> Array:
     """Units that balance a map of floats, powers of 2; that of what is read is 1.
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import flint
@@ -127,9 +128,21 @@ class SmallMoments:
         Raises
         ------
         RefusedError
-            If the mean dynamics have no unique fixed point.
+            If the mean dynamics have no unique fixed point, or one that floats lose.
         """
-        return self._fixed(*self._mean(lambda system: system))
+        found = self._fixed(*self._mean(lambda system: system))
+        if self.exact:
+            return found
+        # in its own unit it is of the size of the constant, and floats see it best
+        unit = _power_of_two(float(np.linalg.norm(found)))
+        sized = self._in_unit(unit)
+        return sized._fixed(*sized._mean(lambda system: system)) * unit
+
+    def _in_unit(self, unit: float) -> SmallMoments:
+        """Measure points in a power of 2."""
+        system = _reduce.rescaled(self.system, unit)
+        twin = None if self.twin is None else _reduce.rescaled(self.twin, unit)
+        return replace(self, system=system, twin=twin)
 
     def _fixed(self, lifted: Array, readout: Array) -> Array:
         """Read the eigenvector of eigenvalue 1 whose constant is 1."""
@@ -151,6 +164,19 @@ class SmallMoments:
             return math.inf
         if not self.exact and self._mean_grows():
             return math.inf
+        if self.exact:
+            return self._stationary_error(optimum)
+        unit = self._size(optimum)
+        return self._in_unit(unit)._stationary_error(optimum / unit) * unit**2
+
+    def _size(self, optimum: Array) -> float:
+        """Return a power of 2 of the size of the points, as what is solved for is 1."""
+        sizes = [float(np.linalg.norm(optimum))]
+        with suppress(RefusedError):
+            sizes.append(float(np.linalg.norm(self.mean_fixed_point())))
+        return _power_of_two(max(sizes))
+
+    def _stationary_error(self, optimum: Array) -> Scalar:
         operator = self._states
         if self._constants_move_more(operator) and self._wanders(operator):
             return math.inf
@@ -228,6 +254,11 @@ def _kernel(values: Array, exact: bool) -> Array:
     # what was subtracted is of size 1, and leaves the rounding of that
     small = sizes <= max(1e-11 * float(sizes.max(initial=0.0)), ONE_ROUNDED)
     return np.asarray(rows[small].T)
+
+
+def _power_of_two(size: float) -> float:
+    """Return one near a size, 1 for 0."""
+    return 2.0 ** round(math.log2(size)) if size > 0 else 1.0
 
 
 def _exact_kernel(values: Array) -> Array:
