@@ -96,8 +96,8 @@ def _closest(rule: Any, e: Any) -> Any:
 
     Of 1/(m n) sympy takes the largest, that at m = n = 1, in its place.
     """
-    inverse = not e.as_numer_denom()[1].is_number
-    return None if inverse and len(e.free_symbols) > 1 else rule(e)
+    several = len(e.free_symbols) > 1 and not e.is_polynomial()
+    return None if several and not e.as_numer_denom()[1].is_number else rule(e)
 
 
 _ask(sympy.Mod, "eval", _remainder)
