@@ -42,6 +42,7 @@ __all__ = ["Answer", "Implication", "Solver", "implies"]
 LIMIT = 1_000_000  # z3 steps per question: the field's take some thousands
 # with integers one step of z3 may take minutes beyond this total degree
 LARGEST_WHOLE_DEGREE = 16
+MOST_SETTLING = 12  # times the limit, for all questions whether something is defined
 DIGITS = 40  # of the rational that stands in for an irrational value of a model
 SETTLED = (sympy.true, sympy.false)
 SETTLED_HERE = (
@@ -117,11 +118,12 @@ def implies(
     or Or is dropped from these, and cannot be seen here.
 
     A comparison is judged only where each of its quotients and roots is defined; what
-    does not follow from the hypotheses is listed as a side condition. Hypotheses that
-    cannot hold together imply nothing here: the answer is INCONCLUSIVE. Where symbols
-    are assumed to be more than real, integer and of a sign, such as odd, a point that
-    satisfies the hypotheses and is all that has to be found too. Questions that are
-    too large, `_scalar.sizes` says which, are INCONCLUSIVE.
+    is not shown to follow from the hypotheses, within 12 times the limit for all of it,
+    is listed as a side condition. Hypotheses that cannot hold together imply nothing
+    here: the answer is INCONCLUSIVE. Where symbols are assumed to be more than real,
+    integer and of a sign, such as odd, a point that satisfies the hypotheses and is all
+    that has to be found too. Questions that are too large, `_scalar.sizes` says which,
+    are INCONCLUSIVE.
 
     A question that stays open is asked once more with A = a^k for symbols A under
     roots that are not negative by a hypothesis or an assumption; its answer rests on
@@ -187,6 +189,9 @@ class _Question:
         self.denied = [*self.domain.facts, denied]
 
     def _impossible(self, formulas: Sequence[Formula]) -> bool:
+        """Ask z3, unless what it was asked so far took too many steps."""
+        if self.solver.steps > MOST_SETTLING * self.solver.limit:
+            return False
         return self.solver.check(formulas).status == "unsat"
 
     def answer(self) -> Implication:
@@ -282,7 +287,7 @@ class Solver:
     """
 
     def __init__(self, reading: Reading, limit: int) -> None:
-        self.reading, self.limit = reading, limit
+        self.reading, self.limit, self.steps = reading, limit, 0
 
     def check(
         self,
@@ -306,6 +311,7 @@ class Solver:
         solver.set("random_seed", 0)
         solver.from_string(script(self.reading, formulas, fixed, integers))
         status = str(solver.check())
+        self.steps += solver.statistics().get_key_value("rlimit count")
         if status == "sat":
             return self._model(solver.model())
         if status == "unsat":

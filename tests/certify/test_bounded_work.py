@@ -8,6 +8,7 @@ from sympy import Ge, Integer, Lt, Max, Rational, Symbol, symbols
 
 from flverify.certify import _second_opinion, coefficients, implication
 from flverify.certify._scalar import quotients
+from flverify.certify._scalar.counterexamples import Model
 from flverify.certify._scalar.relations import read, roots_of
 from flverify.certify.implication import Answer, Solver, implies
 
@@ -104,3 +105,29 @@ def test_a_second_opinion_that_is_late_changes_no_answer(monkeypatch):
     monkeypatch.setattr(_second_opinion.subprocess, "run", late)
     found = implies([x >= 1], x**2 >= 1)
     assert (found.answer, found.methods) == (Answer.PROVED, ("z3",))
+
+
+def test_what_is_defined_is_asked_for_so_many_steps_only(monkeypatch):
+    """Each answer brings all open questions again: 55 where none is shown."""
+    asked = []
+
+    def check(solver, formulas):
+        asked.append(formulas)
+        solver.steps += solver.limit
+        return Model("unknown")
+
+    monkeypatch.setattr(Solver, "check", check)
+    parts = [1 / (x**2 * y - x - k) for k in range(10)]
+    question = implication._Question(read([], sum(parts) >= w), 1000, False, False)
+    assert len(asked) == implication.MOST_SETTLING + 1
+    assert len(question.domain.assumed) == len(parts)
+
+
+def test_steps_of_z3_are_counted():
+    reading = read([x * y >= 1], x**2 + y**2 >= 2)
+    solver = Solver(reading, 10**5)
+    counted = []
+    for formulas in ([], [fact.formula for fact in reading.facts()]):
+        solver.check(formulas)
+        counted.append(solver.steps)
+    assert 0 <= counted[0] < counted[1] < 10**5
