@@ -42,11 +42,13 @@ def _raised(power: sympy.Pow, found: bool) -> bool:
 
 
 def _power(power: sympy.Pow, found: bool) -> bool:
-    """Whether a power is called no integer, or irrational, for its base alone.
+    """Whether a power is called irrational, or not odd, as its base is: sqrt(3)^2."""
+    return not found and not power.base.is_rational
 
-    The square of sqrt(2) is an integer, and so is a power of 3/2 to some real number.
-    """
-    return not found and not (power.base.is_rational and power.exp.is_rational)
+
+def _steep(power: sympy.Pow, found: bool) -> bool:
+    """Whether (3/2)^x is called no integer, for x that need not be a fraction."""
+    return not found and bool(power.exp.is_positive and not power.exp.is_rational)
 
 
 def _denied(_: Any, found: bool) -> bool:
@@ -107,7 +109,8 @@ _ask(exprtools, "_monotonic_sign", _closest)
 _hold_back(sympy.Mul, "integer", _product)
 _hold_back(sympy.binomial, "nonnegative", _chosen)
 _hold_back(sympy.Pow, "imaginary", _raised)
-for fact in ("rational", "integer", "even", "odd"):
+_hold_back(sympy.Pow, "integer", _steep)
+for fact in ("rational", "even", "odd"):
     _hold_back(sympy.Pow, fact, _power)
 for kind in (sympy.binomial, sympy.RisingFactorial, sympy.FallingFactorial):
     _hold_back(kind, "integer", _denied)
