@@ -81,6 +81,12 @@ def _remainder(rule: Any, of: Any, by: Any) -> Any:
     return rule(of, by) if by.is_Number and not of.has(sympy.Mod) else None
 
 
+def _coefficient(rule: Any, n: Any, k: Any) -> Any:
+    """Find C(n, k); where n is negative it is infinite only if k is no integer."""
+    found = rule(n, k)
+    return None if found is sympy.zoo and k.is_integer is None else found
+
+
 def _redundant(rule: Any, args: Iterable[Any], **options: Any) -> list[Any]:
     """Leave out what other parts of Max or Min make redundant.
 
@@ -103,6 +109,7 @@ def _closest(rule: Any, e: Any) -> Any:
 
 
 _ask(sympy.Mod, "eval", _remainder)
+_ask(sympy.binomial, "eval", _coefficient)
 _ask(sympy.Max, "_collapse_arguments", _redundant)
 _ask(sympy.Min, "_collapse_arguments", _redundant)
 _ask(exprtools, "_monotonic_sign", _closest)

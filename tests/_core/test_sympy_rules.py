@@ -63,6 +63,7 @@ MISLEADING = [
     (KroneckerDelta(ff(half, z), 1), {z: 0}, 1),
     (Eq(rf(half, z), 1), {z: 0}, True),
     (Eq(binomial(half, between), 1), {between: half}, True),
+    (Eq(binomial(-1, x), 1), {x: 2}, True),
     (Abs(1 / (n * m) - half), {n: 2, m: 2}, Rational(1, 4)),
     (Max(0, 1 / (n * m) - half), {n: 2, m: 2}, 0),
     (Min(1 / (n * m), half), {n: 2, m: 2}, Rational(1, 4)),
