@@ -258,13 +258,14 @@ def _unit(found: Search, *, lasting: bool = False) -> Fraction:
 
 
 def _units(found: Search) -> Iterator[Fraction]:
-    """Yield the unit of the step size, one in which c is about 1, and 1."""
+    """Yield the unit of the step size, some in which c is not above 1, and others."""
     first, one = _unit(found, lasting=True), Fraction(1)
     yield first
     best = least(_programme(found, one, one, first), _wanted(found))
     if best.status != "failed" and (c := float(_wanted(found) @ best.values)) > 0:
         yield first * _root(c)
-    yield one
+        yield 10 * first * _root(c)
+    yield from (one, 1000 * one)
 
 
 def _root(value: float) -> Fraction:

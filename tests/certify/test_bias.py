@@ -102,12 +102,17 @@ def test_short_steps_of_everybody_stay_near_in_proportion(step) -> None:
     assert shown * Fraction(999, 1000) < found.constant / Fraction(step) ** 2 < most
 
 
-@pytest.mark.parametrize("mu", ["1/100000", "1/1000000"])
+@pytest.mark.parametrize("mu", ["1e-5", "1e-6"])
 def test_flat_functions_have_a_distance_too(mu: str) -> None:
     bias = worst_bias(FedAvg(STEP, 2), Full(2), mu, SMOOTH)
     above = distance(FedAvg(STEP, 2), Full(2), mu, SMOOTH)
     assert above.constant is not None
     assert bias.ratio <= above.constant < 3 * bias.ratio
+
+
+@pytest.mark.parametrize(("step", "steps"), [("1", 2), ("1/1000", 4)])
+def test_flat_functions_have_one_for_other_steps(step: str, steps: int) -> None:
+    assert distance(FedAvg(step, steps), Full(2), "1e-5", SMOOTH).constant is not None
 
 
 def test_other_units() -> None:
