@@ -1,7 +1,7 @@
 """Docstrings in numpy layout as paragraphs, lists and examples of a page.
 
-They are plain text with `names` in single quotes, not a markup: what looks like one,
-such as |x| or x_, is shown as it stands.
+They are plain text with `names` in single quotes, and x_i, sum_{i in S} and |x|^2 in
+formulas: what looks like more markup, such as |x| or x_, is shown as it stands.
 """
 
 from __future__ import annotations
@@ -14,6 +14,10 @@ from docutils import nodes
 
 UNDERLINE = re.compile(r"^-{3,}$")
 CODE = re.compile(r"`([^`]+)`")
+# one letter or a Greek one has indices; n_clients is a name, and stays
+INDEX = r"(?:(?<=\b[A-Za-z])|(?<=eta|tau|rho)|(?<=mu)|(?<=sigma))_(\w{1,3})\b"
+POWER = r"(?<=[\w|)\]}*])\^(\d+|[A-Za-z])\b"
+SCRIPT = re.compile(rf"_\{{([^{{}}]*)\}}|{INDEX}|\^\{{([^{{}}]*)\}}|{POWER}")
 LISTS = {"Parameters", "Returns", "Yields", "Raises"}
 
 
@@ -51,9 +55,25 @@ def line(text: str) -> list[nodes.Node]:
     """Return text with `names` as code."""
     out: list[nodes.Node] = []
     for place, piece in enumerate(CODE.split(text)):
-        if piece:
-            out.append(nodes.literal("", piece) if place % 2 else nodes.Text(piece))
+        if place % 2:
+            out.append(nodes.literal("", piece))
+        else:
+            out += _scripts(piece)
     return out
+
+
+def _scripts(text: str) -> Iterator[nodes.Node]:
+    """Yield text with what follows _ set lower and what follows ^ set higher."""
+    done = 0
+    for found in SCRIPT.finditer(text):
+        if text[done : found.start()]:
+            yield nodes.Text(text[done : found.start()])
+        written = next(group for group in found.groups() if group is not None)
+        lower = found.group().startswith("_")
+        yield (nodes.subscript if lower else nodes.superscript)("", written)
+        done = found.end()
+    if text[done:]:
+        yield nodes.Text(text[done:])
 
 
 def _paragraphs(lines: list[str]) -> Iterator[nodes.paragraph]:
