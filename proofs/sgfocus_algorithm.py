@@ -157,6 +157,7 @@ def _loop_agrees(message: int) -> Finding:
     "x -> s x, and it allows sums of two noises of variance 2 sigma^2 and 4 sigma^2.",
     constants={"mean": 0, "variance": 1, "power": 2},
     twin={"power": 1},
+    reading_twins={"an instance": {"mean": 1}, "two joint laws": {"variance": 2}},
     exact=("mean", "variance", "power"),
 )
 def assumption_6(c: SimpleNamespace) -> Finding:

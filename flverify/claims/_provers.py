@@ -7,7 +7,7 @@ quadratics is supported. What refutes is an exact point, confirmed a second time
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -123,11 +123,11 @@ def _relation(one: object) -> Any:
 
 
 def _stated(hypotheses: Sequence[Any], conclusion: Any) -> dict[str, Any]:
-    """Write an implication out, if it is one comparison."""
-    if not isinstance(conclusion, sympy.core.relational.Relational):
-        return {}
+    """Write out what is given, and the conclusion if it is one comparison."""
+    one = isinstance(conclusion, sympy.core.relational.Relational)
     given = [*map(str, hypotheses)]
-    return {**({"given": given} if given else {}), "shown": str(conclusion)}
+    shown = {"shown": str(conclusion)} if one else {}
+    return {**({"given": given} if given else {}), **shown}
 
 
 def _proved(answer: Implication, scope: str, stated: dict[str, Any]) -> Finding:
@@ -292,7 +292,7 @@ def vectors(lemmas: Iterable[tuple[Mapping[str, Any], Any]], scope: str) -> Find
     >>> print(vectors([({"factor": 1}, one)], "factor 1").verdict)
     REFUTED
     """
-    count, open_ = 0, ""
+    count, open_, given = 0, "", dict[str, None]()
     _given.text(scope, "the scope")
     for where, lemma in _given.rows(lemmas, 2, "lemmas", "(where, lemma)"):
         _given.mapping(where, "where", "{'N': 2}")
@@ -305,13 +305,23 @@ def vectors(lemmas: Iterable[tuple[Mapping[str, Any], Any]], scope: str) -> Find
             continue
         if gram.verify(answer.as_dict()):
             count += 1
+            given |= dict.fromkeys(_taken(answer.as_dict(), lemma))
         else:
             open_ = f"the checker rejects the certificate at {named}"
     if open_ or not count:
         return inconclusive(open_ or "no instance was searched")
-    evidence = {"certificates": count, "constants": scope}
+    evidence = {"certificates": count, "constants": scope, "given": [*given]}
     reason = f"an exact certificate at {every(count, 'choice')} of the constants"
     return Finding(Verdict.CERTIFIED, scope, reason, evidence)
+
+
+def _taken(certificate: Mapping[str, Any], lemma: Any) -> Iterator[str]:
+    """Say what a certificate takes of functions, vectors and numbers."""
+    for name, kind in certificate["functions"].items():
+        yield f"{name}: {', '.join(f'{k} {v}' for k, v in kind.items())}"
+    if isinstance(lemma, gram.Lemma):
+        yield from map(str, lemma.assumed)
+        yield from (f"{one} = 0" for one in lemma.where)
 
 
 def _violating_vectors(

@@ -15,22 +15,7 @@ from flverify.claims._order import misdeclared
 from flverify.claims.claim import Claim
 from flverify.claims.verdict import Finding, Verdict
 
-# What the check of a claim may raise; only an interruption is let through.
-FAULTS = (
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    FlverifyError,
-    ImportError,
-    LookupError,
-    MemoryError,
-    NameError,
-    OSError,
-    RuntimeError,
-    SystemExit,
-    TypeError,
-    ValueError,
-)
+FAULTS = (Exception, SystemExit)  # of a check: only an interruption is let through
 
 
 @dataclass(frozen=True)
@@ -50,13 +35,14 @@ class Audited:
         must pass, and every reading that passes must be REFUTED in its own twin, or
         else in the claim's; only an inconclusive claim may have no control. Nor may a
         twin contradict which way a free constant is declared to weaken the claim, nor
-        a correction, of the claim or of a part or reading of it, be refuted itself.
+        a correction, of the claim or of a part or reading of it, be refuted itself, or
+        that of a refuted claim be the print.
         """
         return (
             self._claim_fault()
             or self._reading_fault()
             or misdeclared(self.claim, self.finding, self.control)
-            or _corrections_fault(self.finding)
+            or _corrections_fault(self.finding, self.claim.statement)
         )
 
     def _claim_fault(self) -> str:
@@ -71,22 +57,54 @@ class Audited:
         return ""
 
     def _reading_fault(self) -> str:
-        twin = self.control.readings if self.control else {}
-        broken = {**twin, **self.reading_controls}
+        broken = self._broken()
         for name, found in self.finding.readings.items():
             if found.passes() and name not in broken:
                 return f"the reading {name!r} passes and has no control"
             if found.passes() and broken[name].verdict != Verdict.REFUTED:
                 return f"the reading {name!r} is {broken[name].verdict} in its twin"
+        for name in self.finding.parts.keys() & self.reading_controls.keys():
+            if broken[name].verdict != Verdict.REFUTED:
+                return f"the part {name!r} is {broken[name].verdict} in its twin"
         return ""
 
+    def _broken(self) -> dict[str, Finding]:
+        """Return the control of each reading, and of parts that have their own."""
+        twin = self.control.readings if self.control else {}
+        return {**twin, **self.reading_controls}
 
-def _corrections_fault(finding: Finding) -> str:
+    def uncontrolled(self) -> list[str]:
+        """Name the parts, of what passes by parts judged apart, that no control breaks.
+
+        Where an argument says how parts add up, they are links of one proof, and the
+        control is of what they prove.
+        """
+        whole, broken = self.finding, self._broken()
+        out = _unbroken(whole, self.control, "")
+        out += [
+            one
+            for name, found in whole.readings.items()
+            for one in _unbroken(found, broken.get(name), f"{name} / ")
+        ]
+        return [one for one in out if one not in self.reading_controls]
+
+
+def _unbroken(found: Finding, twin: Finding | None, before: str) -> list[str]:
+    if not found.passes() or found.argument or twin is None:
+        return []
+    apart = {k: twin.parts[k] for k in found.parts if k in twin.parts}
+    return [before + name for name, one in apart.items() if one.passes()]
+
+
+def _corrections_fault(finding: Finding, printed: str) -> str:
     fixed = finding.correction
-    if fixed is not None and fixed.finding.verdict == Verdict.REFUTED:
+    if fixed and fixed.finding.verdict == Verdict.REFUTED:
         return f"the correction is {fixed.finding.verdict}: {fixed.finding.reason}"
+    same = fixed is not None and fixed.statement.split() == printed.split()
+    if same and finding.verdict == Verdict.REFUTED:
+        return "the correction repeats the print, which is refuted"
     inner = chain(finding.readings.values(), finding.parts.values())
-    return next(filter(None, map(_corrections_fault, inner)), "")
+    return next(filter(None, (_corrections_fault(one, printed) for one in inner)), "")
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,19 @@ Given = Sequence[str] | Mapping[str, str | Sequence[str]]
 
 
 class Constants(SimpleNamespace):
-    """The constants of a claim, by name."""
+    """The constants of a claim, by name, and which of them were read."""
+
+    __slots__ = ("read",)
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self.read: set[str] = set()
+        super().__init__(**{name: _own(value) for name, value in values.items()})
+
+    def __getattribute__(self, name: str) -> Any:
+        value = super().__getattribute__(name)
+        if name != "read":
+            self.read.add(name)
+        return value
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # Python asks for these by itself
@@ -33,6 +45,13 @@ class Constants(SimpleNamespace):
             f"a check must use constants that its claim has; got {name}; choose among "
             f"{', '.join(vars(self)) or 'none'}, or add it to the constants."
         )
+
+
+def _own(value: Any) -> Any:
+    """Return a copy of what could be changed in place, as lists can."""
+    if isinstance(value, dict):
+        return {key: _own(one) for key, one in value.items()}
+    return [_own(one) for one in value] if isinstance(value, list) else value
 
 
 @dataclass(frozen=True)
@@ -60,9 +79,9 @@ class Claim:
         Why there is no control; only an inconclusive claim may have none, and only
         if none of its readings passes.
     reading_twins : mapping
-        Constants to change for the control of one reading, by the reading's name:
-        where the twin is the wrong tool for a reading that passes. That reading must
-        come out refuted by the same code.
+        Constants to change for the control of one reading, or part, by its name:
+        where the twin is the wrong tool for a reading that passes, or leaves a part
+        as it is. That reading or part must come out refuted by the same code.
     free : sequence of Free
         Constants whose best value may be sought.
     exact : sequence of str
@@ -118,6 +137,11 @@ class Claim:
                     f"a twin of {self.id} must change constants of the claim; got "
                     f"{sorted(unknown)}; name constants that exist."
                 )
+        if self.twin and _alike(self.twin, self.constants):
+            raise InputError(
+                f"the twin of {self.id} must give a constant another value; got those "
+                "of the claim; change one."
+            )
         if not all(self.reading_twins.values()):
             raise InputError(
                 f"each twin of a reading of {self.id} must change some constant; got "
@@ -171,14 +195,24 @@ class Claim:
                 f"{self.id} must be given constants that it has; got {sorted(unknown)};"
                 f" choose among {sorted(self.constants)}."
             )
-        constants = Constants(**{**self.constants, **changed})
+        constants = Constants({**self.constants, **changed})
         finding = self.judged_by(constants)
         if not isinstance(finding, Finding):  # an audit says so
             return finding
+        if not changed and finding.passes():
+            self._require_read(constants.read)
         if self.sharp and not changed and finding.passes():
             best = self.sharp.judged(self.judged_by, self.constants, self.free)
             finding = finding.corrected(self.sharp.text(), best)
         return self._granted(finding)
+
+    def _require_read(self, read: set[str]) -> None:
+        unread = {one.constant for one in self.free} - read
+        if unread and "__dict__" not in read:  # as vars(c) does
+            raise InputError(
+                f"what is free in {self.id} must be read by its check; got "
+                f"{sorted(unread)}, which it does not read; use it, or leave it out."
+            )
 
     def _granted(self, finding: Finding) -> Finding:
         """Say from which printed lines it follows, and from which its correction."""
@@ -198,12 +232,12 @@ class Claim:
         return self.check(**self.twin) if self.twin else None
 
     def reading_controls(self, finding: Finding) -> dict[str, Finding]:
-        """Judge each reading's own twin by the same code; take that reading of it.
+        """Judge the twin of each reading or part by the same code; take that of it.
 
         Raises
         ------
         InputError
-            If the finding, or the twin's, has no reading of that name.
+            If the finding, or the twin's, has no reading or part of that name.
         """
         whole: list[tuple[Mapping[str, Any], Finding]] = []
         out = {}
@@ -211,13 +245,19 @@ class Claim:
             known = [found for before, found in whole if before == changed]
             twin = known[0] if known else self.check(**changed)
             whole.append((changed, twin))
-            if name not in finding.readings or name not in twin.readings:
+            here, there = ({**f.parts, **f.readings} for f in (finding, twin))
+            if name not in here or name not in there:
                 raise InputError(
-                    f"a twin must be of a reading that {self.id} has; got {name!r}; "
-                    f"choose among {list(finding.readings)}."
+                    f"a twin must be of a reading or part that {self.id} has; got "
+                    f"{name!r}; choose among {list(here)}."
                 )
-            out[name] = twin.readings[name]
+            out[name] = there[name]
         return out
+
+
+def _alike(changed: Mapping[str, Any], constants: Mapping[str, Any]) -> bool:
+    """Whether what is changed is written as before."""
+    return all(repr(value) == repr(constants[k]) for k, value in changed.items())
 
 
 def _tuple(values: object, name: str) -> tuple[Any, ...]:
