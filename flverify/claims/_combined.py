@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
+from unicodedata import normalize
 
 from flverify._core.errors import InputError
 from flverify._core.sentences import number_of
@@ -120,19 +121,13 @@ def all_of(
     >>> print(found.verdict, "-", found.scope)
     PROVED - all n
     """
-    _require_some(parts, "a claim made of several")
+    kept = _by_name(parts, "a claim made of several")
     _given.text(scope, "the scope")
     _given.text("" if argument is None else argument, "the argument")
     if scope and not argument:
         raise InputError(
             f"a scope beyond those of the parts must have an argument; got {scope!r} "
             "without one; say how the parts add up to it."
-        )
-    kept = {str(name): part for name, part in parts.items()}
-    if len(kept) < len(parts):
-        raise InputError(
-            f"parts must have names of their own; got {', '.join(map(repr, parts))}; "
-            "rename those that read the same."
         )
     for wanted in (Verdict.REFUTED, Verdict.INCONCLUSIVE):
         for name, part in kept.items():
@@ -249,7 +244,7 @@ def readings(found: Mapping[str, Finding]) -> Finding:
     Raises
     ------
     InputError
-        If there are no readings, or one is no finding.
+        If there are no readings, one is no finding, or two have one name.
 
     Examples
     --------
@@ -264,16 +259,15 @@ def readings(found: Mapping[str, Finding]) -> Finding:
     >>> print(readings({"(i)": inconclusive("no data")}).reason)
     open under every reading: (i): INCONCLUSIVE
     """
-    _require_some(found, "a claim decided by reading")
-    verdicts = [finding.verdict for finding in found.values()]
-    listed = ", ".join(f"{name}: {f.verdict}" for name, f in found.items())
-    named = dict(found)
+    named = _by_name(found, "a claim decided by reading")
+    verdicts = [finding.verdict for finding in named.values()]
+    listed = ", ".join(f"{name}: {f.verdict}" for name, f in named.items())
     if all(v in PASSING for v in verdicts):
-        scope = "; ".join(dict.fromkeys(f.scope for f in found.values()))
+        scope = "; ".join(dict.fromkeys(f.scope for f in named.values()))
         reason = f"under every reading ({listed})"
         return Finding(weakest(verdicts), scope, reason, {}, named)
     if all(v == Verdict.REFUTED for v in verdicts):
-        first = next(iter(found.values()))
+        first = next(iter(named.values()))
         reason = f"under every reading; {first.reason}"
         return Finding(
             Verdict.REFUTED, first.scope, reason, dict(first.evidence), named
@@ -283,6 +277,14 @@ def readings(found: Mapping[str, Finding]) -> Finding:
     return Finding(Verdict.INCONCLUSIVE, "by reading", f"{how}: {listed}", {}, named)
 
 
-def _require_some(found: Mapping[str, Finding], what: str) -> None:
+def _by_name(found: Mapping[str, Finding], what: str) -> dict[str, Finding]:
+    """Return findings by names, of which no two read the same."""
     if not _given.named(found, Finding, "findings"):
         raise InputError(f"{what} must have some findings; got none; give them.")
+    alike = {" ".join(normalize("NFKC", str(name)).split()) for name in found}
+    if len(alike) < len(found):
+        raise InputError(
+            f"{what} must name each finding; got {', '.join(map(repr, found))}; rename "
+            "those that read the same."
+        )
+    return {str(name): one for name, one in found.items()}

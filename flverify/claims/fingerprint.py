@@ -1,8 +1,9 @@
 """What a claim's finding depends on, as one digest: its file, our code, libraries.
 
-Imports are followed from the file of claims through this package, module by module and
-by name only (nothing is imported to ask). A package that discovers its members counts
-with all of them. Constants need no mention: they stand in the file.
+Imports are followed from the file of claims through this package and through modules
+beside the file, by name only (nothing is imported to ask). A package that discovers its
+members counts with all of them, and names that resolve on use count as imported.
+Constants need no mention: they stand in the file.
 """
 
 from __future__ import annotations
@@ -36,13 +37,14 @@ def fingerprint(path: Path) -> str:
 
 
 def reached(path: Path) -> set[Path]:
-    """Modules of this package that a file imports, directly or not."""
+    """Modules of this package and beside a file that it imports, directly or not."""
     waiting, seen = list(_read_imports(path)), set[Path]()
     while waiting:
         module = waiting.pop()
         if module not in seen:
             seen.add(module)
-            waiting += _imports(module)
+            ours = module.is_relative_to(PACKAGE)
+            waiting += _imports(module) if ours else _read_imports(module)
     return seen
 
 
@@ -52,7 +54,10 @@ def _imports(path: Path) -> frozenset[Path]:
 
 
 def _read_imports(path: Path) -> frozenset[Path]:
-    tree = ast.parse(path.read_bytes())  # which may say how they are encoded
+    try:
+        tree = ast.parse(path.read_bytes())  # which may say how they are encoded
+    except (SyntaxError, ValueError):  # of a module beside it, which cannot be imported
+        return frozenset()
     names: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -61,7 +66,9 @@ def _read_imports(path: Path) -> frozenset[Path]:
             base = _absolute(node, path)
             names.add(base)
             names |= {f"{base}.{alias.name}" for alias in node.names}
-    return frozenset(f for name in names for f in _files(name))
+        elif path == PACKAGE / "__init__.py" and isinstance(node, ast.Dict):
+            names |= {ast.literal_eval(value) for value in node.values}  # on use
+    return frozenset(f for name in names for f in _files(name, path))
 
 
 def _absolute(node: ast.ImportFrom, path: Path) -> str:
@@ -74,11 +81,11 @@ def _absolute(node: ast.ImportFrom, path: Path) -> str:
     return ".".join(["flverify", *inside, *([node.module] if node.module else [])])
 
 
-def _files(name: str) -> list[Path]:
+def _files(name: str, path: Path) -> list[Path]:
     """Files of a dotted name; a package that discovers members counts whole."""
     first, *rest = name.split(".")
     if first != "flverify":
-        return []
+        return _beside(first, path)
     place = PACKAGE.joinpath(*rest)
     if place.with_suffix(".py").is_file() and rest:
         return [place.with_suffix(".py")]
@@ -90,11 +97,20 @@ def _files(name: str) -> list[Path]:
     return [start]
 
 
+def _beside(first: str, path: Path) -> list[Path]:
+    """List the module or package of that name beside a file that is not ours."""
+    if not first or path.is_relative_to(PACKAGE):
+        return []
+    place = path.resolve().parent / first
+    alone = place.with_suffix(".py")
+    return [alone] if alone.is_file() else sorted(place.rglob("*.py"))
+
+
 def _name(path: Path) -> str:
-    return path.relative_to(PACKAGE).as_posix()
+    ours = path.is_relative_to(PACKAGE)
+    return path.relative_to(PACKAGE).as_posix() if ours else path.name
 
 
-@cache
 def _digest(path: Path) -> str:
     return sha256(path.read_bytes()).hexdigest()
 

@@ -75,6 +75,31 @@ def open_among(lines: Lines, entries: Mapping[str, Mapping[str, Any]]) -> list[s
     ]
 
 
+def circle(claims: Mapping[str, GivenLines]) -> list[str]:
+    """Return ids of claims that are given one another in a circle, or none.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> one, other = (SimpleNamespace(given={"(1)": [key]}) for key in "ba")
+    >>> circle({"a": one, "b": other}), circle({"a": one})
+    (['a', 'b'], [])
+    """
+    done: set[str] = set()
+
+    def first(key: str, before: list[str]) -> list[str]:
+        if key in before:
+            return before[before.index(key) :]
+        if key in done or key not in claims:
+            return []
+        below = _judging(claims[key].given)
+        found = next(filter(None, (first(one, [*before, key]) for one in below)), [])
+        done.add(key)
+        return found
+
+    return next(filter(None, (first(key, []) for key in claims)), [])
+
+
 def told(lines: Lines, entries: Mapping[str, Mapping[str, Any]]) -> str:
     """Say what of some lines is refuted or open; empty where nothing is.
 

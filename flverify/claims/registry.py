@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import sys
 from collections.abc import Iterable
@@ -9,12 +10,15 @@ from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
+from typing import TypeGuard
 
 from flverify._core.errors import FormatError, InputError, UnknownNameError
 from flverify._core.shipped import shipped_folder
 from flverify._core.shown import shown
 from flverify.claims.claim import Claim
 
+MADE = {"Finding", "Correction", "__setattr__"}  # by the judge alone
+CHANGED = {"verdict", "correction"}  # of a finding, by nobody
 NEAR = 3  # ids that are proposed in place of a wrong one
 
 
@@ -46,6 +50,7 @@ def load_file(path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
+        _require_judged(path)
         spec.loader.exec_module(module)
     except (SyntaxError, UnicodeDecodeError) as error:
         raise FormatError(
@@ -53,6 +58,26 @@ def load_file(path: Path) -> ModuleType:
             "mend it."
         ) from error
     return module
+
+
+def _require_judged(path: Path) -> None:
+    """Check that a file makes no finding itself, nor gives one another verdict."""
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if _makes_one(node):
+            raise FormatError(
+                f"verdicts must be made by the judge; {path.name}, line {node.lineno}, "
+                "makes one itself; return what flverify.claims.judge gives."
+            )
+
+
+def _makes_one(node: ast.AST) -> TypeGuard[ast.Call | ast.ImportFrom]:
+    if isinstance(node, ast.ImportFrom):
+        return any(one.asname and one.name in MADE for one in node.names)
+    if not isinstance(node, ast.Call):
+        return False
+    called = getattr(node.func, "id", getattr(node.func, "attr", ""))
+    changed = called == "replace" and any(k.arg in CHANGED for k in node.keywords)
+    return called in MADE or changed
 
 
 def claims_in(paths: list[Path]) -> dict[str, Claim]:

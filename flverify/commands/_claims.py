@@ -13,7 +13,7 @@ from flverify._core.errors import (
     TerminatedError,
     UnknownNameError,
 )
-from flverify.claims import ledger, registry
+from flverify.claims import ledger, premises, registry
 from flverify.claims.audit import (
     FAULTS,
     Audited,
@@ -67,6 +67,12 @@ class Group:
                 )
         return entries
 
+    def background(self) -> dict[str, ledger.Entry]:
+        """Return what else is known: the shipped verdicts, for claims of one's own."""
+        shipped = registry.proofs_folder() / "ledger.toml"
+        known = ledger.read(shipped) if self.own else {}
+        return {key: one for key, one in known.items() if key not in self.claims}
+
     @property
     def silent(self) -> bool:
         """Whether there is nothing to compare with: a user's file without a ledger."""
@@ -92,6 +98,7 @@ def groups(targets: Sequence[str]) -> list[Group]:
         whole = len(claims) == len(shipped)
         out.insert(0, Group(claims, path, whole, own=False))
     _require_distinct(out)
+    _require_founded(out)
     return out
 
 
@@ -104,6 +111,7 @@ def one_claim(claim_id: str, path: str | None) -> tuple[Group, Claim]:
         If no claim has the id, with the nearest ones.
     """
     group = groups([])[0] if path is None else _own(Path(path))
+    _require_founded([group])
     if claim_id in group.claims:
         return group, group.claims[claim_id]
     near = [key for key in group.claims if key.startswith(claim_id)]
@@ -151,6 +159,32 @@ def judge(claim: Claim) -> Audited:
     return one
 
 
+def judge_own(claim: Claim) -> Audited:
+    """Judge one claim of a user's file, which is read anew to judge it once more.
+
+    Raises
+    ------
+    FormatError
+        If its check raises, returns no finding, or finds something else then.
+    """
+    one = judge(claim)
+    try:
+        fresh = registry.claims_in([claim.path])[claim.id]
+        fresh.control()  # before the claim this time
+        again = judge(fresh)
+    except (FlverifyError, TerminatedError):
+        raise
+    except FAULTS as error:
+        raise FormatError(raised(f"{claim.path.name}, read anew,", error)) from error
+    differing = ledger.differences([again], {claim.id: ledger.entry(one)})
+    if differing:
+        raise FormatError(
+            f"a check must find the same whenever it runs; judged twice, {differing[0]}"
+            "; let it use no random numbers, no clock, and nothing that lasts."
+        )
+    return one
+
+
 def judge_groups(
     what: str,
     chosen: Sequence[Group],
@@ -172,7 +206,7 @@ def judge_groups(
     with console.progress(what, total) as begin:
         for group in chosen:
             claims = list(group.claims.values())
-            check = judge if group.own else None  # in this process
+            check = judge_own if group.own else None  # in this process
             processes = workers or default_workers()
             part: dict[int, Audited] = {}
             judging = judge_all(
@@ -220,6 +254,25 @@ def _is_entry(entry: object) -> bool:
     if not isinstance(entry, dict) or entry.get("verdict") not in list(Verdict):
         return False
     return isinstance(entry.get("readings", {}), dict)
+
+
+def _require_founded(found: Sequence[Group]) -> None:
+    """Check that own claims are given lines that claims judge, and not in a circle."""
+    own = {k: one for group in found if group.own for k, one in group.claims.items()}
+    lines = {k: {**one.given, **(one.mended_from or {})} for k, one in own.items()}
+    asked = {key for one in lines.values() for keys in one.values() for key in keys}
+    every = {**(registry.shipped_claims() if asked - set(own) else {}), **own}
+    unknown = sorted(asked - set(every))
+    if unknown:
+        raise FormatError(
+            f"what a claim is given must be judged by a claim; got {unknown[0]}; "
+            f"{registry.nearest(unknown[0], every)}."
+        )
+    if circle := premises.circle(own):
+        raise FormatError(
+            "no claim may be given what is derived from it; got a circle of "
+            f"{', '.join(circle)}; judge one of them by itself."
+        )
 
 
 def _require_distinct(found: Sequence[Group]) -> None:

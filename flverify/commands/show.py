@@ -9,7 +9,7 @@ import click
 from flverify.claims import ledger, premises
 from flverify.claims.audit import Audited, record
 from flverify.claims.store import as_data
-from flverify.commands._claims import judge, one_claim
+from flverify.commands._claims import judge, judge_own, one_claim
 from flverify.commands._options import AS_JSON
 from flverify.commands._refusals import Reporting
 from flverify.report import console
@@ -38,18 +38,19 @@ def command(
     entries = group.expected()
     with console.progress("judging", 1) as begin:
         begin(claim.id)
-        one = judge(claim)
+        one = judge_own(claim) if group.own else judge(claim)
     expected = entries.get(claim.id)
     known = str(expected["verdict"]) if expected else None
+    told = {**group.background(), **entries}
     if as_json:
         given, mended = (
-            premises.refuted(lines, entries)
+            premises.refuted(lines, told)
             for lines in (claim.given, claim.mended_from or {})
         )
         refuted = {"of_what_is_given": given, "of_what_is_given_the_correction": mended}
         click.echo(envelope("show", **_record(one, known), refuted=refuted))
     else:
-        show(one, entries, whole=whole)
+        show(one, told, whole=whole)
     differs = not group.silent and bool(ledger.differences([one], entries))
     ctx.exit(1 if differs or one.control_fault() else 0)
 
