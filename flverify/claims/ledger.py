@@ -48,9 +48,7 @@ def entry(audited: Audited) -> Entry:
         },
         "scopes": {k: one.scope for k, one in inner.items() if one.passes()},
     }
-    kept |= {name: table for name, table in tables.items() if table}
-    text = json.dumps(kept, ensure_ascii=False)  # half a letter is no text
-    return dict(json.loads(text.encode("utf-8", "replace")))
+    return {**kept, **{name: table for name, table in tables.items() if table}}
 
 
 def _inner(finding: Finding) -> Iterator[tuple[str, Finding]]:

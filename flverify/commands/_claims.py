@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -21,12 +23,15 @@ from flverify.claims.audit import (
     Failed,
     attempt,
     raised,
+    record,
 )
 from flverify.claims.claim import Claim
-from flverify.claims.store import Store, default_folder
+from flverify.claims.store import Store, default_folder, written
 from flverify.claims.verdict import Verdict
 from flverify.claims.workers import default_workers, judge_all
 from flverify.report import console
+
+HALF = re.compile("[\ud800-\udfff]")  # of a letter, which no file can hold
 
 
 @dataclass(frozen=True)
@@ -151,11 +156,17 @@ def judge(claim: Claim) -> Audited:
     Raises
     ------
     FormatError
-        If its check raises, or returns no finding.
+        If its check raises, or returns no finding, or one that cannot be written.
     """
     one = attempt(claim)
     if isinstance(one, Failed):
         raise FormatError(one.why)
+    text = json.dumps([record(one), written(one)], ensure_ascii=False, default=str)
+    if HALF.search(text):
+        raise FormatError(
+            f"what {claim.id} says must be text that can be written; got half of a "
+            "letter, as '\\ud800' is; leave that out."
+        )
     return one
 
 

@@ -105,6 +105,17 @@ def test_readings_and_parts_are_told_apart(fails, write, names, how):
     assert "must name each finding" in fails("audit", path)
 
 
+@pytest.mark.parametrize("where", ["scope", "part", "statement"])
+def test_half_a_letter_is_no_text(fails, write, where):
+    one = {
+        "scope": r"judge.identity([('it', 2, c.two)], 'all \ud800')",
+        "part": r"judge.all_of({'\ud800': true(2, c.two)})",
+        "statement": r"true(2, c.two).corrected('\ud800', true())",
+    }[where]
+    path = write("mine.py", written(f"return {one}"))
+    assert "demo.one says must be text that can be written" in fails("audit", path)
+
+
 def test_a_twin_that_is_the_print_is_none(fails, write):
     path = write("mine.py", written("return true(2, c.two)", twin={"two": 2}))
     assert "must give a constant another value" in fails("audit", path)
