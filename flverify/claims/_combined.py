@@ -284,7 +284,7 @@ def _by_name(found: Mapping[str, Finding], what: str) -> dict[str, Finding]:
     alike = {" ".join(normalize("NFKC", str(name)).split()) for name in found}
     if len(alike) < len(found):
         raise InputError(
-            f"{what} must name each finding; got {', '.join(map(repr, found))}; rename "
-            "those that read the same."
+            "findings must have names of their own; got "
+            f"{', '.join(map(repr, found))}; rename those that read the same."
         )
     return {str(name): one for name, one in found.items()}

@@ -102,7 +102,7 @@ def test_a_check_changes_no_constants_for_the_next(write):
 @pytest.mark.parametrize("how", ["readings", "all_of"])
 def test_readings_and_parts_are_told_apart(fails, write, names, how):
     path = write("mine.py", written(f"return judge.{how}({names})"))
-    assert "must name each finding" in fails("audit", path)
+    assert "findings must have names of their own" in fails("audit", path)
 
 
 @pytest.mark.parametrize("where", ["scope", "part", "statement"])
