@@ -112,7 +112,14 @@ def _name(path: Path) -> str:
 
 
 def _digest(path: Path) -> str:
+    return _kept(path) if path.is_relative_to(PACKAGE) else _read(path)
+
+
+def _read(path: Path) -> str:
     return sha256(path.read_bytes()).hexdigest()
+
+
+_kept = cache(_read)  # of the package, which does not change while it runs
 
 
 def _version(name: str) -> str:
