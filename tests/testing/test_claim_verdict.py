@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 
 from flverify._core.errors import InputError, UnknownNameError
@@ -51,7 +53,7 @@ def test_a_verdict_is_earned_anew():
 
 def test_a_claim_whose_control_passes_too_is_not_trusted():
     with pytest.raises(Broken, match="its control misbehaves"):
-        assert_claim(made(2), "PROVED")
+        assert_claim(made(Fraction(2)), "PROVED")
 
 
 def test_a_shipped_claim_and_one_of_a_file(tmp_path):
