@@ -22,9 +22,6 @@ def total(c):
 """
 
 
-OPEN = "INCONCLUSIVE"
-
-
 def ledger_of(path):
     return path.with_suffix(".ledger.toml")
 
@@ -56,8 +53,12 @@ def test_the_ledger_is_written_kept_and_compared(run, claims):
     [
         ('"two": 2}', '"two": 5}', "demo.sum: PROVED -> REFUTED"),
         ("[1/1]", "[1/1]", ""),
-        ('("second", 1, 2)', '("second", 1, 1)', f"other.reading: {OPEN} -> PROVED"),
-        ('"two": two}', '"2": two}', f"other.reading: {OPEN} -> {OPEN}"),
+        (
+            '("second", 1, 2)',
+            '("second", 1, 1)',
+            "other.reading: INCONCLUSIVE -> PROVED",
+        ),
+        ('"two": two}', '"2": two}', "other.reading: readings: two: REFUTED"),
         ('"demo.less"', '"demo.more"', "in the ledger, but there is no such claim"),
         ('twin={"one": Fraction(1, 2)}', 'twin={"one": Fraction(2)}', "misbehaves"),
     ],
@@ -68,9 +69,7 @@ def test_a_planted_change_differs_from_the_ledger(run, claims, old, new, says):
     claims.write_text(claims.read_text().replace(old, new))
     ran = run("audit", claims)
     assert ran.code == (1 if says else 0)
-    words = " ".join(ran.stdout.split())
-    assert says in words
-    assert (f"{says} (control, reading or" in words) is (says.count(OPEN) == 2)
+    assert says in " ".join(ran.stdout.split())
     assert ("all verdicts agree" in ran.stdout) is (not says)
     assert ledger_of(claims).read_text() == before
 
