@@ -34,7 +34,7 @@ from flverify.claims.claim import claim
 
 
 @claim("demo.slow", source=Source("flverify", "example"), statement="1 ≤ 2",
-       proposition="p", constants={"naps": 0.0}, twin={"naps": 0.0})
+       proposition="p", constants={"naps": 0.0}, twin={"naps": 1e-9})
 def slow(c):
     time.sleep(c.naps)
     return judge.inconclusive("slept")

@@ -383,12 +383,18 @@ def test_the_originals_have_little_slack(name):
     assert not dense.accepts(lower)
 
 
-def test_a_checker_blind_to_definiteness_would_be_noticed(monkeypatch):
+@pytest.fixture
+def originals():
+    """Make them while the checker sees: searches ask it, and what they find is kept."""
+    return [*map(original, ORIGINALS)]
+
+
+def test_a_checker_blind_to_definiteness_would_be_noticed(originals, monkeypatch):
     monkeypatch.setattr(checker, "smallest_pivot", lambda _: Fraction(1))
     assert campaign(QUICK // 2, seed="blind")[1]
 
 
-def test_a_checker_blind_to_values_and_signs_would_be_noticed(monkeypatch):
+def test_a_checker_blind_to_values_and_signs_would_be_noticed(originals, monkeypatch):
     def blind(findings):
         pivots = map(checker.smallest_pivot, findings.blocks.values())
         if None in list(pivots):

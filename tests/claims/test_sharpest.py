@@ -407,7 +407,9 @@ def test_floats_and_unconfirmed_violations_refute_nothing():
     assert 0 <= 2 - found.bracket.best.value <= FINE
     assert 0 < found.bracket.beyond.value - 2 <= FINE
 
-    lying = instances(lambda k: (float(k.c) + 1, 2.0, lambda: (k.c, Fraction(2))))
+    lying = instances(
+        lambda k: (float(k.c) + 1, 2.0, lambda: (k.c + (k.c <= 1), Fraction(2)))
+    )
     found = sharpest(lying, free, FINE)
     assert found.bracket.beyond is None  # the rechecks deny every violation
     assert found.counterexample is None

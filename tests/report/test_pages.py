@@ -102,7 +102,8 @@ def test_the_twin_of_an_open_claim_is_not_called_mended(module, verdict, control
 def test_numbers_of_a_twin_are_written_as_numbers():
     one = made("demo.one")
     twin = {"terms": {"a": Fraction(1, 3)}, "caps": ("1", "1/2")}
-    claim = replace(one.claim, no_control="", constants=twin, twin=twin)
+    known = dict.fromkeys(twin)
+    claim = replace(one.claim, no_control="", constants=known, twin=twin)
     control = Finding(Verdict.REFUTED, "", "")
     page, _ = written(html, [replace(one, claim=claim, control=control)])
     assert "terms = {a: 1/3}, caps = [1, 1/2]" in page

@@ -133,8 +133,9 @@ class SmallMoments:
         found = self._fixed(*self._mean(lambda system: system))
         if self.exact:
             return found
-        # in its own unit it is of the size of the constant, and floats see it best
-        unit = _power_of_two(float(np.linalg.norm(found)))
+        # in its own unit it is of the size of the constant, and floats see it best;
+        # a small one may be all rounding
+        unit = max(_power_of_two(float(np.linalg.norm(found))), 1.0)
         sized = self._in_unit(unit)
         return sized._fixed(*sized._mean(lambda system: system)) * unit
 
@@ -170,11 +171,11 @@ class SmallMoments:
         return self._in_unit(unit)._stationary_error(optimum / unit) * unit**2
 
     def _size(self, optimum: Array) -> float:
-        """Return a power of 2 of the size of the points, as what is solved for is 1."""
+        """Return a power of 2 of the size of the points, 1 at least."""
         sizes = [float(np.linalg.norm(optimum))]
         with suppress(RefusedError):
             sizes.append(float(np.linalg.norm(self.mean_fixed_point())))
-        return _power_of_two(max(sizes))
+        return max(_power_of_two(max(sizes)), 1.0)
 
     def _stationary_error(self, optimum: Array) -> Scalar:
         operator = self._states
