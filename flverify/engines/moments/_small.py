@@ -133,9 +133,8 @@ class SmallMoments:
         found = self._fixed(*self._mean(lambda system: system))
         if self.exact:
             return found
-        # in its own unit it is of the size of the constant, and floats see it best;
-        # a small one may be all rounding
-        unit = max(_power_of_two(float(np.linalg.norm(found))), 1.0)
+        # in its own unit it is of the size of the constant, and floats see it best
+        unit = _unit_of(float(np.linalg.norm(found)))
         sized = self._in_unit(unit)
         return sized._fixed(*sized._mean(lambda system: system)) * unit
 
@@ -171,11 +170,11 @@ class SmallMoments:
         return self._in_unit(unit)._stationary_error(optimum / unit) * unit**2
 
     def _size(self, optimum: Array) -> float:
-        """Return a power of 2 of the size of the points, 1 at least."""
+        """Return a unit of the points, as what is solved for is 1."""
         sizes = [float(np.linalg.norm(optimum))]
         with suppress(RefusedError):
             sizes.append(float(np.linalg.norm(self.mean_fixed_point())))
-        return max(_power_of_two(max(sizes)), 1.0)
+        return _unit_of(max(sizes))
 
     def _stationary_error(self, optimum: Array) -> Scalar:
         operator = self._states
@@ -257,9 +256,9 @@ def _kernel(values: Array, exact: bool) -> Array:
     return np.asarray(rows[small].T)
 
 
-def _power_of_two(size: float) -> float:
-    """Return one near a size, 1 for 0."""
-    return 2.0 ** round(math.log2(size)) if size > 0 else 1.0
+def _unit_of(size: float) -> float:
+    """Return a power of 2 below a size; 1 for less, which may be all rounding."""
+    return 2.0 ** math.floor(math.log2(size)) if 1 < size < math.inf else 1.0
 
 
 def _exact_kernel(values: Array) -> Array:
