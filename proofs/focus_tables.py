@@ -28,6 +28,7 @@ import sympy
 from flverify._core.sources import Source
 from flverify.claims import judge, messages
 from flverify.claims.claim import claim
+from flverify.claims.focus_theorem1_counts import log_below
 from flverify.claims.parts import together
 from flverify.claims.verdict import Finding
 from flverify.reference import proxskip, scaffold
@@ -258,20 +259,11 @@ def fastest(c: SimpleNamespace) -> Finding:
         NO_SLOWER: [(name, int(power >= own), 1) for name, power in listed],
         FASTER: [(name, int(power > own), 1) for name, power in listed],
     }
-    log = _below_powers({p for _, p in listed if p})
+    powers = sorted({power for _, power in listed if power})
+    log = judge.all_of({f"p = {power}": log_below(power) for power in powers})
     return judge.readings(
         {
             reading: judge.all_of({"log": log, "rows": judge.identity(one, "Table 1")})
             for reading, one in rows.items()
         }
     )
-
-
-def _below_powers(powers: set[Fraction]) -> Finding:
-    """Judge that log(1/epsilon) epsilon^p tends to 0."""
-    e = sympy.Symbol("epsilon", positive=True)
-    pairs = [
-        (f"p = {p}", sympy.limit(e ** sympy.Rational(p) * sympy.log(1 / e), e, 0), 0)
-        for p in sorted(powers)
-    ]
-    return judge.identity(pairs, "epsilon to 0")

@@ -41,7 +41,7 @@ from flverify.claims.focus_caps import OF_PROOFS, Q_READINGS, largest_step
 from flverify.claims.focus_families import GENERAL, families
 from flverify.claims.focus_moments import Clients, Curves
 from flverify.claims.focus_search import Instance, Sides, powers, searched
-from flverify.claims.focus_theorem1_counts import rounds_suffice
+from flverify.claims.focus_theorem1_counts import log_below, rounds_suffice
 from flverify.claims.focus_theorem1_searches import beside
 from flverify.claims.recheck import expected_square_errors, quadratic_gradient
 from flverify.claims.verdict import Finding
@@ -318,12 +318,12 @@ def _rechecked(
 def remark(c: SimpleNamespace) -> Finding:
     """Count the rounds; evaluate the bounds after them at the caps."""
     e = sympy.Symbol("epsilon", positive=True)
-    orders = judge.identity(
-        [
-            ("1/epsilon over 1/epsilon^2", sympy.limit(e**2 / e, e, 0), 0),
-            ("log over 1/epsilon", sympy.limit(e * sympy.log(1 / e), e, 0), 0),
-        ],
-        "epsilon to 0",
+    ratio = [("1/epsilon over 1/epsilon^2", (1 / e) / (1 / e**2), e)]
+    orders = judge.all_of(
+        {
+            "1/epsilon": judge.identity(ratio, "epsilon to 0"),
+            "log over 1/epsilon": log_below(Fraction(1)),
+        }
     )
     orders_of = vars(c)
     proofs = {name: rounds_suffice(CAPS[name], name, orders_of[name]) for name in CAPS}

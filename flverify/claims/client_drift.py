@@ -151,7 +151,7 @@ def pair_drifts(power: int) -> Finding:
         ("its limit over eta", ratio.subs({eta: 0, **ended}), (tau - 1) * slope),
     ]
     apart = [(one - two) ** 2 > 0, (b - c) ** 2 > 0]
-    more = sympy.limit(eta ** (power - 1), eta, 0, "+")
+    more = (eta ** (power - 1)).subs(eta, 0)  # its limit, power being at least 1
     return judge.all_of(
         {
             "local steps": judge.identity(_local_steps(), PAIRS),
@@ -162,14 +162,18 @@ def pair_drifts(power: int) -> Finding:
 
 
 def _local_steps() -> list[judge.Pair]:
-    """One step takes a_i to (1 - eta h) a_i; 1 - (1 - eta h)^tau for small eta."""
+    """One step takes a to (1 - eta h) a, and 1 - a = eta (t h + eta r) to its like.
+
+    So r stays a polynomial in eta; at eta = 0 it is -t (t - 1) h^2/2, as at t = 0.
+    """
     eta, h = sympy.symbols("eta h", positive=True)
-    a, b, x = sympy.symbols("a b x", real=True)
-    tau = sympy.Symbol("tau", integer=True, positive=True)
-    now, lost = b + a * (x - b), 1 - (1 - eta * h) ** tau
-    second = (lost - tau * h * eta) / eta**2
+    a, b, x, r = sympy.symbols("a b x r", real=True)
+    t = sympy.Symbol("t", integer=True, nonnegative=True)
+    now, keep, lost = b + a * (x - b), 1 - eta * h, eta * (t * h + eta * r)
+    later = keep * r - t * h**2
+    ended = -t * (t - 1) * h**2 / 2
     return [
         ("one step", now - eta * h * (now - b), b + (1 - eta * h) * a * (x - b)),
-        ("first order", sympy.limit(lost / eta, eta, 0), tau * h),
-        ("second order", sympy.limit(second, eta, 0), -tau * (tau - 1) * h**2 / 2),
+        ("r", 1 - keep * (1 - lost), eta * ((t + 1) * h + eta * later)),
+        ("r at eta = 0", later.subs({eta: 0, r: ended}), ended.subs(t, t + 1)),
     ]

@@ -7,6 +7,7 @@ k the least integer that is at least log2(1/epsilon). A bound V/R needs V/epsilo
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
 import sympy
@@ -24,6 +25,7 @@ from flverify.claims.focus_theorem1_steps import (
 )
 from flverify.claims.rationals import rational
 from flverify.claims.verdict import Finding
+from flverify.claims.written import at_least, both
 
 EVERY = "every epsilon <= 1/2"
 CAPPED = "every step size inside the caps"
@@ -89,3 +91,20 @@ def _harmonic() -> Finding:
             "few": judge.implied(few, rounds <= (V + 1) / epsilon, EVERY),
         }
     )
+
+
+def log_below(degree: Fraction) -> Finding:
+    """Judge that log(1/epsilon) epsilon^p tends to 0: it is at most 2/p epsilon^(p/2).
+
+    With w = epsilon^(p/2) it is 2/p log(1/w) w^2, and log z <= z at z = 1/w.
+
+    Examples
+    --------
+    >>> log_below(Fraction(1, 2)).verdict, log_below(Fraction(-1)).passes()
+    (<Verdict.PROVED: 'PROVED'>, False)
+    """
+    w, log = sympy.symbols("w log_1_over_w", positive=True)
+    times = 2 / rational(degree)
+    value = times * log * w**2
+    held = [w < 1, log <= 1 / w]
+    return judge.implied(held, both(at_least(value, 0), value <= times * w), EVERY)
