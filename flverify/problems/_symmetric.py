@@ -21,7 +21,12 @@ from flverify.problems._arrays import is_symbolic_array
 def definiteness(matrix: Array) -> int:
     """1 if positive definite, 0 if semidefinite and singular, -1 if not convex.
 
-    A symbolic matrix counts as positive definite unless sympy can tell otherwise.
+    With symbols that holds for all their values; for 0 some are enough.
+
+    Raises
+    ------
+    DomainError
+        If the matrix has symbols, and their signs do not show which of these it is.
     """
     if matrix.dtype != object:
         return _float_definiteness(matrix)
@@ -44,10 +49,11 @@ def solve(matrix: Array, right: Array, name: str) -> Array:
     """
     sign = definiteness(matrix)
     if sign < 1:
+        where = " for some values of its symbols" if is_symbolic_array(matrix) else ""
         raise DomainError(
             f"{name} must be positive definite; it is "
-            f"{'singular' if sign == 0 else 'indefinite'}; change the weights or "
-            f"add a regulariser."
+            f"{'singular' if sign == 0 else 'indefinite'}{where}; change the weights "
+            f"or add a regulariser."
         )
     if matrix.dtype != object:
         return np.asarray(np.linalg.solve(matrix, right))
@@ -113,10 +119,22 @@ def _float_definiteness(matrix: Array) -> int:
 
 def _symbolic_definiteness(matrix: Array) -> int:
     sympy = _sympy()
-    table = sympy.Matrix(matrix.tolist())
-    if sympy.simplify(table.det()) == 0:
-        return -1 if table.is_positive_semidefinite is False else 0
-    return -1 if table.is_positive_definite is False else 1
+    table, size = sympy.Matrix(matrix.tolist()), len(matrix)
+    leading = [sympy.factor(table[:k, :k].det()) for k in range(1, size + 1)]
+    shown = list(table.diagonal()) if is_diagonal(matrix) else leading
+    if all(value.is_positive for value in shown):
+        return 1
+    if any(value.is_negative for value in shown):
+        return -1
+    *first, last = leading
+    if last.is_zero and all(value.is_positive for value in first):
+        return 0
+    if is_diagonal(matrix) and all(value.is_nonnegative for value in shown):
+        return 0
+    raise DomainError(
+        "the signs of symbols must show whether a Hessian is positive definite; got "
+        f"{table.tolist()}; declare symbols positive, or insert numbers."
+    )
 
 
 def _symbolic_solve(matrix: Array, right: Array) -> Array:

@@ -1,14 +1,14 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import permutations
+from itertools import permutations, product
 
 import numpy as np
 import pytest
 import sympy
 
 from flverify._core.errors import DomainError
-from flverify.problems import _symmetric
+from flverify.problems import Quadratics, _symmetric
 
 
 def exact(rows: object) -> np.ndarray:
@@ -75,12 +75,46 @@ def test_solution_satisfies_the_equation() -> None:
 
 
 def test_symbolic_definiteness() -> None:
-    h = sympy.Symbol("h")
-    positive = sympy.Symbol("p", positive=True)
-    for entry, expected in ((h, 1), (positive, 1), (-positive, -1)):
-        matrix = np.array([[entry]], dtype=object)
+    p, q = sympy.symbols("p q", positive=True)
+    z = sympy.Symbol("z", nonnegative=True)
+    for rows, expected in (
+        ([[p]], 1),
+        ([[-p]], -1),
+        ([[z]], 0),
+        ([[p, p], [p, p]], 0),
+        ([[p, 0], [0, z]], 0),
+        ([[p + q, q], [q, p + q]], 1),
+        ([[p, p + q], [p + q, p]], -1),
+        ([[1, 2 * p, 0], [2 * p, 4 * p**2 + q, 0], [0, 0, 1]], 1),
+    ):
+        matrix = np.array(rows, dtype=object)
         assert _symmetric.definiteness(matrix) == expected
-    assert _symmetric.definiteness(np.array([[h, h], [h, h]], dtype=object)) == 0
+        for at in product((0, 1, Fraction(7, 3)), (1, 5)):
+            values = {z: at[0], p: at[1], q: Fraction(1, 9)}
+            put = [[sympy.sympify(e).subs(values) for e in row] for row in rows]
+            found = sylvester(exact([[str(e) for e in row] for row in put]))
+            assert found == expected or (expected, found) == (0, 1)
+
+
+@pytest.mark.parametrize("entry", ["h", "h**2", "1 - p", "p - 1/p", "p + h"])
+def test_signs_that_symbols_leave_open_are_refused(entry) -> None:
+    h, p = sympy.Symbol("h"), sympy.Symbol("p", positive=True)
+    one = {"h": h, "h**2": h**2, "1 - p": 1 - p, "p - 1/p": p - 1 / p, "p + h": p + h}
+    e = one[entry]
+    for rows in ([[e]], [[e, 0], [0, 1]], [[2, e], [e, 2]]):
+        with pytest.raises(DomainError, match="signs of symbols must show"):
+            _symmetric.definiteness(np.array(rows, dtype=object))
+    for of in ("minimiser", "strong_convexity", "client_strong_convexity"):
+        with pytest.raises(DomainError, match="declare symbols positive"):
+            getattr(Quadratics([[[e]]], [[1]]), of)()
+
+
+def test_a_symbol_that_may_be_zero_is_no_unique_minimiser() -> None:
+    z = sympy.Symbol("z", nonnegative=True)
+    flat = Quadratics([[[z]]], [[1]])
+    assert flat.strong_convexity() == z
+    with pytest.raises(DomainError, match="singular for some values"):
+        flat.minimiser()
 
 
 def test_extreme_eigenvalues() -> None:
