@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 from flverify.claims._arithmetic import arithmetic, renamed, sides_of
 from flverify.claims.audit import Audited
@@ -194,7 +195,7 @@ def _implication(evidence: Mapping[str, Any]) -> list[str] | None:
     point = evidence["counterexample"]
     found = [arithmetic(text, point) for text in evidence["given"]]
     relation = arithmetic(evidence["relation"], point)
-    if relation is None or None in found:
+    if relation is None or None in found or not _told_apart(point):
         return None
     given, values = [str(one) for one in found], map(_side, evidence["values"])
     left, sign, right = sides_of(relation)
@@ -213,7 +214,7 @@ def _sides(evidence: Mapping[str, Any]) -> list[str] | None:
     point = evidence["point"]
     texts = evidence.get("sides") or [evidence["expression"], "0"]
     left, right = (arithmetic(text, point) for text in texts)
-    if left is None or right is None:
+    if left is None or right is None or not _told_apart(point):
         return None
     violated = "left != right" if "sides" in evidence else "left < right"
     stored = f'F("{evidence["left"]}"), F("{evidence["right"]}")'
@@ -225,6 +226,12 @@ def _sides(evidence: Mapping[str, Any]) -> list[str] | None:
         f"assert {violated}",
         f"print(left, {'is not' if 'sides' in evidence else 'is below'!r}, right)",
     ]
+
+
+def _told_apart(point: Mapping[str, str]) -> bool:
+    """Whether symbols keep names of their own: a-b and a+b would not."""
+    names = {normalize("NFKC", renamed(name)) for name in point}  # as Python does
+    return len(names) == len(point)
 
 
 def _start(point: Mapping[str, str], texts: Iterable[str]) -> list[str]:

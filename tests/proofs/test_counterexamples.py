@@ -267,6 +267,17 @@ def test_what_would_not_run_is_not_written():
     assert counterexamples.script(as_refuted(found), {}) is None
 
 
+@pytest.mark.parametrize(
+    ("names", "written"),
+    [("a b", True), ("a+b a-b", False), ("\u00b5 \u03bc", False)],  # micro, mu
+)
+def test_no_script_takes_two_symbols_for_one(names, written):
+    one, other = sympy.symbols(names, positive=True)
+    found = judge.implied([one >= 1], other <= 5, "all")
+    assert found.verdict == "REFUTED"
+    assert (counterexamples.script(as_refuted(found), {}) is not None) is written
+
+
 def as_refuted(finding):
     return counterexamples.Refuted("demo", "demo", "an example", finding.evidence)
 
