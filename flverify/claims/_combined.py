@@ -12,9 +12,10 @@ from flverify._core.sentences import number_of
 from flverify.claims import _given
 from flverify.claims._points import (
     DIVIDED,
+    EXISTING,
     UNCONFIRMED,
     inconclusive,
-    within_denominators,
+    where_defined,
 )
 from flverify.claims.verdict import PASSING, Finding, Verdict, from_lines, weakest
 
@@ -207,7 +208,8 @@ def induction(first: Finding, step: Finding, scope: str, argument: str) -> Findi
 def _with_conditions(scope: str, parts: Mapping[str, Finding]) -> str:
     """Add to a scope what parts, or theirs, take as given or assume."""
     steps = [*_steps(parts.values())]
-    scope = within_denominators(scope, any(DIVIDED in one.scope for one in steps))
+    told = (any(words in s.scope for s in steps) for words in (DIVIDED, EXISTING))
+    scope = where_defined(scope, *told)
     asked = [one.evidence.get("side conditions", ()) for one in steps]
     listed = [*dict.fromkeys(chain.from_iterable(asked))]
     scope = f"{scope}; where {', '.join(listed)}" if listed else scope

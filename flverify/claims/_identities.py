@@ -79,8 +79,7 @@ def identity(pairs: Iterable[Pair], scope: str) -> Finding:
     reason = (
         f"{many} identities hold exactly" if many > 1 else "1 identity holds exactly"
     )
-    scope = _points.within_denominators(scope, divided)
-    scope += _points.EXISTING if partial else ""
+    scope = _points.where_defined(scope, divided, partial)
     return Finding(Verdict.PROVED, scope, reason, {"identities": checked})
 
 

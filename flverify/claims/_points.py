@@ -178,9 +178,11 @@ def _may_lack_a_value(part: sympy.Basic) -> bool:
     return theirs and isinstance(part, sympy.Expr) and not known
 
 
-def within_denominators(scope: str, divided: bool) -> str:
-    """State in the scope that quotients are meant where they exist."""
-    return f"{scope}{DIVIDED}" if divided and DIVIDED not in scope else scope
+def where_defined(scope: str, divided: bool, partial: bool = False) -> str:
+    """State in the scope that quotients, or all terms, are meant where they exist."""
+    for is_so, words in ((divided, DIVIDED), (partial, EXISTING)):
+        scope += words if is_so and words not in scope else ""
+    return scope
 
 
 def points(

@@ -62,7 +62,7 @@ def nonnegative(parts: Iterable[tuple[str, Scalar]], scope: str) -> Finding:
         return inconclusive("nothing was compared")
     held = "expressions have" if len(checked) > 1 else "expression has"
     reason = f"{len(checked)} {held} no negative coefficient"
-    scope = _points.within_denominators(scope, divided)
+    scope = _points.where_defined(scope, divided)
     return Finding(Verdict.PROVED, scope, reason, {"inequalities": checked})
 
 

@@ -637,6 +637,18 @@ def test_a_scope_keeps_the_conditions_of_its_steps():
     for step in (quotient, inner, judge.readings({"one": inner})):
         whole = judge.all_of({"step": step}, scope="every N", argument="so")
         assert whole.scope == "every N, wherever no denominator vanishes"
+    log = sympy.log(x)
+    partial = judge.identity([("one", (log**2 - 1) / (log - 1), log + 1)], "N = 1")
+    both = ", wherever no denominator vanishes, wherever every term exists"
+    assert partial.scope == f"N = 1{both}"
+    for found in (
+        judge.all_of({"step": partial}, scope="every N", argument="so"),
+        judge.induction(quotient, partial, "every N", "so"),
+    ):
+        assert found.scope == f"every N{both}"
+    exact = judge.identity([("log", log + log, 2 * log)], "N = 1")
+    whole = judge.all_of({"step": exact}, scope="every N", argument="so")
+    assert whole.scope == "every N, wherever every term exists"
     L = sympy.Symbol("L", positive=True)
     y = sympy.Symbol("y", positive=True)
     asked = judge.implied([y <= 1 / (L - 1)], y <= 1 / (L - 1) + 1, "N = 1")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from fractions import Fraction
+from pathlib import Path
 from types import FunctionType, SimpleNamespace
 
 import pytest
@@ -11,7 +14,7 @@ import sympy
 from flverify.claims import agnostic_horizon, client_drift, fedavg_stationary
 from flverify.claims.agnostic_rounds import ETA
 from flverify.claims.focus_theorem1_counts import log_below
-from flverify.claims.registry import shipped_claims
+from flverify.claims.registry import proofs_folder, shipped_claims
 from flverify.claims.verdict import Verdict
 
 alpha, other = fedavg_stationary.alpha, sympy.Symbol("other", positive=True)
@@ -108,3 +111,18 @@ def test_a_term_that_does_not_vanish_is_noticed(place):
         return longer
 
     assert terms_of_theorem_2(terms=wrong).verdict == Verdict.REFUTED
+
+
+def test_no_proof_asks_sympy_for_a_limit():
+    """One second computation does, and has to agree with a first one."""
+    folders = Path(client_drift.__file__).parent, proofs_folder()
+    asking = [
+        path.name
+        for folder in folders
+        for path in sorted(folder.glob("*.py"))
+        if re.search(r"sympy\.limit|\.limit\(.*oo|Limit\(", path.read_text("utf-8"))
+    ]
+    assert asking == ["client_drift.py"]
+    source = inspect.getsource(client_drift)
+    again = inspect.getsource(client_drift.drift_ratio_again)
+    assert source.count("sympy.limit") == again.count("sympy.limit") == 1
