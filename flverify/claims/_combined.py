@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 from unicodedata import normalize
@@ -140,10 +140,11 @@ def all_of(
                 reason = f"{name}: {part.reason}"
                 return Finding(wanted, part.scope, reason, evidence, parts=kept)
     verdict = weakest([part.verdict for part in kept.values()])
-    if scope and verdict == Verdict.PROVED:
-        scope = _with_conditions(scope, kept)
-    else:
-        scope = "; ".join(dict.fromkeys(_scopes(kept, verdict)))
+    said: dict[str, Finding] = {}  # what the scope is made of
+    if not scope or verdict != Verdict.PROVED:
+        said = {name: part for name, part in kept.items() if part.verdict == verdict}
+        scope = "; ".join(dict.fromkeys(_scopes(said, verdict)))
+    scope = _with_conditions(scope, kept, said)
     reason = "; ".join(f"{name}: {_in_short(part)}" for name, part in kept.items())
     return Finding(verdict, scope, reason, parts=kept, argument=argument or "")
 
@@ -205,15 +206,23 @@ def induction(first: Finding, step: Finding, scope: str, argument: str) -> Findi
     return replace(inconclusive(reason), parts=parts)
 
 
-def _with_conditions(scope: str, parts: Mapping[str, Finding]) -> str:
-    """Add to a scope what parts, or theirs, take as given or assume."""
-    steps = [*_steps(parts.values())]
+def _with_conditions(
+    scope: str, parts: Mapping[str, Finding], said: Mapping[str, Finding]
+) -> str:
+    """Add what parts, or theirs, take as given or assume, and the said ones do not."""
+    known = [*_steps(said.values())]
+    steps = [*_steps(part for name, part in parts.items() if name not in said)]
+
+    def new(listed: Callable[[Finding], Iterable[str]]) -> list[str]:
+        told = {*chain.from_iterable(map(listed, known))}
+        every = dict.fromkeys(chain.from_iterable(map(listed, steps)))
+        return [one for one in every if one not in told]
+
     told = (any(words in s.scope for s in steps) for words in (DIVIDED, EXISTING))
     scope = where_defined(scope, *told)
-    asked = [one.evidence.get("side conditions", ()) for one in steps]
-    listed = [*dict.fromkeys(chain.from_iterable(asked))]
-    scope = f"{scope}; where {', '.join(listed)}" if listed else scope
-    return from_lines([*dict.fromkeys(chain(*(one.given for one in steps)))], scope)
+    asked = new(lambda one: one.evidence.get("side conditions", ()))
+    scope = f"{scope}; where {', '.join(asked)}" if asked else scope
+    return from_lines(new(lambda one: one.given), scope)
 
 
 def _steps(parts: Iterable[Finding]) -> Iterator[Finding]:

@@ -660,6 +660,27 @@ def test_a_scope_keeps_the_conditions_of_its_steps():
     )
 
 
+@pytest.mark.parametrize("weak", ["CERTIFIED", "SUPPORTED"])
+@pytest.mark.parametrize("more", [{}, {"scope": "every N", "argument": "so"}])
+def test_a_weaker_part_hides_no_condition_of_a_stronger_one(weak, more):
+    L, y = sympy.symbols("L y", positive=True)
+    asked = judge.implied([y <= 1 / (L - 1)], y <= 1 / (L - 1) + 1, "every y")
+    quotient = judge.identity([("one", (L**2 - 1) / (L - 1), L + 1)], "every L")
+    plain = given("PROVED", "N = 1").granted(["(1)"])
+    other = given(weak, "listed")
+    for part, scope in (
+        (asked, "listed; where L - 1 != 0"),
+        (quotient, "listed, wherever no denominator vanishes"),
+        (plain, "given (1); listed"),
+        (judge.all_of({"in": asked}), "listed; where L - 1 != 0"),
+    ):
+        found = judge.all_of({"a": part, "b": other}, **more)
+        assert (found.verdict, found.scope) == (weak, scope)
+        again = judge.all_of({"whole": found, "a": part})
+        assert again.scope == scope  # and says nothing twice
+        assert judge.all_of({"whole": found, "more": other}).scope == f"{scope}; listed"
+
+
 def test_a_scope_keeps_what_was_taken_as_given():
     step = given("PROVED", "N = 1").granted(["(1)", "(2)"])
     parts = {"a": judge.readings({"one": step}), "b": step.granted(["(3)"])}
