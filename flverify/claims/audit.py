@@ -63,7 +63,7 @@ class Audited:
                 return f"the reading {name!r} passes and has no control"
             if found.passes() and broken[name].verdict != Verdict.REFUTED:
                 return f"the reading {name!r} is {broken[name].verdict} in its twin"
-        for name in self.finding.parts.keys() & self.reading_controls.keys():
+        for name in self.reading_controls.keys() - self.finding.readings.keys():
             if broken[name].verdict != Verdict.REFUTED:
                 return f"the part {name!r} is {broken[name].verdict} in its twin"
         return ""

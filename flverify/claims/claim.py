@@ -79,9 +79,10 @@ class Claim:
         Why there is no control; only an inconclusive claim may have none, and only
         if none of its readings passes.
     reading_twins : mapping
-        Constants to change for the control of one reading, or part, by its name:
-        where the twin is the wrong tool for a reading that passes, or leaves a part
-        as it is. That reading or part must come out refuted by the same code.
+        Constants to change for the control of one reading, or part, by its name, or
+        of a part of a reading, as in "(i) / sum": where the twin is the wrong tool for
+        a reading that passes, or leaves a part as it is. That reading or part must come
+        out refuted by the same code.
     free : sequence of Free
         Constants whose best value may be sought.
     exact : sequence of str
@@ -245,7 +246,7 @@ class Claim:
             known = [found for before, found in whole if before == changed]
             twin = known[0] if known else self.check(**changed)
             whole.append((changed, twin))
-            here, there = ({**f.parts, **f.readings} for f in (finding, twin))
+            here, there = map(_named_within, (finding, twin))
             if name not in here or name not in there:
                 raise InputError(
                     f"a twin must be of a reading or part that {self.id} has; got "
@@ -253,6 +254,16 @@ class Claim:
                 )
             out[name] = there[name]
         return out
+
+
+def _named_within(found: Finding) -> dict[str, Finding]:
+    """Return parts and readings by name; parts of a reading as `reading / part`."""
+    inner = {
+        f"{reading} / {name}": part
+        for reading, one in found.readings.items()
+        for name, part in one.parts.items()
+    }
+    return {**inner, **found.parts, **found.readings}
 
 
 def _alike(changed: Mapping[str, Any], constants: Mapping[str, Any]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import sympy
 
+from flverify._core.errors import InputError
 from flverify._core.sources import Source
 from flverify.certify import gram
 from flverify.claims import judge, ledger
@@ -245,3 +246,39 @@ def test_parts_of_readings_are_named_too():
 
     (found,) = audit([check])
     assert found.uncontrolled() == ["(i) / one"]
+
+
+def by_parts(own):
+    @claim(
+        "demo.parts",
+        source=Source("flverify", "example"),
+        statement="1",
+        proposition="p",
+        constants={"left": 1, "right": 1},
+        twin={"left": 2},
+        reading_twins=own,
+    )
+    def check(c):
+        left = judge.identity([("left", c.left, 1)], "a number")
+        right = judge.identity([("right", c.right, 1)], "a number")
+        both = judge.all_of({"left": left, "right": right})
+        return judge.readings({"(i)": both, "(ii)": left})
+
+    (found,) = audit([check])
+    return found
+
+
+def test_a_part_of_a_reading_has_a_twin_of_its_own():
+    assert by_parts({}).uncontrolled() == ["(i) / right"]
+    mended = by_parts({"(i) / right": {"right": 2}})
+    assert (mended.uncontrolled(), mended.control_fault()) == ([], "")
+
+
+def test_a_twin_of_a_part_of_a_reading_has_to_break_it():
+    said = by_parts({"(i) / right": {"left": 3}}).control_fault()
+    assert said == "the part '(i) / right' is PROVED in its twin"
+
+
+def test_a_twin_of_a_part_that_no_reading_has_is_refused():
+    with pytest.raises(InputError, match=r"got '\(ii\) / right'; choose among"):
+        by_parts({"(ii) / right": {"right": 2}})
