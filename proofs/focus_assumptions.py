@@ -121,44 +121,51 @@ def _quoted(factor: Fraction) -> list[tuple[dict[str, Any], Any]]:
     statement=r"f_i(x)\ge f_i(y)+\langle x-y,\nabla f_i(y)\rangle+\frac\mu2\|x-y\|^2",
     proposition="f_i = h_i x^2/2 satisfies it exactly when h_i >= mu, F satisfies it "
     "with the mu of all f_i, with Assumption 2 it gives mu <= L, and mu scales with f.",
-    constants={"half": "1/2"},
+    constants={"half": "1/2", "of the mean": 1, "scaled by": 1},
     twin={"half": "1"},
-    exact=("half",),
+    reading_twins={
+        "F": {"of the mean": 2},
+        "mu <= L": {"half": "1/4"},
+        "scale": {"scaled by": 2},
+    },
+    exact=("half", "of the mean", "scaled by"),
 )
 def strongly_convex(c: SimpleNamespace) -> Finding:
     """Compute the gap of quadratics; average N inequalities; combine with A2."""
     half = sympy.Rational(c.half)
     mu, extra, L, r, scale = sympy.symbols("mu extra L r scale", positive=True)
     x, y = sympy.symbols("x y", real=True)
-    h = mu + extra
-    gap = h * x**2 / 2 - h * y**2 / 2 - (x - y) * h * y - half * mu * (x - y) ** 2
+    curvature = sympy.Symbol("h", positive=True)
+
+    def gap(h: Any, m: Any) -> Any:
+        values = h * x**2 / 2 - h * y**2 / 2 - (x - y) * h * y
+        return sympy.expand(values - half * m * (x - y) ** 2)
+
+    power = sympy.Rational(getattr(c, "scaled by"))
+    scaled = gap(scale * curvature, scale**power * mu)
     return judge.all_of(
         {
             "quadratics": judge.identity(
-                [("gap", sympy.expand(gap), sympy.expand(extra * (x - y) ** 2 / 2))],
+                [("gap", gap(mu + extra, mu), sympy.expand(extra * (x - y) ** 2 / 2))],
                 "every h_i, mu, x and y",
             ),
-            "F": _averaged(),
+            "F": _averaged(sympy.Rational(getattr(c, "of the mean"))),
             "mu <= L": judge.implied(
                 [half * mu * r <= L * r / 2], mu <= L, "every r = |x - y|^2 > 0"
             ),
             "scale": judge.identity(
-                [
-                    (
-                        "f -> c f",
-                        gap.subs(mu, scale * mu).subs(extra, scale * extra)
-                        - scale * gap,
-                        0,
-                    )
-                ],
-                "every scale",
+                [("f -> c f", scaled, sympy.expand(scale * gap(curvature, mu)))],
+                "every scale, h, mu, x and y",
             ),
         }
     )
 
 
-def _averaged() -> Finding:
-    """Add the inequalities client by client, from none; divide the sum of N by N."""
+def _averaged(times: Any) -> Finding:
+    """Add the inequalities client by client, from none; divide the sum of N by N.
+
+    F has `times` the bound of the f_i.
+    """
     N = sympy.Symbol("N", positive=True)
     gap, total, bound = sympy.symbols("gap_i total bound", real=True)
     n = sympy.Symbol("n", nonnegative=True)
@@ -169,7 +176,9 @@ def _averaged() -> Finding:
                 total + gap >= (n + 1) * bound,
                 "every n",
             ),
-            "the mean": judge.implied([total >= N * bound], total / N >= bound, ALL),
+            "the mean": judge.implied(
+                [total >= N * bound], total / N >= times * bound, ALL
+            ),
         },
         scope=ALL,
         argument="by induction from the empty sum; the gap of F is the mean of those "
