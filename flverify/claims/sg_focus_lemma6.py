@@ -27,6 +27,7 @@ from flverify.claims.focus_lemma3 import EVERY, N, eta, gradients_of_rows
 from flverify.claims.rationals import rational
 from flverify.claims.sg_focus_moves import FAR, LOUD, V, h2, path_bounded
 from flverify.claims.sg_focus_noise import S2, last_gradients_come_last, sum_of_stored
+from flverify.claims.sg_focus_search import remembered
 from flverify.claims.verdict import Finding
 
 UNIT = "every q in (0, 1] and p_i >= q"
@@ -50,13 +51,11 @@ def lemma6(c: SimpleNamespace, reading: str) -> Finding:
             "rows": _rows(),
             "the server moves by the sum": last_gradients_come_last(),
             "moves": path_bounded(),
-            "moves, caps": judge.implied([*_caps(c), q <= 1], 128 * h2 <= 1, INSIDE),
+            "moves, caps": _moves_fit(c),
             "moves, one client": _moves_of_client(),
             "noises": sum_of_stored(),
             "rows of gradients": gradients_of_rows(),
-            "three terms": judge.implied(
-                [], (a + b + e) ** 2 <= 3 * (a**2 + b**2 + e**2), EVERY
-            ),
+            "three terms": _three_terms(),
             "N clients": judge.identity(_summed(), INSIDE),
             **_coefficients(c),
         },
@@ -90,6 +89,17 @@ def at_most_inclusion(reading: str, case_3a: str = "1/m") -> Finding:
     return judge.implied([m >= 1, m <= N], own <= m / N, "uniform cohorts of m")
 
 
+@remembered
+def _moves_fit(c: SimpleNamespace) -> Finding:
+    return judge.implied([*_caps(c), q <= 1], 128 * h2 <= 1, INSIDE)
+
+
+@cache
+def _three_terms() -> Finding:
+    return judge.implied([], (a + b + e) ** 2 <= 3 * (a**2 + b**2 + e**2), EVERY)
+
+
+@cache
 def _rows() -> Finding:
     """Square a row, present or not; take the mean with p_i >= q; x, y, moved as there.
 
@@ -110,6 +120,7 @@ def _rows() -> Finding:
     )
 
 
+@cache
 def _moves_of_client() -> Finding:
     """2 eta^2 p E|s|^2 <= 2 FAR h2 E|w - z|^2 + 2 LOUD eta^2 n^2 sigma^2.
 
@@ -138,6 +149,7 @@ def _summed() -> list[judge.Pair]:
     return [("tracker", sympy.expand(left), sympy.expand(6 / q * units))]
 
 
+@remembered
 def _coefficients(c: SimpleNamespace) -> dict[str, Finding]:
     """B' <= (1 - q/2 + 2 FAR h2) B + 2 LOUD MOVES + (6/q)(eps2 B' + GRAD + NOISE).
 
@@ -161,6 +173,7 @@ def _coefficients(c: SimpleNamespace) -> dict[str, Finding]:
     }
 
 
+@cache
 def _divided() -> Finding:
     """Divide B' left <= alpha B + beta by `left`: alpha <= alpha' left, beta too."""
     alpha, beta, more, most = sympy.symbols("alpha beta more most", nonnegative=True)
