@@ -27,6 +27,7 @@ import sympy
 from flverify._core.exact import Array, array, identity
 from flverify._core.sources import Source
 from flverify.algorithms import AgnosticFedAvg
+from flverify.claims import agnostic_fixed_points as proofs
 from flverify.claims import judge
 from flverify.claims.claim import Free, claim
 from flverify.claims.recheck import quadratic_gradient
@@ -148,7 +149,11 @@ def fixed_point(c: SimpleNamespace) -> Finding:
     """Compare the exact fixed point of the mean with the minimiser of (3)."""
     distorted = SimpleNamespace(**{**vars(c), "target": "distorted"})
     mended = judge.all_of(
-        {"limit": _readings(distorted), "leading term": _leading_term()}
+        {
+            "limit": _readings(distorted),
+            "leading term": proofs.leading_term(),
+            "leading term, k = 1..5": _leading_term(),
+        }
     )
     return _readings(c).corrected(
         r"\lim_{t\to\infty}\mathbb{E}\,\hat\theta^{tH}=\theta^o,\;\textstyle\sum_i p_i"
@@ -173,12 +178,13 @@ def _converges(c: Any, schedule: str, extra: int) -> Finding:
     )
     rates = (judge.Case(one.where(), one.evidence.mean_rate, 1) for one in listed)
     limits = (_limit_case(one, c.target) for one in listed)
-    return judge.all_of(
-        {
-            "the mean converges": judge.instances(rates, "<", searched),
-            "limit": judge.instances(limits, "==", searched),
-        }
-    )
+    found = {
+        "the mean converges": judge.instances(rates, "<", searched),
+        "limit": judge.instances(limits, "==", searched),
+    }
+    shown = proofs.mean_converges(), proofs.limit_is(c.target, c.most_local_steps)
+    pairs = zip(shown, found.items(), strict=True)
+    return judge.all_of({k: judge.proof_or_search(p, one) for p, (k, one) in pairs})
 
 
 def _limit_case(one: Instance, target: str) -> judge.Case:

@@ -31,6 +31,7 @@ from flverify.claims.focus_recursions import PLAIN
 from flverify.claims.focus_runs import formal_rounds
 from flverify.claims.judge import Case
 from flverify.claims.laws import Setting
+from flverify.claims.mixing_cases import SOME
 from flverify.claims.parts import together
 from flverify.claims.printed_mixing import virtual
 from flverify.claims.verdict import Finding
@@ -70,7 +71,7 @@ def empty_round(c: Any) -> Finding:
         "(c) some p_i = 1": (sure, "c"),
     }
     weights = {
-        name: kept(setting, free_law(letter), c.total)
+        name: kept(setting, letter, c.total)
         for name, (setting, letter) in conventions.items()
     }
     rounds = {
@@ -99,10 +100,10 @@ def free_law(convention: str) -> list[Listed]:
     return out
 
 
-def kept(setting: Setting, free: list[Listed], total: int) -> Finding:
+def kept(setting: Setting, letter: str, total: int) -> Finding:
     """Judge independence, sum and eigenvector for one convention."""
     pairs = []
-    for n, law in enumerate(free, start=1):
+    for n, law in enumerate(free_law(letter), start=1):
         for name, found, expected in listed_sides(law, n, total):
             pairs.append((f"{name}, N = {n}", found, expected))
     law, n = setting.law, setting.n_clients
@@ -117,7 +118,29 @@ def kept(setting: Setting, free: list[Listed], total: int) -> Finding:
         for one, (name, *two) in zip(found, again, strict=True)
     ]
     proof = judge.identity(pairs, "N = 1..3, every p_i the convention allows")
+    if letter == "c":
+        proof = judge.all_of(
+            {"small": proof, "a cohort": somebody_comes(total)},
+            scope="every N, every p_i the convention allows",
+            argument="the I_i are independent by assumption; S is never empty, so that "
+            "the sum of q_i is the mean of what the members of a cohort have, 1. Every "
+            "row of W(S) is 1{j in S}/|S|, of mean q_j, and weights q_i of sum 1 leave "
+            "it as it is.",
+        )
     return judge.proof_or_search(proof, judge.instances(cases, "==", "one law, N = 3"))
+
+
+@cache
+def somebody_comes(total: Any) -> Finding:
+    """Judge a cohort of any size among any number of clients."""
+    share = 1 / SOME.size
+    rows = SOME.matrix(virtual("keep"))
+    pairs: list[judge.Pair] = [("members together", SOME.size * share, total)]
+    pairs += [
+        (f"row of {line}", list(row), [0, share, share, 0, 0])
+        for line, row in zip(SOME.lines, rows, strict=True)
+    ]
+    return judge.identity(pairs, "every N and nonempty S")
 
 
 def groups(n_clients: int) -> list[frozenset[int]]:
@@ -211,4 +234,24 @@ def related() -> Finding:
             given = cohorts.averaging(nonempty, i)
             pairs.append((f"q_{i}, N = {n}", q[i - 1], likely * given))
         pairs.append((f"sum of q_i, N = {n}", sum(q), likely))
-    return judge.identity(pairs, "N = 1..3, every p_i in (0, 1)")
+    return judge.all_of(
+        {
+            "small": judge.identity(pairs, "N = 1..3, every p_i in (0, 1)"),
+            "a cohort": conditioned(),
+        },
+        scope="every N, every p_i in (0, 1)",
+        argument="q_i is a sum over the cohorts with client i, and the sum of all q_i "
+        "one over all nonempty cohorts, which come with 1 - P_0; by independence P_0 "
+        "is the product of the 1 - p_i.",
+    )
+
+
+def conditioned() -> Finding:
+    """Judge the part of a cohort in q_i under (a) and (b), and of its s members."""
+    chance, none, s = sympy.symbols("chance P_0 s", positive=True)
+    given = chance / (1 - none)
+    pairs = [
+        ("part of q_i", chance / s, (1 - none) * (given / s)),
+        ("of all its members", s * (chance / s), chance),
+    ]
+    return judge.identity(pairs, "every N and nonempty S")

@@ -112,7 +112,21 @@ def moves(factor: str) -> Finding:
         moved = one.x[one.last][1:] - one.x[1][1:]
         right = [tidied(formal * a * v) for a, v in zip(on, total, strict=True)]
         pairs.append((f"{run}", [tidied(v) for v in moved], right))
-    return judge.proof_or_search(judge.identity(pairs, FORMAL), search)
+    traced_rounds = judge.identity(pairs, FORMAL)
+    proof = judge.all_of(
+        {"traced": traced_rounds, "one move more": _one_move_more(formal)},
+        scope="every N, tau, cohort, differentiable f_i, step size, start and round",
+        argument="between a pull and a push R_k and C_k are I, so that a client's row "
+        "depends on no other: it moves by -eta y_k if D_k has it, and not at all else",
+    )
+    return judge.proof_or_search(proof, search)
+
+
+def _one_move_more(formal: Any) -> Finding:
+    """Add the move -eta a y to a sum of moves; a is 1 for a participant and 0 else."""
+    a, total, y = sympy.symbols("a total y")
+    moved = formal * a * total - ETA * a * y
+    return judge.identity([("a row", moved, formal * a * (total + y))], "every k")
 
 
 def _one_client_moves(tau: int, row: Fraction, factor: str) -> tuple[Any, Any]:

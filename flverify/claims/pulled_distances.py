@@ -42,8 +42,23 @@ def means(weight: str, factor: int, *, absent: bool, server: bool = False) -> Fi
         p = [cohorts.inclusion(law, i) for i in cohorts.people(n)]
         right = sum((1 - v if absent else v) * w for v, w in zip(p, d, strict=True))
         pairs.append((f"N = {n}", left, factor * right))
-    proof = judge.identity(pairs, "N = 1..3, every law, all rows")
+    small = judge.identity(pairs, "N = 1..3, every law, all rows")
+    proof = judge.all_of(
+        {"small": small, "one client more": _one_more(factor, absent)},
+        scope="every N, law, all rows",
+        argument="the mean of a sum over clients is the sum of the means, and of a "
+        "client's term only the cohorts with it, or without it, are left",
+    )
     return judge.proof_or_search(proof, search)
+
+
+def _one_more(factor: int, absent: bool) -> Finding:
+    """Add a client of any law: `there` and `away` are cohorts with and without it."""
+    there, away, d, total = sympy.symbols("there away d total", positive=True)
+    p = there / (there + away)
+    left = (away if absent else there) / (there + away) * d
+    right = factor * (total + (1 - p if absent else p) * d)
+    return judge.identity([("the sum", factor * total + left, right)], "every law")
 
 
 def _kept_of(s: Any, d: Any, *, absent: bool) -> Any:
