@@ -80,7 +80,7 @@ def marginal_weights(c: Any) -> Finding:
     return judge.all_of(
         {
             "weights": judge.proof_or_search(proof, search),
-            "not proportional": judge.witness(skewed(), ">", "two clients"),
+            "not proportional": judge.witness(skewed(c.power), ">", "two clients"),
         }
     )
 
@@ -116,15 +116,15 @@ def size_cases(power: int) -> Iterator[Case]:
                 yield Case(at, weight, law.inclusion()[i - 1] / m, recheck)
 
 
-def skewed() -> Case:
+def skewed(power: int) -> Case:
     """Return a law with p_1 above pi_1 / sum pi: client 2 comes every other time."""
     law = ExplicitLaw({(0,): "1/2", (0, 1): "1/2"}, 2)
     listed = {frozenset({1}): Fraction(1, 2), frozenset({1, 2}): Fraction(1, 2)}
     share = law.inclusion()[0] / law.inclusion().sum()
     chances = [cohorts.inclusion(listed, i) for i in (1, 2)]
-    recheck = sides(printed_weight(listed, 1), chances[0] / sum(chances))
+    recheck = sides(printed_weight(listed, 1, power), chances[0] / sum(chances))
     at = {"S": "{1} or {1, 2}, 1/2 each"}
-    return Case(at, law.averaging_weights()[0], share, recheck)
+    return Case(at, printed_weight(law.support(), 0, power), share, recheck)
 
 
 @claim(
@@ -134,8 +134,9 @@ def skewed() -> Case:
     r"probability distribution over clients.}",
     proposition="For every law of S with q(empty) = 0 the p_i of (2) are at least 0 "
     "and sum to 1.",
-    constants={"nobody": False},
+    constants={"nobody": False, "q": ">= 0"},
     twin={"nobody": True},
+    reading_twins={"sign": {"q": "< 0"}},
 )
 def distribution(c: Any) -> Finding:
     """Sum the summands of (2) over the members of a cohort of any size."""
@@ -147,7 +148,8 @@ def distribution(c: Any) -> Finding:
         total = sum(printed_weight(law, i) for i in people(n))
         sums.append((f"any law, N = {n}", total, 1))
     search = judge.instances(total_cases(nobody=c.nobody), "==", LAWS)
-    signs = judge.nonnegative([("a summand", 1 / S)], EVERY)
+    chance = {">= 0": 1, "< 0": -1}[c.q] * sympy.Symbol("q", nonnegative=True)
+    signs = judge.nonnegative([("a summand", chance / S)], EVERY)
     total = judge.proof_or_search(judge.identity(sums, EVERY), search)
     return judge.all_of({"sum": total, "sign": signs})
 
@@ -294,7 +296,47 @@ def one_step(n: int, members: Cohort, loop: Any, **settings: Any) -> Any:
 
 
 def means_of_rule(factor: int) -> Finding:
-    """Judge the conditional mean of (10), for N = 1..3 and every law of fixed size."""
+    """Judge the conditional mean of (10): for N = 1..3, then a client of any law."""
+    return judge.all_of(
+        {"small": small_means(factor), "a client": client_means(factor)},
+        scope="every N and M, every law of fixed size",
+        argument="the mean is linear in the law: theta_i has the factor N/M times its "
+        "weight in each cohort with i, so that its mean is that times P(i in S), which "
+        "is M p_i for (2) and M/N for uniform cohorts",
+    )
+
+
+def client_means(factor: int) -> Finding:
+    """Judge the mean factor of one model, and the total one client after another.
+
+    sum (N p_i - 1)^2 over n clients is N^2 squares - 2 N total + n, and total is 1 for
+    all of them, n = N.
+    """
+    p, u, n, total, squares = sympy.symbols("p u n total squares", positive=True)
+    counted = cohorts.counted()
+    excess = N**2 * squares - 2 * N * total + n
+    longer = N**2 * (squares + p**2) - 2 * N * (total + p) + n + 1
+    whole = 1 + excess.subs({total: 1, n: N}) / N
+    pairs = [
+        ("weights (2)", factor * N / M * p * (M * p), N * p**2),
+        ("data weights", factor * N / M * u * (M / N), u),
+        ("p_i = M/N", factor * N / M * (M / N), M * (1 / M)),
+        ("one client more in the total", excess + (N * p - 1) ** 2, longer),
+        ("total of the weights (2)", N * squares, whole),
+    ]
+    chance = sympy.Eq(counted.with_one / counted.all, counted.m / counted.n)
+    return judge.all_of(
+        {
+            "factors": judge.identity(pairs, "every N and M"),
+            "P(i in S) = M/N": judge.implied(
+                counted.relations, chance, "every N and M"
+            ),
+        }
+    )
+
+
+def small_means(factor: int) -> Finding:
+    """Judge it for N = 1..3 and every law of fixed size."""
     pairs = []
     for n in (1, 2, 3):
         models = sympy.symbols(f"theta_1:{n + 1}")
