@@ -190,6 +190,7 @@ def _sides_90(
     constants={"kept": "1", "largest": "1"},
     twin={"kept": "1/2"},
     no_control="q_i has three readings; the twin, half of the sum, fails under each",
+    reading_twins={f"{CHANCE} / inequality": {"largest": "1/2"}},
     free=Free("largest", "1/2", "2", weaker="larger", reading=CHANCE),
 )
 def pulled(c: SimpleNamespace) -> Finding:
@@ -219,7 +220,12 @@ def _equality_91(c: SimpleNamespace, name: str) -> Finding:
     search = judge.instances(_cases_91(c, name, 1), "==", LAWS_91)
     if name == CASE_3A:
         return search
-    weight = cohorts.averaging if name == DEFINED else cohorts.inclusion
+    if name == CHANCE:
+        u, v = sympy.symbols("there away", positive=True)  # cohorts with it, without
+        pair = ("a client", v / (u + v), _kept(c, u / (u + v)))
+        proof = judge.identity([pair], "every N and law")
+        return judge.proof_or_search(proof, search)
+    weight = cohorts.averaging
     pairs = [
         (f"N = {size}: client {i}", _absent(law, i), _kept(c, weight(law, i)))
         for size in (1, 2, 3)
