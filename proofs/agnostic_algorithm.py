@@ -35,12 +35,7 @@ from flverify.claims.claim import Free, claim
 from flverify.claims.cohorts import people
 from flverify.claims.judge import Case
 from flverify.claims.nonsmooth import Nonsmooth, gradient_bound
-from flverify.claims.nonsmooth_losses import (
-    SILENT,
-    Absolute,
-    Client,
-    project,
-)
+from flverify.claims.nonsmooth_losses import SILENT, Absolute, Client, project
 from flverify.claims.verdict import Finding
 from flverify.claims.written import above, both
 from flverify.reference import agnostic_fedavg
@@ -63,14 +58,16 @@ SCHEDULES = {"(i) a communication takes a tick": "literal", SEPARATE: "separate"
     r"transmit}",
     proposition="Executed with T and H, Algorithm 1 communicates T times, and every "
     "client takes H local steps before each communication.",
-    constants={"missing": 0},
+    constants={"missing": 0, "silent": 0},
     twin={"missing": 1},
     no_control="depends on the schedule; the twin, H - 1 local steps, is what the box "
     "does and fails where H steps are meant",
+    reading_twins={f"{SEPARATE} / communications": {"silent": 1}},
 )
 def schedule(c: Any) -> Finding:
     """Count the communications and the gradient steps of the plain loop."""
-    found = {name: counts(word, c.missing) for name, word in SCHEDULES.items()}
+    some = c.missing, c.silent
+    found = {name: counts(word, *some) for name, word in SCHEDULES.items()}
     return judge.readings(found).corrected(
         r"\text{Algorithm 1 as printed communicates at the ticks }H,2H,\dots,TH\text{, "
         r"and every client takes }H-1\text{ local steps before each, }T(H-1)\text{ in "
@@ -87,14 +84,16 @@ def settings() -> Iterator[tuple[int, int, int]]:
     yield from product(range(1, 5), range(1, 6), (1, 2, 3))
 
 
-def communications(word: str) -> Iterator[Case]:
-    """Server models after the start, against T, from a loop that may stop early."""
+def communications(word: str, silent: int) -> Iterator[Case]:
+    """Server models after the start, against T - silent, from the plain loop."""
     for rounds, period, n in settings():
         if word == "literal":  # the ticks of the box, counted one by one
             found = sum(1 for t in range(1, rounds * period + 1) if t % period == 0)
         else:
             found = len(executed(word, rounds, period, n)[0]) - 1
-        yield Case({"T": rounds, "H": period, "N": n}, found, rounds)
+        again = len(range(period, rounds * period + 1, period)), rounds - silent
+        at = {"T": rounds, "H": period, "N": n}
+        yield Case(at, found, rounds - silent, cohorts.sides(*again))
 
 
 def steps(word: str, missing: int) -> Iterator[Case]:
@@ -127,14 +126,16 @@ def executed(
     return models, calls
 
 
-def counts(word: str, missing: int) -> Finding:
+def counts(word: str, missing: int, silent: int = 0) -> Finding:
     """Judge T communications among the ticks 1 to TH, H - missing steps before each.
+
+    T - `silent` of them.
 
     Every tick but a communication has a local step, or every tick where it takes none.
     """
     taken = 1 if word == "literal" else 0
-    proofs = one_in_each_round(), steps_before_each(taken, missing)
-    searches = communications(word), steps(word, missing)
+    proofs = one_in_each_round(silent), steps_before_each(taken, missing)
+    searches = communications(word, silent), steps(word, missing)
     named = zip(("communications", "local steps"), proofs, searches, strict=True)
     return judge.all_of(
         {
@@ -148,7 +149,7 @@ ROUNDS = "every T and H"
 r, period = sympy.symbols("r H", positive=True, integer=True)
 
 
-def one_in_each_round() -> Finding:
+def one_in_each_round(silent: int) -> Finding:
     """Prove that r H is the one multiple of H among (r-1) H + 1, ..., r H."""
     j = sympy.Symbol("j", positive=True)
     tick = r * period - j
@@ -156,7 +157,7 @@ def one_in_each_round() -> Finding:
     return judge.all_of(
         {
             "r of them by r H": judge.identity(
-                [("floor(r H/H)", sympy.floor(r * period / period), r)], ROUNDS
+                [("floor(r H/H)", sympy.floor(r * period / period), r - silent)], ROUNDS
             ),
             "none between": judge.implied([j <= period - 1], between, ROUNDS),
         }

@@ -36,8 +36,9 @@ LOSSES = "every a, label, weight of the points and pair of points"
     r"\text{, are all convex on }\Theta.",
     proposition="The largest of some lines meets Assumption 1, so |x - a| and "
     "max(0, 1 - a x) do, and so do squares; then (3) is convex, as every p_i >= 0.",
-    constants={"lines": "largest"},
+    constants={"lines": "largest", "weights": "p_i >= 0"},
     twin={"lines": "smallest"},
+    reading_twins={"(3)": {"weights": "a p_i < 0"}},
 )
 def convexity(c: Any) -> Finding:
     """Judge the inequality of convexity for each family and for their mixtures."""
@@ -48,7 +49,7 @@ def convexity(c: Any) -> Finding:
                 above_lines(sign), judge.instances(chords(sign), "<=", CHORDS)
             ),
             "square": judge.nonnegative([("gap", squared_gap(sign))], LOSSES),
-            "(3)": mixture(),
+            "(3)": mixture({"p_i >= 0": 1, "a p_i < 0": -1}[c.weights]),
         }
     )
 
@@ -111,10 +112,14 @@ def squared_gap(sign: int) -> Any:
 
 
 @cache
-def mixture() -> Finding:
-    """Prove that sum p_i f_i is convex if every f_i is, one client at a time."""
+def mixture(sign: int) -> Finding:
+    """Prove that sum p_i f_i is convex if every f_i is, one client at a time.
+
+    The weight of the one that is added has the sign.
+    """
     p, q, one, other = sympy.symbols("p q gap_i gap_j", nonnegative=True)
-    return judge.nonnegative([("gap of (3)", p * one + q * other)], "every N and p")
+    gap = p * one + sign * q * other
+    return judge.nonnegative([("gap of (3)", gap)], "every N and p")
 
 
 # -- Assumption 2 --------------------------------------------------------------------
@@ -132,9 +137,10 @@ SIGMA_2 = (
     proposition="Two samples with losses |x - a_1| and |x - a_2|, drawn one at a time, "
     "meet Assumption 2 on the whole line with sigma_i^2 = 1, which is attained between "
     "a_1 and a_2; sigma_i^2 scales with the square of the loss.",
-    constants={"sigma_squared": 1},
+    constants={"sigma_squared": 1, "scaled_by": 2},
     twin={"sigma_squared": Fraction(1, 2)},
-    exact=("sigma_squared",),
+    reading_twins={"scale": {"scaled_by": 1}},
+    exact=("sigma_squared", "scaled_by"),
 )
 def bounded_variance(c: Any) -> Finding:
     """Judge the variance of two subgradients in [-1, 1], where it is, and its scale."""
@@ -147,7 +153,8 @@ def bounded_variance(c: Any) -> Finding:
     largest = variance.subs({one: 1, other: -1})  # right of a_1 and left of a_2
     factor = sympy.Symbol("c", positive=True)
     scaled = variance.subs({one: factor * one, other: factor * other})
-    scale = judge.identity([("c f", scaled, factor**2 * variance)], "every factor c")
+    power = factor ** rational(c.scaled_by)
+    scale = judge.identity([("c f", scaled, power * variance)], "every factor c")
     return judge.all_of(
         {
             "bound": bound,
@@ -230,8 +237,9 @@ def fixed_index(factor: Any) -> Iterator[Case]:
     proposition="Assumption 3 is met by |x - a| with G = 1 and by max(0, 1 - a x) with "
     "G = |a| on every Theta, by h (x - b)^2/2 with G = h (R + |b|) where |x| <= R on "
     "Theta, but for no G by h (x - b)^2/2, h > 0, on the whole line.",
-    constants={"factor": 1},
+    constants={"factor": 1, "far": "(G + 1)/h"},
     twin={"factor": Fraction(99, 100)},
+    reading_twins={"square, unbounded": {"far": "1/h"}},
     free=Free("factor", Fraction(1, 2), 2, weaker="larger"),
 )
 def bounded_gradients(c: Any) -> Finding:
@@ -248,6 +256,8 @@ def bounded_gradients(c: Any) -> Finding:
         }
     )
     share = [u >= 0, u <= 1]
+    far = {"(G + 1)/h": (G + 1) / h, "1/h": 1 / h}[c.far]
+    slope = sympy.diff(h * (x - b) ** 2 / 2, x).subs(x, b + far)
     return judge.all_of(
         {
             "absolute value": judge.implied(
@@ -258,11 +268,10 @@ def bounded_gradients(c: Any) -> Finding:
             "square, unbounded": judge.all_of(
                 {
                     "gradient": judge.identity(
-                        [("at b + (G + 1)/h", h * (b + (G + 1) / h - b), G + 1)],
-                        EVERY_G,
+                        [(f"at b + {c.far}", slope, h * far)], EVERY_G
                     ),
                     "above G": judge.nonnegative(
-                        [("gap", (G + 1) ** 2 - G**2)], EVERY_G
+                        [("gap", (h * far) ** 2 - G**2)], EVERY_G
                     ),
                 }
             ),

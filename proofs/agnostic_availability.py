@@ -109,8 +109,9 @@ def plain_mean(one: Nonsmooth, draws: Any, power: int) -> tuple[Any, Any]:
     proposition="Uniform sampling of M of N clients has the weights p_i = 1/N of (2), "
     "with which (10) is line 5; p_i = 1/N makes the clients equally likely if |S| is "
     "always M, but not in general.",
-    constants={"power": 1},
+    constants={"power": 1, "chance": "M/N"},
     twin={"power": 2},
+    reading_twins={"P(i in S) = M/N": {"chance": "1/N"}},
     exact=("power",),
 )
 def uniform_corner(c: Any) -> Finding:
@@ -125,7 +126,8 @@ def uniform_corner(c: Any) -> Finding:
     proof = judge.identity(pairs, "every N and M")
     search = judge.instances(uniform_cases(c.power), "==", "N = 1..5, M = 1..N")
     counted = cohorts.counted()
-    chance = sympy.Eq(counted.with_one / counted.all, counted.m / counted.n)
+    members = {"M/N": counted.m, "1/N": 1}[c.chance]
+    chance = sympy.Eq(counted.with_one / counted.all, members / counted.n)
     return judge.all_of(
         {
             "P(i in S) = M/N": judge.implied(

@@ -33,6 +33,9 @@ from flverify.participation import SuccessiveSampling
 
 SECTION = "Section 4"
 TEMPERATURE = 10.0
+ONE = Fraction(1)
+# each |S| is M: the rarest client comes at most as often as the mean one, every N/M
+WAITS = Fraction(race.N_CLIENTS, race.COHORT), None
 LARGEST = Fraction(2) * (1 - Fraction(race.COHORT, race.N_CLIENTS))  # of the skew
 
 
@@ -48,30 +51,51 @@ LARGEST = Fraction(2) * (1 - Fraction(race.COHORT, race.N_CLIENTS))  # of the sk
     "same whether i starts at 0 or 1; the skew ||p - 1/N||_1 is 1.289, of at most 9/5 "
     "when |S| = 10 always; p_1 is 0.0725 and the rarest user comes once in 15925 "
     "rounds, each within 1/1000 of the number.",
-    constants={"skew": "1.289", "p_1": "0.0725", "rounds": "15925"},
+    constants={
+        "skew": "1.289",
+        "p_1": "0.0725",
+        "rounds": "15925",
+        "prior": "geometric",
+        "p_i": "pi_i/M",
+        "largest": 2,
+    },
     twin={"skew": "1.85"},
+    reading_twins={
+        "start of the index": {"prior": "arithmetic"},
+        "small N": {"p_i": "pi_i/N"},
+        "largest skew": {"largest": 1},
+        "p_1": {"p_1": "0.101"},
+        "rarest": {"rounds": "9"},
+    },
 )
 def probabilities(c: Any) -> Finding:
     """Judge the law on small N exactly, the numbers by quadrature."""
     p = race.weights(TEMPERATURE)
-    first, second, third, factor = sympy.symbols("w_1 w_2 w_3 e", positive=True)
-    shifted = factor * first / (factor * (first + second + third))
+    *shares, e = sympy.symbols("w_1 w_2 w_3 e", positive=True)
+    later = [{"geometric": e * w, "arithmetic": e + w}[c.prior] for w in shares]
+    draws = (later[0] / sum(later), shares[0] / sum(shares))
     return judge.all_of(
         {
             "start of the index": judge.identity(
-                [("a draw", shifted, first / (first + second + third))],
+                [("a draw", *draws)],
                 "weights of those left, all multiplied by exp(-1/10)",
             ),
-            "small N": judge.instances(enumerated(), "==", "N = 4, 5, M = 1, 2, 3"),
-            "largest skew": judge.instances(extremes(), "<=", "N = 3, 4, 5, M < N"),
+            "small N": judge.instances(
+                enumerated(c.p_i), "==", "N = 4, 5, M = 1, 2, 3"
+            ),
+            "largest skew": judge.instances(
+                extremes(c.largest), "<=", "N = 3, 4, 5, M < N"
+            ),
             "skew": judge.instances(
-                [near("skew", race.skew(p), c.skew, LARGEST)], "<=", "quadrature"
+                [near("skew", race.skew(p), c.skew, (0, LARGEST))], "<=", "quadrature"
             ),
             "p_1": judge.instances(
-                [near("p_1", float(p[0]), c.p_1, None)], "<=", "quadrature"
+                [near("p_1", float(p[0]), c.p_1, (0, ONE / race.COHORT))],
+                "<=",
+                "quadrature",
             ),
             "rarest": judge.instances(
-                [near("rounds", 1 / (race.COHORT * float(p[-1])), c.rounds, None)],
+                [near("rounds", 1 / (race.COHORT * float(p[-1])), c.rounds, WAITS)],
                 "<=",
                 "quadrature",
             ),
@@ -79,24 +103,25 @@ def probabilities(c: Any) -> Finding:
     )
 
 
-def near(name: str, value: float, stated: str, largest: Fraction | None) -> Case:
+def near(name: str, value: float, stated: str, ends: tuple[Any, Any]) -> Case:
     """Distance of a number from the stated one, against a thousandth of that.
 
-    A stated number beyond what is possible is that far from the truth, exactly.
+    A stated number outside the ends, beyond what is possible, is that far from the
+    truth, exactly; an end of None is nowhere.
     """
     number = Fraction(parse_number(stated))
     room = number / 1000
 
     def again() -> tuple[Fraction, Fraction]:
-        beyond = number - (number if largest is None else largest)
-        return max(Fraction(0), beyond), room
+        low, high = (number if end is None else end for end in ends)
+        return max(Fraction(0), number - high, low - number), room
 
     at = {"number": name, "computed": f"{value:.6g}", "stated": stated}
     left = abs(value - float(number))
     return Case(at, left, float(room), again, another_quantity=True)
 
 
-def enumerated() -> Iterator[Case]:
+def enumerated(printed: str) -> Iterator[Case]:
     """Compare p_i with pi_i/M over all orders of draws, at ratio 19/21."""
     ratio = race.exact_ratio("10")
     for n, m in ((4, 1), (4, 2), (4, 3), (5, 2)):
@@ -104,12 +129,12 @@ def enumerated() -> Iterator[Case]:
         law = cohorts.without_replacement(shares, m)
         found = SuccessiveSampling(shares, m).averaging_weights()
         for i in people(n):
-            chance = cohorts.inclusion(law, i) / m
+            chance = cohorts.inclusion(law, i) / {"pi_i/M": m, "pi_i/N": n}[printed]
             again = cohorts.sides(cohorts.averaging(law, i), chance)
             yield Case({"N": n, "M": m, "i": i}, found[i - 1], chance, again)
 
 
-def extremes() -> Iterator[Case]:
+def extremes(largest: int) -> Iterator[Case]:
     """Skew of laws of fixed size against 2 (1 - M/N); attained by one cohort."""
     for n in (3, 4, 5):
         for m in range(1, n):
@@ -118,13 +143,15 @@ def extremes() -> Iterator[Case]:
                 law = cohorts.without_replacement(shares, m)
                 found = SuccessiveSampling(shares, m).averaging_weights()
                 listed = [cohorts.averaging(law, i) for i in people(n)]
-                bound = 2 * (1 - Fraction(m, n))
+                bound = largest * (1 - Fraction(m, n))
                 at = {"N": n, "M": m, "weights": shares}
                 again = cohorts.sides(distance(listed), bound)
                 yield Case(at, distance(found), bound, again)
 
 
 # -- the set-up ----------------------------------------------------------------------
+
+BOUNDED = "(i) Theta bounded, as C is"
 
 
 @claim(
@@ -134,8 +161,9 @@ def extremes() -> Iterator[Case]:
     r"five seeds;}\quad\text{the loss of the regression is convex (and covered exactly "
     r"by our analysis)}",
     proposition="Mean squared errors are convex and meet Assumption 3 for some G.",
-    constants={"sign": 1},
+    constants={"sign": 1, "G": "grows with R"},
     twin={"sign": -1},
+    reading_twins={f"{BOUNDED} / Assumption 3": {"G": "the same for every R"}},
     no_control="depends on Theta, which Section 4 does not give, as it does not give "
     "C, T, H, the step size, batch and sample sizes, the dimension and the model; the "
     "twin, errors with a minus, is not convex",
@@ -150,9 +178,10 @@ def setup(c: Any) -> Finding:
     convex = judge.nonnegative([("gap of a row", gap)], "every row and chord")
     size, top, near_to = sympy.symbols("size top R", nonnegative=True)
     row, miss, model = sympy.symbols("row miss model", real=True)
+    reach = {"grows with R": size * near_to, "the same for every R": 0}[c.G]
     bounded = judge.implied(
         [row <= size, row >= 0, model <= near_to, miss <= row * model + top],
-        2 * row * miss <= 2 * size * (size * near_to + top),
+        2 * row * miss <= 2 * size * (reach + top),
         "every |a| <= size, |b| <= top, |x| <= R; a mean of rows has the same bound",
     )
     bound = sympy.Symbol("G", positive=True)
@@ -171,9 +200,7 @@ def setup(c: Any) -> Finding:
         grows = free = judge.inconclusive(f"one G is exceeded only: {grows.reason}")
     return judge.readings(
         {
-            "(i) Theta bounded, as C is": judge.all_of(
-                {"convex": convex, "Assumption 3": bounded}
-            ),
+            BOUNDED: judge.all_of({"convex": convex, "Assumption 3": bounded}),
             "(ii) Theta the whole space": judge.all_of(
                 {"convex": convex, "every G is exceeded": grows, "Assumption 3": free}
             ),
@@ -201,15 +228,16 @@ def unbounded() -> Iterator[Case]:
     proposition="The one stated prior has one abscissa: relabelling the users does not "
     "change the skew, and estimates of p by 1000 draws for each of twenty seeds have "
     "skews that differ by at most 1/20.",
-    constants={"spread": "1/20", "draws": 1000},
+    constants={"spread": "1/20", "draws": 1000, "quantity": "skew"},
     twin={"spread": "0"},
+    reading_twins={"relabelling": {"quantity": "p_1"}},
 )
 def abscissa(c: Any) -> Finding:
     """Judge relabellings exactly, estimates seed against seed."""
     return judge.all_of(
         {
             "relabelling": judge.instances(
-                relabelled(), "==", "N = 4, M = 2, ratio 1/2"
+                relabelled(QUANTITIES[c.quantity]), "==", "N = 4, M = 2, ratio 1/2"
             ),
             "estimates": judge.instances(
                 estimates(c.draws, Fraction(parse_number(c.spread))),
@@ -220,14 +248,17 @@ def abscissa(c: Any) -> Finding:
     )
 
 
-def relabelled() -> Iterator[Case]:
-    """Skew of the prior in every order of the users."""
+QUANTITIES: dict[str, Any] = {"skew": distance, "p_1": lambda p: p[0]}
+
+
+def relabelled(quantity: Any) -> Iterator[Case]:
+    """Skew of the prior, or another quantity, in every order of the users."""
     shares = [Fraction(1, 2**i) for i in range(4)]
-    first = distance(SuccessiveSampling(shares, 2).averaging_weights())
+    first = quantity(SuccessiveSampling(shares, 2).averaging_weights())
     for order in permutations(shares):
         law = cohorts.without_replacement(order, 2)
-        listed = distance([cohorts.averaging(law, i) for i in people(4)])
-        found = distance(SuccessiveSampling(order, 2).averaging_weights())
+        listed = quantity([cohorts.averaging(law, i) for i in people(4)])
+        found = quantity(SuccessiveSampling(order, 2).averaging_weights())
         yield Case({"weights": order}, found, first, cohorts.sides(listed, first))
 
 

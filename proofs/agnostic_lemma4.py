@@ -50,11 +50,12 @@ LAWS = "every N and every law of nonempty S"
     "that it lies in C when they do.",
     constants={"divisor": "|S|"},
     twin={"divisor": "N"},
+    reading_twins={"sign": {"divisor": "-|S|"}},
 )
 def server_step(c: Any) -> Finding:
     """Judge the weights, for s participants among s + a, then every S by the loop."""
     others = sympy.Symbol("a", positive=True)
-    divisor = {"|S|": S, "N": S + others}[c.divisor]
+    divisor = {"|S|": S, "N": S + others, "-|S|": -S}[c.divisor]
     weights = judge.identity([("sum of the weights", S * (1 / divisor), 1)], LAWS)
     signs = judge.nonnegative([("a weight", 1 / divisor)], LAWS)
     search = judge.instances(server_cases(c.divisor), "==", "N = 1..4, every S")
@@ -71,7 +72,7 @@ def server_cases(divisor: str) -> Iterator[Case]:
                 clients, {members: Fraction(1)}, WIDE, Fraction(1), 2, "literal"
             )
             models = [Fraction(i * i) for i in people(n)]
-            size = {"|S|": len(members), "N": n}[divisor]
+            size = {"|S|": len(members), "N": n, "-|S|": -len(members)}[divisor]
             left = sum((models[j - 1] for j in members), Fraction(0)) / size
             draws = tuple((Fraction(0),) for _ in clients)
             chosen = [cohorts.zero_based(members)]

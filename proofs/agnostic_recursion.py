@@ -156,12 +156,19 @@ def outside(terms: Any, least: int) -> Finding:
         "Lemma 3": "agnostic.lemma3",
         "the sum of H steps in (7)": "agnostic.eq7",
     },
-    constants={"(7)": Fraction(3), "(9)": Fraction(3, 2)},
+    constants={"(7)": Fraction(3), "(9)": Fraction(3, 2), "(6)": 1, "power": 1},
     twin={"(7)": Fraction(1)},
+    reading_twins={
+        "(6)": {"(6)": Fraction(1, 2)},
+        "(8), the mean of (7) over clients": {"power": 2},
+        "(9)": {"(9)": Fraction(1, 2)},
+    },
     free=(
         Free("(7)", 1, 4, weaker="larger", given={"(9)": Fraction(4)}),
         Free("(9)", Fraction(1, 2), 4, weaker="larger"),
+        Free("(6)", Fraction(1, 2), 2, weaker="larger"),
     ),
+    exact=("power",),
     sharp=Sharp(
         r"<(7)>\cdot\eta^2G^2\ \text{((7), (8))},\quad<(9)>\cdot\eta G^2\ \text{((9): "
         r"the chain gives less than printed, the difference does no harm)}",
@@ -170,17 +177,20 @@ def outside(terms: Any, least: int) -> Finding:
 )
 def square_coefficient(c: Any) -> Finding:
     """Judge the two passages of the coefficient."""
-    return passages(getattr(c, "(7)"), getattr(c, "(9)"))
+    return passages(getattr(c, "(7)"), getattr(c, "(9)"), getattr(c, "(6)"), c.power)
 
 
-def passages(in_7: Any, in_9: Any) -> Finding:
-    """Judge Lemma 2 => (7) => (8) => (9) with these coefficients of G^2."""
+def passages(in_7: Any, in_9: Any, in_6: Any, power: int) -> Finding:
+    """Judge Lemma 2 => (7) => (8) => (9) with these coefficients of G^2.
+
+    `in_6` is a factor of the right side of (6), `power` that of 1/|A| in the p_i.
+    """
     room, rate = (2, in_7, 8), (1, in_9, 4)
     return judge.all_of(
         {
             "(7)": rounds.collected(rounds.LEMMA_2, 4, room),
-            "(6)": rounds.mean_of_cohorts(),
-            "(8), the mean of (7) over clients": rounds.weighted_clients(),
+            "(6)": rounds.mean_of_cohorts(in_6),
+            "(8), the mean of (7) over clients": rounds.weighted_clients(power),
             "(9)": rounds.averaged_rounds(room, rate),
         }
     )

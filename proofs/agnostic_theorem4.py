@@ -227,9 +227,21 @@ def no_steps(largest: int) -> Iterator[Case]:
     proposition="With eta = c/sqrt(TH) the right side of (9) grows as sqrt(H/T) for "
     "large H; the best eta, D/sqrt(2HT(A + BH)), makes it D sqrt(2(A/H + B)/T), which "
     "falls in H for given T and, for given n = TH, is D sqrt(2(A + BH)/n) and grows.",
-    constants={"power": Fraction(1, 2)},
+    constants={
+        "power": Fraction(1, 2),
+        "best": 2,
+        "curved": "up",
+        "falls for": "T",
+        "grows for": "n",
+    },
     twin={"power": Fraction(1)},
-    exact=("power",),
+    reading_twins={
+        "best eta": {"best": 1},
+        "convex in eta": {"curved": "down"},
+        "falls in H": {"falls for": "n"},
+        "grows in H, given n": {"grows for": "T"},
+    },
+    exact=("power", "best"),
 )
 def dependence(c: Any) -> Finding:
     """Judge the substitution, the best step size, and the monotonies in H."""
@@ -238,15 +250,27 @@ def dependence(c: Any) -> Finding:
     b = 4 * ELL * BOUND
     side = bound(C / (T * H), H**2, T**2)
     printed = ((START**2 / (2 * C) + C * a) * H**-1 + C * b * H ** (2 * power)) / T
-    root = sympy.Symbol("root", positive=True)  # of 2 (A + B H) H T
+    root = sympy.Symbol(
+        "root", positive=True
+    )  # of 2 (A + B H) H T, 2 as in the best eta
     first = sympy.Symbol("D", positive=True)
     best = first / root
-    square = root**2 / (2 * H**2 * T**2)  # A + B H
+    square = root**2 / (rational(c.best) * H**2 * T**2)  # A + B H
     value = first**2 / (2 * best * H**2 * T**2) + best * square
     slope = -(first**2) / (2 * best**2 * H**2 * T**2) + square
     more = sympy.Symbol("m", positive=True)  # a longer period, H + m
     scope = "every D, sigma, G, ell, T and H, all positive"
     n = sympy.Symbol("n", positive=True)
+    curvature = sympy.diff(bound(ETA, H**2, T**2), ETA, 2)
+    period = H**2
+    squares = {  # of the value at the best eta, for given T or n
+        "T": lambda h: 2 * START**2 * (a / h + b) / T**2,
+        "n": lambda h: 2 * START**2 * (a + b * h) / n,
+    }
+    falling, growing = (
+        squares[getattr(c, "falls for")],
+        squares[getattr(c, "grows for")],
+    )
     return judge.all_of(
         {
             "value": judge.identity([("eta = c/sqrt(TH)", side, printed)], scope),
@@ -272,20 +296,14 @@ def dependence(c: Any) -> Finding:
                 scope,
             ),
             "convex in eta": judge.nonnegative(
-                [("second derivative", first**2 / (ETA**3 * H**2 * T**2))], scope
+                [("second derivative", {"up": 1, "down": -1}[c.curved] * curvature)],
+                scope,
             ),
             "falls in H": judge.nonnegative(
-                [("A/H", a / H**2 - a / (H**2 + more))], scope
+                [("less", falling(period) - falling(period + more))], scope
             ),
             "grows in H, given n": judge.nonnegative(
-                [
-                    (
-                        "2 D^2 B m/n",
-                        2 * START**2 * b * (H**2 + more) / n
-                        - 2 * START**2 * b * H**2 / n,
-                    )
-                ],
-                scope,
+                [("more", growing(period + more) - growing(period))], scope
             ),
         }
     )

@@ -167,15 +167,20 @@ def round_room(room: Room, period: Any) -> Any:
 
 
 @cache
-def weighted_clients() -> Finding:
-    """Average (7) with the p_i, which add up to 1, and use (6) on the left."""
+def weighted_clients(power: Any = 1) -> Finding:
+    """Average (7) with the p_i, which add up to 1, and use (6) on the left.
+
+    A cohort of s clients gives each of them 1/s^power.
+    """
     p, slack = sympy.symbols("p_i slack_i", nonnegative=True)
     s = 1 + sympy.Symbol("t", positive=True)  # |A|, at least 1
     left, mean, right = sympy.symbols("left mean right", real=True)
     return judge.all_of(
         {
             "a client's term": judge.nonnegative([("p_i slack_i", p * slack)], EVERY),
-            "sum of p_i": judge.identity([("a cohort of s", s * (1 / s), 1)], EVERY),
+            "sum of p_i": judge.identity(
+                [("a cohort of s", s * s ** -rational(power), 1)], EVERY
+            ),
             "(6)": judge.implied([left <= mean, mean <= right], left <= right, EVERY),
         }
     )
