@@ -76,6 +76,10 @@ g, S = sympy.symbols("g S", real=True)  # one coordinate
     given={"(71)": "focus.obs71"},
     constants={"half": "1/2", "distance": "1", "gradient": "1"},
     twin={"distance": "1/2"},
+    reading_twins={
+        "Assumption 2 for F": {"half": "1/4"},
+        "first line": {"half": "1/4"},
+    },
     free=(
         Free("distance", "1/2", "2", weaker="larger"),
         Free("gradient", "1/2", "2", weaker="larger"),
@@ -94,18 +98,20 @@ def descent(c: SimpleNamespace) -> Finding:
     r"\tfrac{\eta N}{2}\|g\|^2+\tfrac{\eta}{2N}\|Ng-S\|^2,\quad g=\nabla F(\bar x_{r"
     r"\tau+1})",
     proposition="The identity and the inequality of (112) hold for all g and S.",
-    constants={"gradient": "1/2", "distance": "1/2"},
+    constants={"gradient": "1/2", "distance": "1/2", "split": 1},
     twin={"distance": "1/4"},
+    reading_twins={"identity": {"split": 2}},
     free=(
         Free("gradient", "1/4", "1", weaker="smaller"),
         Free("distance", "1/4", "1", weaker="larger"),
     ),
+    exact=("split",),
 )
 def cross_term(c: SimpleNamespace) -> Finding:
     """Expand in one coordinate; Young's inequality."""
     two = -rational(c.gradient) * eta * N * g**2
     two += rational(c.distance) * eta / N * (N * g - S) ** 2
-    split = -eta * N * g**2 + eta * g * (N * g - S)
+    split = -eta * N * g**2 + rational(c.split) * eta * g * (N * g - S)
     scope = "every eta > 0, N >= 1 and, coordinate by coordinate, all g and S"
     return judge.all_of(
         {
@@ -160,10 +166,11 @@ def _left() -> Any:
     proposition="(114) follows from (113) and (87), whose weights I - Q and Q are at "
     "most 1; its last norm is printed without the F of (83).",
     given={"(113)": "focus.thm1.nc.step113", "(87)": "focus.lemma3.step87.smooth"},
-    constants={"first": "2", "second": "8"},
+    constants={"first": "2", "second": "8", "(87)": "an upper bound"},
     twin={"first": "1"},
     no_control="Appendix B has two norms, and the line drops an F; the twin, half of "
     "the first weight, fails under both readings",
+    reading_twins={f"{ONE_NORM} / substitution": {"(87)": "a lower bound"}},
     free=(
         Free("first", "1", "4", weaker="larger", reading=ONE_NORM),
         Free("second", "4", "16", weaker="larger", reading=ONE_NORM),
@@ -172,8 +179,9 @@ def _left() -> Any:
 def stale_gradients(c: SimpleNamespace) -> Finding:
     """Loosen the weights to 1, and put the result into (113)."""
     up, drift = sympy.symbols("up drift", positive=True)
+    bounds = {"an upper bound": drift * C >= E, "a lower bound": drift * C <= E}
     put = judge.implied(
-        [_left() <= F - F_next + up * E, drift * C >= E],
+        [_left() <= F - F_next + up * E, bounds[getattr(c, "(87)")]],
         _left() <= F - F_next + up * drift * C,
         "every factor of E in (113) and of C in (87)",
     )
@@ -198,8 +206,17 @@ def stale_gradients(c: SimpleNamespace) -> Finding:
     r"\boldsymbol x_{r\tau}\|^2",
     proposition="(115) follows from (114) at the step sizes printed with it.",
     given={"(114)": "focus.thm1.nc.step114"},
-    constants={"caps": CAPS_115, "function": "4", "consensus": "16"},
+    constants={
+        "caps": CAPS_115,
+        "function": "4",
+        "consensus": "16",
+        "combined for": "u <= v",
+    },
     twin={"consensus": "8"},
+    reading_twins={
+        "gradient": {"function": "3"},
+        "combined": {"combined for": "u >= v"},
+    },
     free=(
         # (114) times it is (115): with 16 there, larger ones would fail
         Free("function", "2", "8", weaker="larger", given={"consensus": "24"}),
@@ -226,8 +243,9 @@ def simplified(c: SimpleNamespace) -> Finding:
     s, half, u, v = sympy.symbols("s half u v", positive=True)
     change = sympy.Symbol("change", real=True)  # (F - F_next)/(eta N)
     caps = conditions(c.caps)
+    order = {"u <= v": u <= v, "u >= v": u >= v}[getattr(c, "combined for")]
     combined = judge.implied(
-        [s / 2 * G <= change + u * C, half <= s / 2, u <= v],
+        [s / 2 * G <= change + u * C, half <= s / 2, order],
         half * G <= change + v * C,
         "all coefficients",
     )

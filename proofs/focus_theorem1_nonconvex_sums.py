@@ -59,9 +59,7 @@ EVERY_R = "every R >= 1, eta, L > 0, N >= 1, q_min in (0, 1]"
 kept, push = sympy.symbols("kept push", positive=True)
 KNOWN = [sympy.Rational(2, 3) <= kept, kept < 1]
 
-total_a, total_c = sympy.symbols(
-    "total_a total_c", nonnegative=True
-)  # r = 0, ..., R - 1
+total_a = sympy.Symbol("total_a", nonnegative=True)  # r = 0, ..., R - 1
 later_a, later_c, lagged_c, first_a = sympy.symbols(
     "later_a later_c lagged_c first_a", nonnegative=True
 )  # r = 1, ..., R - 1; C_{r-1}; first_a
@@ -107,8 +105,7 @@ def first_sum(c: SimpleNamespace) -> Finding:
     powers = vars(c)["1/R beside C"], vars(c)["1/R beside A"]
     found = {"(i) from (118)": _first_sum(*powers)}
     for name in Q_READINGS:
-        one = searches.consensus_summed(CAPS, name, powers)
-        found[f"{ITSELF}; {name}"] = one
+        found[f"{ITSELF}; {name}"] = searches.consensus_summed(CAPS, name, powers)
     return judge.readings(found).corrected(
         rf"C_0=0,\;{chain.CAPS_4}:\quad\frac1R\sum_{{r=0}}^{{R-1}}C_r\le\Big(1-\frac q3"
         r"\Big)\frac1R\sum_{r=1}^{R-1}C_{r-1}+\frac{16\eta^2N^3}{3q}\frac1R\sum_{r=1}^{"
@@ -122,15 +119,11 @@ def _first_sum(a: int, b: int) -> Finding:
     for rounds in ROUNDS:
         terms, n = Terms(rounds), sympy.Integer(rounds)
         right = kept * sum(terms.C[:-1]) / n**a + push * sum(terms.A[1:]) / n**b
-        parts[f"R = {rounds}"] = judge.implied(
-            terms.known, sum(terms.C) / n <= right, f"R = {rounds}"
-        )
+        where = f"R = {rounds}"
+        parts[where] = judge.implied(terms.known, sum(terms.C) / n <= right, where)
     right = kept * lagged_c / R**a + push * later_a / R**b
-    parts["every R"] = judge.implied(
-        [*KNOWN, later_c <= kept * lagged_c + push * later_a],
-        later_c / R <= right,
-        EVERY_R,
-    )
+    known = [*KNOWN, later_c <= kept * lagged_c + push * later_a]
+    parts["every R"] = judge.implied(known, later_c / R <= right, EVERY_R)
     return judge.all_of({**parts, "summing (118)": summed(EVERY_R)})
 
 
@@ -146,10 +139,14 @@ READING_119 = "(i) a bound of the average of C_r, from (118)"
     "average of the C_r, (ii) the first line as printed. Below, kept and push are the "
     "two factors of (118).",
     given={"(118)": "focus.thm1.nc.step116-118"},
-    constants={"kept": "1", "push": "1"},
+    constants={"kept": "1", "push": "1", "ends": "b_(R+1)"},
     twin={"push": "1/2"},
     no_control="the first line has misplaced factors 1/R, so the second bounds the "
     "average and not the first line; the twin, half the gradients, bounds neither",
+    reading_twins={
+        f"{READING_119} / R = 2": {"push": "1/4"},
+        f"{READING_119} / summing (118)": {"ends": "b_R"},
+    },
     free=(
         Free("push", "1/2", "2", weaker="larger", reading=READING_119),
         Free("kept", "1/2", "2", weaker="larger", reading=READING_119),
@@ -170,7 +167,7 @@ def shifted(c: SimpleNamespace) -> Finding:
     average["every R"] = judge.implied(
         known, later_c / R <= k * later_c / R + p * (first_a + later_a) / R, EVERY_R
     )
-    average["summing (118)"] = summed(EVERY_R)
+    average["summing (118)"] = summed(EVERY_R, c.ends)
     return judge.readings(
         {
             READING_119: judge.all_of(average),
@@ -229,8 +226,10 @@ def _known_121(cap: str | None) -> list[Any]:
         "function": "4",
         "consensus": "16",
         "gradient": "256",
+        "ends": "b_(R+1)",
     },
     twin={"gradient": "128"},
+    reading_twins={"summing (117)": {"ends": "b_R"}, "first line": {"function": "2"}},
     free=(
         Free("function", "2", "8", weaker="larger"),
         Free("consensus", "8", "32", weaker="larger"),
@@ -252,7 +251,7 @@ def telescoped(c: SimpleNamespace) -> Finding:
     line_2 = (1 - rational(c.gradient) * x) * total_a / R <= change
     return judge.all_of(
         {
-            "summing (117)": summed(EVERY_R),
+            "summing (117)": summed(EVERY_R, c.ends),
             "first line": judge.implied(known, line_1, EVERY_R),
             "second line": judge.implied(known, line_2, EVERY_R),
         }
@@ -290,10 +289,11 @@ READING_121 = "(i) from (117) and (120)"
     "from (117) and (120), (ii) from the line before as printed. Below, total_a is the "
     "sum of A_r, fall = (B_0 - B_R)/(eta N), gap = (B_0 - F*)/(eta N) and x = eta^2 "
     "L^2 N/q^2.",
-    constants={"cap": "1/16", "bound": "8"},
+    constants={"cap": "1/16", "bound": "8", "ends": "b_(R+1)"},
     twin={"bound": "4"},
     no_control="the line before lacks a factor 1/R, so the bound follows from the "
     "recursions and not from that line; the twin, half the bound, follows from neither",
+    reading_twins={f"{READING_121} / summing (117)": {"ends": "b_R"}},
     free=(
         Free("bound", "4", "16", weaker="larger", reading=READING_121),
         Free("cap", "1/32", "1/8", weaker="smaller", reading=READING_121),
@@ -309,7 +309,7 @@ def last_line(c: SimpleNamespace) -> Finding:
         {
             READING_121: judge.all_of(
                 {
-                    "summing (117)": summed(EVERY_R),
+                    "summing (117)": summed(EVERY_R, c.ends),
                     "bound": judge.implied(known, claimed, EVERY_R),
                 }
             ),

@@ -81,6 +81,10 @@ EVERY = "every eta, L, beta > 0, N, tau >= 1, q_min in (0, 1]"
     given={"(71)": "focus.obs71"},
     constants={"half": "1/2", "distance": "1", "gradient": "1"},
     twin={"gradient": "1/2"},
+    reading_twins={
+        "Assumption 2 for F": {"half": "1/4"},
+        "first line": {"half": "1/4"},
+    },
     free=(
         Free("distance", "1/2", "2", weaker="larger"),
         Free("gradient", "1/2", "2", weaker="larger"),
@@ -99,16 +103,18 @@ def descent(c: SimpleNamespace) -> Finding:
     r"\eta}{2N}\|Ng-S\|^2-\tfrac{\eta N}{2}\|g\|^2-\tfrac{\eta}{2N}\|S\|^2\le\tfrac{"
     r"\eta}{2N}\|Ng-S\|^2-\tfrac{\eta N}{2}\|g\|^2,\quad g=\nabla F(\bar x_{r\tau+1})",
     proposition="The identity and the inequality of (104) hold for all g and S.",
-    constants={"distance": "1/2", "gradient": "1/2"},
+    constants={"distance": "1/2", "gradient": "1/2", "squares": "1/2"},
     twin={"distance": "1/4"},
+    reading_twins={"identity": {"squares": "1"}},
     free=(
         Free("distance", "1/4", "1", weaker="larger"),
         Free("gradient", "1/4", "1", weaker="smaller"),
     ),
+    exact=("squares",),
 )
 def cross_term(c: SimpleNamespace) -> Finding:
     """Expand in one coordinate; drop the square of S."""
-    half = sympy.Rational(1, 2)
+    half = rational(c.squares)
     three = half * eta / N * (N * g - S) ** 2 - half * eta * N * g**2
     two = rational(c.distance) * eta / N * (N * g - S) ** 2
     two -= rational(c.gradient) * eta * N * g**2
@@ -301,8 +307,9 @@ def stale_gradients(c: SimpleNamespace) -> Finding:
     proposition="(108) follows from (106) and (107) at the step sizes printed with "
     "(105); those of (24) alone do not bound (tau-1) eta, see pl.collected.",
     given={"(106)": "focus.thm1.pl.step106", "(107)": "focus.thm1.pl.step107"},
-    constants={"caps": CAPS_105, "consensus": "4"},
+    constants={"caps": CAPS_105, "consensus": "4", "put in for": "e a <= b"},
     twin={"caps": CAPS},
+    reading_twins={"substitution": {"put in for": "e a >= b"}},
     free=(
         Free("consensus", "2", "8", weaker="larger"),
         Free("caps", "1/4", "1", weaker="smaller", key="1/((tau-1) L N)"),
@@ -321,7 +328,8 @@ def consensus_term(c: SimpleNamespace) -> Finding:
         [q <= 1, *conditions(c.caps)], eta / N * stale() <= weight, EVERY
     )
     a, b, e, s, x = sympy.symbols("a b e s x", nonnegative=True)
-    known = [A_next <= (1 - x) * A + e * E - s * G, a * B >= E, e * a <= b]
+    fits_b = {"e a <= b": e * a <= b, "e a >= b": e * a >= b}[getattr(c, "put in for")]
+    known = [A_next <= (1 - x) * A + e * E - s * G, a * B >= E, fits_b]
     put = judge.implied(known, A_next <= (1 - x) * A + b * B - s * G, EVERY)
     return judge.all_of({"coefficient": fits, "substitution": put})
 

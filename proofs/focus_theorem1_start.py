@@ -24,7 +24,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
-from itertools import product
+from itertools import pairwise, product
 from math import ceil
 from types import SimpleNamespace
 from typing import Any
@@ -301,6 +301,9 @@ def _rechecked(
     return _sides(bound, rows, one, one.listed_errors(), r)
 
 
+ORDERS = ("1/epsilon^2", "1/epsilon", "log")
+
+
 @claim(
     "focus.thm1.remark",
     source=Source("focus", "Remark after Theorem 1, all but its last sentence"),
@@ -311,18 +314,17 @@ def _rechecked(
     "Psi_0, Phi_0, F(x_1) - F*, are at most epsilon after C log(1/epsilon), "
     "C log(1/epsilon), C/epsilon rounds, C free of epsilon <= 1/2; and 1/epsilon^2, "
     "1/epsilon, log(1/epsilon) grow in this order.",
-    constants={"(23)": "log", "(24)": "log", "(25)": "1/epsilon"},
+    constants={"(23)": "log", "(24)": "log", "(25)": "1/epsilon", "orders": ORDERS},
     twin={"(25)": "log"},
+    reading_twins={"orders": {"orders": (ORDERS[1], ORDERS[0], ORDERS[2])}},
     given={"(23)": "focus.thm1.sc", "(24)": "focus.thm1.pl", "(25)": "focus.thm1.nc"},
 )
 def remark(c: SimpleNamespace) -> Finding:
     """Count the rounds; evaluate the bounds after them at the caps."""
-    e = sympy.Symbol("epsilon", positive=True)
-    ratio = [("1/epsilon over 1/epsilon^2", (1 / e) / (1 / e**2), e)]
     orders = judge.all_of(
         {
-            "1/epsilon": judge.identity(ratio, "epsilon to 0"),
-            "log over 1/epsilon": log_below(Fraction(1)),
+            f"{small} over {large}": _smaller(small, large)
+            for large, small in pairwise(c.orders)
         }
     )
     orders_of = vars(c)
@@ -334,6 +336,16 @@ def remark(c: SimpleNamespace) -> Finding:
     )
     counts = judge.proof_or_search(judge.all_of(proofs), search)
     return judge.all_of({"rounds": counts, "orders": orders})
+
+
+def _smaller(small: str, large: str) -> Finding:
+    """Judge that small over large tends to 0 with epsilon."""
+    powers_of = {"1/epsilon^2": 2, "1/epsilon": 1}
+    if small == "log":
+        return log_below(Fraction(powers_of[large]))
+    e = sympy.Symbol("epsilon", positive=True)
+    ratio = e ** (powers_of[large] - powers_of[small])
+    return judge.implied([e < 1], ratio <= e, "epsilon to 0")
 
 
 def _counted(bound: str, order: str) -> Iterator[judge.Case]:

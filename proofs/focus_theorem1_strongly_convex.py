@@ -153,6 +153,7 @@ def _from_slopes(c: SimpleNamespace) -> dict[str, Finding]:
     given={"(97)": "focus.thm1.sc.step97-99", "(99)": "focus.thm1.sc.step97-99"},
     constants={"contraction": "1/2", "drop": "2", "consensus": "8", "function": "32/3"},
     twin={"function": "16/3"},
+    reading_twins={"(100)": {"consensus": "4"}},
     free=(
         Free("contraction", "1/4", "1", weaker="smaller"),
         Free("drop", "1", "3", weaker="smaller"),

@@ -246,7 +246,7 @@ def smooth_step(half: str, distance: str, gradient: str) -> Finding:
     first, last = _step_bounded(half, distance, gradient)
     return judge.all_of(
         {
-            "Assumption 2 for F": smooth_mean(),
+            "Assumption 2 for F": smooth_mean(half),
             "first line": judge.proof_or_search(first, _searched(half, None)),
             "last line": judge.proof_or_search(
                 last, _searched(half, (distance, gradient))
@@ -257,10 +257,11 @@ def smooth_step(half: str, distance: str, gradient: str) -> Finding:
 
 
 @cache
-def smooth_mean() -> Finding:
+def smooth_mean(half: str = "1/2") -> Finding:
     """Judge Assumption 2 as printed, at w - eta S and w, for F: every f_i obeys it.
 
-    By induction over the clients: sums of n of them obey it with n L for L.
+    By induction over the clients: sums of n of them obey it with n L for L. `half` is
+    the factor of L for F.
     """
     before, after, inner = sympy.symbols("sum_f sum_f_next sum_inner", real=True)
     f, f_next, one = sympy.symbols("f f_next inner", real=True)
@@ -275,14 +276,14 @@ def smooth_mean() -> Finding:
     return judge.all_of(
         {
             "n + 1 clients": judge.implied(known, more, EVERY_F),
-            "the mean": judge.implied([whole], assumption_2(), EVERY_F),
+            "the mean": judge.implied([whole], assumption_2(half), EVERY_F),
         }
     )
 
 
-def assumption_2() -> Any:
+def assumption_2(half: str = "1/2") -> Any:
     """Return Assumption 2 for F at w - eta S and w."""
-    return F_next <= F - eta * cross + eta**2 * L / 2 * S_2
+    return F_next <= F - eta * cross + rational(half) * eta**2 * L * S_2
 
 
 def decrease(distance: str, slope: str, held: Relations) -> Finding:
@@ -359,11 +360,11 @@ def _split(half: str, distance: str, gradient: str) -> Finding:
 
 
 @cache
-def summed(scope: str) -> Finding:
+def summed(scope: str, last: str = "b_(R+1)") -> Finding:
     """Judge that a_r <= k (b_r - b_{r+1}) + l c_r + e d_r may be summed over r.
 
     By induction over R: the sums for R, and the inequality at r = R, give those for
-    R + 1; for R = 0 both sides are 0. With b = 0 it is a plain sum.
+    R + 1, with the `last` b; for R = 0 both sides are 0. With b = 0 it is a plain sum.
     """
     k, ell, e = sympy.symbols("k l e", nonnegative=True)
     first, now, after = sympy.symbols("b_0 b_R b_(R+1)", real=True)
@@ -372,5 +373,6 @@ def summed(scope: str) -> Finding:
     until = sums[0] <= k * (first - now) + ell * sums[1] + e * sums[2]
     here = new[0] <= k * (now - after) + ell * new[1] + e * new[2]
     longer = [s + t for s, t in zip(sums, new, strict=True)]
-    claimed = longer[0] <= k * (first - after) + ell * longer[1] + e * longer[2]
+    ended = {"b_R": now, "b_(R+1)": after}[last]
+    claimed = longer[0] <= k * (first - ended) + ell * longer[1] + e * longer[2]
     return judge.implied([until, here], claimed, scope)
