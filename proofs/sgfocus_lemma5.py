@@ -104,14 +104,11 @@ def lemma5(c: SimpleNamespace) -> Finding:
 @remembered
 def _lemma5(c: SimpleNamespace) -> Finding:
     sides = partial(_sides5, c)
-    steps = partial(chosen, c.caps, Q_READINGS[0])
+    runs = searched(chosen(c.caps, Q_READINGS[0], _clients(c.laws)), sides, 30)
     return judge.readings(
         by_samples(
             lambda: judge.proof_or_search(
-                proofs.lemma5(c),
-                judge.instances(
-                    searched(steps(_clients(c.laws)), sides, 30), "<=", SEARCHED
-                ),
+                proofs.lemma5(c), judge.instances(runs, "<=", SEARCHED)
             ),
             lambda: judge.instances(
                 one_sample(c.caps, Q_READINGS[0], sides, 2), "<=", "one sample for all"
@@ -156,6 +153,7 @@ U, GAP, D2, S2 = sympy.symbols("U gap D2 sigma2", nonnegative=True)
     given={"the tracking of Algorithm 2": "sgfocus.alg2"},
     constants={"cross": "2", "collected": 1},
     twin={"cross": "1"},
+    reading_twins={"the server's move": {"collected": 2}},
     exact=("cross", "collected"),
 )
 def expansion(c: SimpleNamespace) -> Finding:
@@ -324,27 +322,43 @@ def gradient_by_gap(c: SimpleNamespace) -> Finding:
     r"\mu\|D\|^2,\quad\epsilon=\mu/2",
     proposition="For mu-strongly convex F, N >= 1 and D = S - N grad F(w) any vector, "
     "each line of (124) is at most the next.",
-    constants={"contraction": "1/2", "difference": "2"},
+    constants={
+        "contraction": "1/2",
+        "difference": "2",
+        "cross": "2",
+        "curvature": "1/2",
+        "apart": "1",
+    },
     twin={"contraction": "1"},
+    reading_twins={
+        "line 1": {"cross": "1"},
+        "A3": {"curvature": "1"},
+        "Young": {"apart": "1/2"},
+    },
     free=(
         Free("contraction", "1/4", "2", weaker="smaller"),
         Free("difference", "1", "4", weaker="larger"),
+        Free("curvature", "1/4", "1", weaker="smaller"),
+        Free("apart", "1/2", "2", weaker="larger"),
     ),
+    exact=("cross",),
 )
 def cross_term(c: SimpleNamespace) -> Finding:
     """Split S; use strong convexity and Young; compare the coefficients."""
     g, d = sympy.symbols("g d", real=True)
     inner, gap = sympy.symbols("inner gap", real=True)
     eps = sympy.Symbol("epsilon", positive=True)
-    split = (-2 * eta * u * s, -2 * eta * u * g - 2 * eta * u * (s - g))
-    convex = -2 * eta * N * inner <= -2 * eta * N * (gap + mu / 2 * U)
-    young = -2 * eta * u * d <= eta * eps * u**2 + eta / eps * d**2
+    split = -2 * eta * u * g - rational(c.cross) * eta * u * (s - g)
+    bent = rational(c.curvature) * mu * U
+    convex = -2 * eta * N * inner <= -2 * eta * N * (gap + bent)
+    apart = rational(c.apart) * eta / eps * d**2
+    young = -2 * eta * u * d <= eta * eps * u**2 + apart
     line2 = (-eta * mu * N + eta * mu / 2) * U + 2 * eta / mu * D2
     line3 = -rational(c.contraction) * eta * mu * N * U
     line3 += rational(c.difference) * eta / mu * D2
     return judge.all_of(
         {
-            "line 1": judge.identity([("coordinate", *split)], EVERY),
+            "line 1": judge.identity([("coordinate", -2 * eta * u * s, split)], EVERY),
             "A3": judge.implied([inner >= gap + mu / 2 * U], convex, EVERY),
             "Young": judge.implied([], young, EVERY),
             "eps = mu/2": judge.implied([N >= 1], line2 <= line3, EVERY),

@@ -72,6 +72,11 @@ T, D, V, S2 = sympy.symbols("T D V sigma2", nonnegative=True)  # V = L^2 D
     twin={"count": "9/10"},
     no_control="Appendix B has two norms, and the last line drops an F; the twin, nine "
     "tenths of the last term, fails under both readings",
+    reading_twins={
+        f"{ONE_NORM} / line 1": {"rows": "1/2"},
+        f"{ONE_NORM} / line 2": {"sign": -1},
+        f"{ONE_NORM} / line 3": {"far": "1"},
+    },
     free=(
         Free("rows", "1/2", "2", weaker="larger", reading=ONE_NORM),
         Free("far", "1", "4", weaker="larger", reading=ONE_NORM),
@@ -145,18 +150,16 @@ def _chain(c: SimpleNamespace) -> Finding:
     held = [fresh <= S2, old <= S2, far <= L**2 * T, near <= V]
     line3 = four * (L**2 * T + V) + rational(c.noise) * S2
     moved = [a**2 <= m * fewer, fewer <= more]
+    used = four * (fresh + far + near + old) <= line3
     last = m * fewer <= n * rational(c.count) * more
+    most = [m <= n - 1, fewer <= more, n >= 1]
     return judge.all_of(
         {
             "line 2": judge.implied([], jensen, EVERY),
-            "A2 and A6": judge.implied(
-                held, four * (fresh + far + near + old) <= line3, EVERY
-            ),
+            "A2 and A6": judge.implied(held, used, EVERY),
             "sum of moves": sum_of_vectors(c.count),
             "one more": judge.implied(moved, a**2 <= m * more, NAMES),
-            "largest k": judge.implied(
-                [m <= n - 1, fewer <= more, n >= 1], last, NAMES
-            ),
+            "largest k": judge.implied(most, last, NAMES),
         },
         argument="a, b, c, d are the four terms; fresh and old are E| |^2 of the two "
         "noises, far and near of the differences of gradients; T = |x_{k-1,i} - "
@@ -374,10 +377,7 @@ def _both(
 
 def _lefts(p: Any, t: Any, square: Any) -> dict[str, Any]:
     """Left sides over eta L^2 N/mu and over eta^2 sigma^2."""
-    return {
-        "consensus": (1 + p) * (4 + 32 * square),
-        "noise": 1 + 64 * (1 + p) * t,
-    }
+    return {"consensus": (1 + p) * (4 + 32 * square), "noise": 1 + 64 * (1 + p) * t}
 
 
 def _scaled(first: Any) -> Finding:

@@ -239,6 +239,7 @@ def pulled(c: SimpleNamespace) -> Finding:
 # (131), (132) --------------------------------------------------------------------
 
 PRINTED_POINT, MENDED_POINT = "1 xbar_{r tau}", "x_{r tau}"
+AT_ROWS = f"gradients at {MENDED_POINT}, as in line 2"
 
 
 @claim(
@@ -257,8 +258,14 @@ PRINTED_POINT, MENDED_POINT = "1 xbar_{r tau}", "x_{r tau}"
         "points": (PRINTED_POINT, MENDED_POINT),
         "terms": "3",
         "samples": SAMPLES,
+        "rows": "1",
+        "noise": "1",
     },
     twin={"terms": "2"},
+    reading_twins={
+        f"{AT_ROWS}; {SAMPLES[0]} / line 2, rows": {"rows": "1/2"},
+        f"{AT_ROWS}; {SAMPLES[0]} / line 2, noise": {"noise": "1/2"},
+    },
 )
 def three_terms(c: SimpleNamespace) -> Finding:
     """Judge Jensen, the noise and the rows apart, for each point that may be meant."""
@@ -279,34 +286,35 @@ def _three_terms(c: SimpleNamespace) -> dict[str, Finding]:
     three = rational(c.terms)
     jensen = (a + b + e) ** 2 <= three * (a**2 + b**2 + e**2)
     rows = {
-        MENDED_POINT: lambda: gradients_of_rows("1"),
+        MENDED_POINT: lambda: gradients_of_rows(c.rows),
         PRINTED_POINT: lambda: judge.instances(
             _without_noise(c), "<=", "N = 1, 2; tau = 2; no noise"
         ),
     }
     found = {}
     for point, name in product(c.points, c.samples):
-        slip = ", as printed" if point == PRINTED_POINT else ", as in line 2"
-        found[f"gradients at {point}{slip}; {name}"] = judge.all_of(
+        slip = f"gradients at {PRINTED_POINT}, as printed"
+        found[f"{AT_ROWS if point == MENDED_POINT else slip}; {name}"] = judge.all_of(
             {
                 "line 1": judge.implied([], jensen, EVERY),
                 "line 2, rows": rows[point](),
-                "line 2, noise": _noise(name),
+                "line 2, noise": _noise(name, c.noise),
             }
         )
     return found
 
 
-def _noise(samples: str) -> Finding:
+def _noise(samples: str, factor: str) -> Finding:
     """Prove it for independent samples; list signs for these, and for equal ones."""
-    found = judge.identity(_sum_of_noises(samples), "N = 1..4 signs times sigma")
+    pairs = _sum_of_noises(samples, rational(factor))
+    found = judge.identity(pairs, "N = 1..4 signs times sigma")
     if samples != SAMPLES[0]:
         return found
-    return judge.proof_or_search(sum_of_stored(), found)
+    return judge.proof_or_search(sum_of_stored(factor), found)
 
 
-def _sum_of_noises(samples: str) -> Iterator[judge.Pair]:
-    """E|sum of the stored noises|^2 against N sigma^2, by signs."""
+def _sum_of_noises(samples: str, factor: Any) -> Iterator[judge.Pair]:
+    """E|sum of the stored noises|^2 against factor N sigma^2, by signs."""
     sigma = sympy.Symbol("sigma", positive=True)
     for size in (1, 2, 3, 4):
         alike = samples != SAMPLES[0]
@@ -316,7 +324,7 @@ def _sum_of_noises(samples: str) -> Iterator[judge.Pair]:
             else [*product((1, -1), repeat=size)]
         )
         mean = sum((sum(s) * sigma) ** 2 for s in signs) / len(signs)
-        yield f"N = {size}", mean, size * sigma**2
+        yield f"N = {size}", mean, factor * size * sigma**2
 
 
 def _without_noise(c: SimpleNamespace) -> Iterator[judge.Case]:

@@ -183,6 +183,7 @@ KAPPA = "every eta, L >= mu > 0, N and q_min in (0, 1]"
     given={"Lemma 6": "sgfocus.lemma6"},
     constants={"function": "16", "noise": "8"},
     twin={"function": "8"},
+    reading_twins={"noise": {"noise": "4"}},
     free=(
         Free("function", "8", "32", weaker="larger"),
         Free("noise", "4", "16", weaker="larger"),

@@ -218,8 +218,16 @@ def descent(c: SimpleNamespace) -> Finding:
     proposition="The identity holds for all vectors, and with the first display, as "
     "printed, it gives the second inequality.",
     given={"the display before it": "sgfocus.thm4.step1"},
-    constants={"distance": "1/2", "more": "1", "gradient": "1/2", "noise": "1/2"},
+    constants={
+        "distance": "1/2",
+        "more": "1",
+        "gradient": "1/2",
+        "noise": "1/2",
+        "squares": "1/2",
+    },
     twin={"gradient": "1"},
+    reading_twins={"identity": {"squares": "1"}},
+    exact=("squares",),
     free=(
         Free("distance", "1/4", "1", weaker="larger"),
         Free("more", "1/2", "2", weaker="larger"),
@@ -229,7 +237,8 @@ def descent(c: SimpleNamespace) -> Finding:
 )
 def substituted(c: SimpleNamespace) -> Finding:
     """Expand in one coordinate; put the cross term into the first display."""
-    cross = eta / (2 * N) * (N * g - S) ** 2 - eta * N / 2 * g**2 - eta / (2 * N) * S**2
+    half = rational(c.squares)
+    cross = half * eta / N * ((N * g - S) ** 2 - N**2 * g**2 - S**2)
     known = [
         F_next
         <= F

@@ -75,8 +75,10 @@ def descent(c: SimpleNamespace) -> Finding:
     statement=r"-\eta\langle g,S\rangle=-\eta N\|g\|^2+\eta\langle g,Ng-S\rangle\le-"
     r"\frac{\eta N}2\|g\|^2+\frac\eta{2N}\|Ng-S\|^2,\quad g=\nabla F(\bar x_{r\tau+1})",
     proposition="Both relations hold for all vectors g and S.",
-    constants={"gradient": "1/2", "distance": "1/2"},
+    constants={"gradient": "1/2", "distance": "1/2", "split": 1},
     twin={"distance": "1/4"},
+    reading_twins={"identity": {"split": 2}},
+    exact=("split",),
     free=(
         Free("gradient", "1/4", "1", weaker="smaller"),
         Free("distance", "1/4", "1", weaker="larger"),
@@ -84,7 +86,7 @@ def descent(c: SimpleNamespace) -> Finding:
 )
 def cross_term(c: SimpleNamespace) -> Finding:
     """Expand in one coordinate; use Young."""
-    split = -eta * N * g**2 + eta * g * (N * g - S)
+    split = -eta * N * g**2 + rational(c.split) * eta * g * (N * g - S)
     right = rational(c.distance) * eta / N * (N * g - S) ** 2
     right -= rational(c.gradient) * eta * N * g**2
     return judge.all_of(

@@ -24,6 +24,7 @@ import sympy
 from flverify._core.errors import InputError
 from flverify.claims import judge
 from flverify.claims.focus_lemma3 import EVERY, eta
+from flverify.claims.rationals import rational
 from flverify.claims.verdict import Finding
 from flverify.claims.written import put_in
 from flverify.reference import focus
@@ -239,14 +240,14 @@ def cases() -> dict[tuple[int, int], Any]:
 
 
 @cache
-def stored_variance() -> Finding:
-    """E|n_i|^2 <= sigma^2 in every round: it starts at 0, and a round keeps it.
+def stored_variance(factor: Any = 1) -> Finding:
+    """E|n_i|^2 <= factor sigma^2 in every round: it starts at 0, and a round keeps it.
 
     A round takes a new noise with chance p_i, and keeps the old one else.
     """
     p = sympy.Symbol("p", nonnegative=True)
     new = VARIANCES[m]
-    bound = Q <= S2
+    bound = sympy.Le(Q, rational(factor) * S2)
     held = [p <= 1, new <= S2, bound]
     after = put_in(bound, {Q: p * new + (1 - p) * Q})
     one = (p * mean(m**2, m) + (1 - p) * old**2, p * new + (1 - p) * old**2)
@@ -293,11 +294,11 @@ def weighted_sum() -> Finding:
 
 
 @cache
-def sum_of_stored() -> Finding:
-    """E|n_1 + ... + n_N|^2 <= N sigma^2 in every round, for every law."""
+def sum_of_stored(factor: Any = 1) -> Finding:
+    """E|n_1 + ... + n_N|^2 <= factor N sigma^2 in every round, for every law."""
     return judge.all_of(
         {
-            "variance": stored_variance(),
+            "variance": stored_variance(factor),
             "apart": stored_apart(),
             "sum": weighted_sum(),
         }
