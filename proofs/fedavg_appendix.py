@@ -65,8 +65,12 @@ EVERY = "every N, dimension, x, f_i of Assumption 5 and q_i of sum 1"
     proposition="Under Assumption 5, with q_i of sum 1 unless rounds may be empty, the "
     "left side of (29) is at most sigma_G^2 for all x meant, the weighted mean of "
     "squares being sigma_G^2, or at most that, and delta_q = 0 if q = u.",
-    constants={"relation": "==", "part of the bound": "1"},
+    constants={"relation": "==", "part of the bound": "1", "Jensen": 1, "q": "u"},
     twin={"part of the bound": "1/2"},
+    reading_twins={
+        f"{AT_MOST} / Jensen": {"Jensen": Fraction(1, 2)},
+        f"{AT_MOST} / q = u": {"q": "not u"},
+    },
 )
 def mismatch(c: SimpleNamespace) -> Finding:
     """Judge each relation; under (i), and with empty rounds, the bound alone."""
@@ -75,8 +79,8 @@ def mismatch(c: SimpleNamespace) -> Finding:
         STACKED: lambda: judge.instances(
             [_stacked(h) for h in (1, 2)], "<=", "two equal clients"
         ),
-        CONSENSUAL: lambda: _consensual(c.relation, part),
-        AT_MOST: lambda: _consensual("<=", part),
+        CONSENSUAL: lambda: _consensual(c.relation, part, c.Jensen, c.q),
+        AT_MOST: lambda: _consensual("<=", part, c.Jensen, c.q),
         WITH_EMPTY: lambda: judge.instances(_far_out(), "<=", "one or two clients"),
     }
     found = judge.readings({name: one() for name, one in judged.items()})
@@ -117,17 +121,20 @@ def _far_out() -> list[judge.Case]:
         chance = sum(
             (Fraction(p) for s, p in law.support().items() if not s), Fraction(0)
         )
-        out.append(judge.Case(where | {"N": n}, left, 0, _pair((chance * x) ** 2, 0)))
+        again = cohorts.sides((chance * x) ** 2, 0)
+        out.append(judge.Case(where | {"N": n}, left, 0, again))
     return out
 
 
-def _pair(left: Any, right: Any) -> Any:
-    return cohorts.sides(left, right)
-
-
-def _consensual(relation: str, part: Fraction) -> Finding:
+def _consensual(
+    relation: str, part: Fraction, jensen: Any = 1, q: str = "u"
+) -> Finding:
     means = f"weighted mean {relation} sigma_G^2"
-    found = _consensual_searched(relation, part, means)
+    found = {
+        "Jensen": weighted_mean(EVERY, rational(jensen)),
+        "q = u": _no_mismatch(BALANCED if q == "u" else BIASED),
+        **_consensual_searched(relation, part, means),
+    }
     if relation == "<=":
         proofs = {
             BOUND: gaps_below(rational(part), EVERY),
@@ -160,19 +167,17 @@ def _consensual_searched(relation: str, part: Fraction, means: str) -> Any:
     )
     listed = "parallel clients, six laws and more, q_i of sum 1, kappa from 1 to 10^4"
     return {
-        "Jensen": weighted_mean(EVERY),
         BOUND: judge.instances(bounded, "<=", listed),
-        "q = u": _no_mismatch(),
         means: judge.instances(weighted, relation, listed),
     }
 
 
-def _no_mismatch() -> Finding:
+def _no_mismatch(laws: Any) -> Finding:
     """Judge (q_i - u_i) grad f_i = 0 where q_i = u_i, and laws with q = u."""
     q, N, slope = sympy.symbols("q_i N grad_f_i", positive=True)
     term = ((q - 1 / N) * slope).subs(q, 1 / N)
-    laws = [(str(one.where()), one.mismatch, 0) for one in family(BALANCED, (1,))]
-    return judge.identity([("a client's term", term, 0), *laws], EVERY)
+    listed = [(str(one.where()), one.mismatch, 0) for one in family(laws, (1,))]
+    return judge.identity([("a client's term", term, 0), *listed], EVERY)
 
 
 def _bounds_again(one: Setting, part: Fraction) -> tuple[Any, Any]:
@@ -298,6 +303,10 @@ def _rows_again(run: Run, first: int, everybody: bool, behind: int) -> list[Any]
     return models
 
 
+PATHWISE = "first index 1, rounds of (2) from 1, pathwise"
+IN_LAW = "first index 1, rounds of (2) from 0, in law for i.i.d. cohorts"
+
+
 @claim(
     "focus.eq33_35.virtual",
     source=Source("focus", "eq. (33)-(35)"),
@@ -308,21 +317,23 @@ def _rows_again(run: Run, first: int, everybody: bool, behind: int) -> list[Any]
     r"equivalently, without altering the trajectory of the server's model}",
     proposition="From consensus the server rows of (33)-(35) after k = tau, 2 tau, ... "
     "are the server models of (2), and W(S) is row stochastic.",
-    constants={"communication": 0},
+    constants={"communication": 0, "sums": "rows"},
     twin={"communication": 1},
     no_control="the first index, and where rounds are counted from, is not printed; the"
     " twin, a communication one iteration later, fails under every reading",
+    reading_twins={f"{k} / W(S)": {"sums": "columns"} for k in (PATHWISE, IN_LAW)},
 )
 def everybody_works(c: SimpleNamespace) -> Finding:
     """Run it for each first index and numbering of the rounds of (2)."""
+    matrix = SOME.matrix(virtual())
+    lines = {"rows": matrix, "columns": matrix.T}[c.sums]
     rows = judge.identity(
-        [("row sums", SOME.row_sums(SOME.matrix(virtual())), [1] * 5)],
-        "every N and nonempty S",
+        [(f"sums of {c.sums}", SOME.row_sums(lines), [1] * 5)], "every N and nonempty S"
     )
     readings = {
-        "first index 1, rounds of (2) from 1, pathwise": (1, 0, 0),
+        PATHWISE: (1, 0, 0),
         "first index 1, rounds of (2) from 0, pathwise": (1, 1, 0),
-        "first index 1, rounds of (2) from 0, in law for i.i.d. cohorts": (1, 1, 1),
+        IN_LAW: (1, 1, 1),
         "first index 0, rounds of (2) from 1, pathwise": (0, 0, 0),
     }
     return judge.readings(

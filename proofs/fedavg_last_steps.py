@@ -123,8 +123,9 @@ SHOWN = "(ii) (57) from (40), Lemmas 1 and 2 and the variance before (55)"
         "Lemma 1": "focus.lemma1",
         "Lemma 2": "focus.lemma2",
     },
-    constants={"drift": "40", "bias": "5", "variance": "8"},
+    constants={"drift": "40", "bias": "5", "variance": "8", "Lemma 2": "V <= Q"},
     twin={"drift": "39", "bias": "4", "variance": "7"},
+    reading_twins={f"{SHOWN} / w V": {"Lemma 2": "V >= Q"}},
     no_control="as printed (55) says nothing of the k that it is used for, where what "
     "it says is true; the twin, smaller factors, fails from both",
 )
@@ -160,11 +161,12 @@ def _recursion(c: SimpleNamespace, *, communicated: bool) -> Finding:
     held = [after <= kept + weight * disagree + lemma + (apart if communicated else 0)]
     held += [weight * disagree <= drift]
     held += [apart <= noise] if communicated else []
+    order = {"V <= Q": disagree <= Q, "V >= Q": disagree >= Q}[getattr(c, "Lemma 2")]
     parts = {
         "drift": judge.identity(
             [("w times (46)", 5 * eta * L**2 / mu * x_bound, made)], EVERY
         ),
-        "w V": judge.implied([disagree <= Q], weight * disagree <= weight * Q, EVERY),
+        "w V": judge.implied([order], weight * disagree <= weight * Q, EVERY),
         "together": judge.implied(held, after <= most + noise, EVERY),
     }
     if communicated:

@@ -332,6 +332,10 @@ def _whole_round(c: SimpleNamespace, *, ends: bool) -> Finding:
     return judge.identity([("last - first + 1", last - first + 1, tau)], ROUND)
 
 
+WHOLE = "first index 1, doubly stochastic as an (N+1) x (N+1) matrix"
+BLOCK = "first index 1, doubly stochastic on the clients"
+
+
 @claim(
     "focus.eq8.singleline",
     source=Source("focus", "eq. (8), with (35) and (36)"),
@@ -342,23 +346,22 @@ def _whole_round(c: SimpleNamespace, *, ends: bool) -> Finding:
     proposition="The server row of (8) runs through the server models of (2a)-(2c), "
     "and W(S), the matrix of a communication, is doubly stochastic for no S that "
     "misses a client.",
-    constants={"communication": 0},
+    constants={"communication": 0, "stochastic": "doubly"},
     twin={"communication": 1},
+    reading_twins={
+        f"{one} / W(S)": {"stochastic": "by rows"} for one in (WHOLE, BLOCK)
+    },
     no_control="the first iteration index of (8) is not printed and decides; the twin, "
     "a communication one iteration later, fails under every reading",
 )
 def singleline(c: SimpleNamespace) -> Finding:
     """Run (8) from consensus, for both first indices, and test W(S)."""
     found = {first: _single_line_finding(first, c.communication) for first in (1, 0)}
-    whole, block = _doubly_stochastic(0), _doubly_stochastic(1)
+    whole, block = (_doubly_stochastic(k, c.stochastic) for k in (0, 1))
     return judge.readings(
         {
-            "first index 1, doubly stochastic as an (N+1) x (N+1) matrix": judge.all_of(
-                {"trajectory": found[1], "W(S)": whole}
-            ),
-            "first index 1, doubly stochastic on the clients": judge.all_of(
-                {"trajectory": found[1], "W(S)": block}
-            ),
+            WHOLE: judge.all_of({"trajectory": found[1], "W(S)": whole}),
+            BLOCK: judge.all_of({"trajectory": found[1], "W(S)": block}),
             "first index 0": judge.all_of(
                 {"trajectory": found[0], "W(S)": whole, "its client block": block}
             ),
@@ -374,14 +377,15 @@ def _single_line_finding(first: int, communication: int) -> Finding:
     )
 
 
-def _doubly_stochastic(dropped: int) -> Finding:
-    """Judge that W(S), less its first rows and columns, needs everybody in S."""
+def _doubly_stochastic(dropped: int, how: str) -> Finding:
+    """Judge that W(S), its first lines dropped, is so, and how, for everybody alone."""
     pairs: list[judge.Pair] = []
     for n in range(1, 6):
         for m in range(1, n):
             for cohort in combinations(range(n), m):
                 matrix = virtual_matrix(cohort, n)[dropped:, dropped:]
-                doubly = is_row_stochastic(matrix) and is_column_stochastic(matrix)
+                doubly = is_row_stochastic(matrix)
+                doubly &= how == "by rows" or is_column_stochastic(matrix)
                 label = f"N = {n}, S = {[i + 1 for i in cohort]}: doubly stochastic"
                 pairs.append((label, int(doubly), 0))
     absent = SOME.matrix(virtual())[:, -1]  # a column of zeros sums to 0, not to 1

@@ -335,12 +335,12 @@ SOME = "(iii) for some heterogeneous clients, whatever m < N of Case 3a"
     proposition="The printed terms do what (i)-(iii) say, and with tau = 1 and uniform "
     "sampling limsup E|xbar_K - x*|^2 > 0 for all heterogeneous clients, or for some, "
     "whatever m < N: those of one curvature, minimisers not all equal.",
-    constants={**PRINTED, "unless": HOMOGENEOUS, "spared": "1"},
+    constants={**PRINTED, "unless": HOMOGENEOUS, "spared": "1", "tau": 1},
     twin={"unless": STATIONARY},
     no_control="whether all heterogeneous clients are meant, or some, decides; the "
     "twin, which lets clients converge that rest in x* in every cohort, passes under "
     "all readings",
-    reading_twins={SOME: {"spared": "0"}},
+    reading_twins={SOME: {"spared": "0"}, f"{SOME} / terms": {"tau": 2}},
 )
 def remark(c: SimpleNamespace) -> Finding:
     """Differentiate the terms; judge whether heterogeneous clients reach x*."""
@@ -377,7 +377,7 @@ def _remark_terms(c: Any) -> Finding:
     )
     drift, bias, noise = terms(c, eta, tau, big, mu, sigma, delta)
     pairs = [
-        ("(i) first term at tau = 1", drift.subs(tau, 1), 0),
+        (f"(i) first term at tau = {c.tau}", drift.subs(tau, c.tau), 0),
         ("(ii) first term is a multiple of eta^2", drift, eta**2 * drift.subs(eta, 1)),
         ("(ii) third term is a multiple of eta", noise, eta * noise.subs(eta, 1)),
         ("(iii) derivative of the second term in eta", sympy.diff(bias, eta), 0),

@@ -50,6 +50,7 @@ from flverify.claims.scalar_runs import tidied
 from flverify.claims.verdict import Finding
 
 LATE = "(ii), D_k following S_r for r tau < k <= (r+1) tau"
+ZERO = "(i) stored gradients g_i = 0; k of line 9 is t"
 SWITCHED = "switched form, C(S_{r-1}) and R(S_r) at k = r tau"
 
 
@@ -103,15 +104,19 @@ def matrix_form(c: SimpleNamespace) -> Finding:
     proposition="The box runs through the server models of (65)-(66) started at "
     "y_0 = grad f(x_0), its messages are new less old stored gradients, and y_r is the "
     "sum of the stored gradients in every round.",
-    constants={"tracker": 0, "message": 1},
+    constants={"tracker": 0, "message": 1, "stored": "zero"},
     twin={"message": 2},
+    reading_twins={
+        f"{ZERO} / server models": {"stored": "any"},
+        f"{ZERO} / y_r = sum_i g_i": {"tracker": 1},
+    },
     no_control="line 2 does not say what is stored, nor line 9 which k is meant; the "
     "twin, a message of twice the change, fails under every reading",
 )
 def algorithm_1(c: SimpleNamespace) -> Finding:
     """Simulate each reading of lines 2 and 9; test the invariant every round."""
     readings = {
-        "(i) stored gradients g_i = 0; k of line 9 is t": ("zero", AS_READ),
+        ZERO: (c.stored, AS_READ),
         "(ii) g_i = grad f_i(x_0); k of line 9 is t": ("start", AS_READ),
         "(iii) any g_i; k of line 9 is t": ("any", AS_READ),
         "(iv) g_i = 0; k of line 9 is that of (65)-(66)": ("zero", Variant("k")),

@@ -40,6 +40,8 @@ from flverify.claims.scalar_runs import column, quadratic, tidied, tidy
 from flverify.claims.schedules import whole_round
 from flverify.claims.verdict import Finding
 
+BEFORE_LAST = "renaming the switched form (65)-(66); stored at x_{tau - 1,i}"
+
 
 @claim(
     "focus.eq15_22.conversion",
@@ -53,11 +55,15 @@ from flverify.claims.verdict import Finding
     proposition="(15)-(21) are the rows of (13)-(14), renaming x_{k+1,i} at "
     "k = r tau + t to x_{t,i}^{(r)} gives lines 6-13 of Algorithm 1 with (22), and "
     "grad f_i(x_{-1,i}) is the gradient stored at the end of i's last round.",
-    constants={"reset": 0, "shift": 1},
+    constants={"reset": 0, "shift": 1, "stored at": ("tau - 1", "tau")},
     twin={"reset": 1},
     no_control="whether the renaming comes before or after the switch, and which point "
     "ends a round, is not printed; the twin, a push that keeps the client's y, fails "
     "under every reading",
+    reading_twins={
+        f"{BEFORE_LAST} / lines 6-13 and (22)": {"shift": 2},
+        f"{BEFORE_LAST} / stored gradient": {"stored at": ("tau", "tau")},
+    },
 )
 def conversion(c: SimpleNamespace) -> Finding:
     """Check the rows, the lines under the renaming, and the stored point."""
@@ -65,16 +71,19 @@ def conversion(c: SimpleNamespace) -> Finding:
         (p for run in formal_rounds() for p in _row_pairs(run, c.reset)), FORMAL
     )
     forms = {"(13)-(14)": PLAIN, "the switched form (65)-(66)": SWITCHED}
+    points = dict(zip(("tau - 1", "tau"), getattr(c, "stored at"), strict=True))
     return judge.readings(
         {
             f"renaming {name}; stored at x_{{{point},i}}": judge.all_of(
                 {
                     "(15)-(21)": rows,
                     "lines 6-13 and (22)": _renamed(form, c.shift),
-                    "stored gradient": box_is_recursion(Variant("t", point), "zero"),
+                    "stored gradient": box_is_recursion(
+                        Variant("t", points[point]), "zero"
+                    ),
                 }
             )
-            for (name, form), point in product(forms.items(), ("tau - 1", "tau"))
+            for (name, form), point in product(forms.items(), points)
         }
     )
 

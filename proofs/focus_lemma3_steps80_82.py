@@ -58,6 +58,7 @@ u, g, s = sympy.symbols("u g s", real=True)  # a coordinate of u, N grad F, S
     given={"(71)": "focus.obs71"},
     constants={"cross": "2", "collected": 1},
     twin={"cross": "1"},
+    reading_twins={"the server's move": {"collected": 2}},
     exact=("cross", "collected"),
 )
 def expansion(c: SimpleNamespace) -> Finding:

@@ -120,6 +120,7 @@ def _ended(c: SimpleNamespace, one: Traced, i: int) -> Any:
     twin={"count": "9/10"},
     no_control="Appendix B has two norms, and the lines drop an F; the twin, nine "
     "tenths of the last term, fails under both readings",
+    reading_twins={f"{ONE_NORM} / line 3": {"far": "1"}},
     free=(
         Free("far", "1", "4", weaker="larger", reading=ONE_NORM),
         Free("moved", "1", "4", weaker="larger", reading=ONE_NORM),

@@ -130,6 +130,7 @@ BELOW_ONE, AT_ONE = "0 < q_min < 1", "q_min = 1, every client always there"
     twin={"half": "1/3"},
     no_control="Assumption 1 allows p_i = 1, so that q_min = 1 if N = 1, or if q_i is "
     "p_i; the twin, another rho, fails under both readings",
+    reading_twins={f"{BELOW_ONE} / 0 < rho < 1": {"half": "2"}},
     exact=("half",),
 )
 def chosen_rho(c: SimpleNamespace) -> Finding:
@@ -185,6 +186,7 @@ def _rho_used(rho: Any) -> Finding:
         "moves_2": "16",
     },
     twin={"moves_2": "8"},
+    reading_twins={"line 1": {"moves": "4"}},
     free=(
         Free("rows_2", "4", "16", weaker="larger"),
         Free("slope_2", "4", "16", weaker="larger"),
@@ -332,15 +334,18 @@ def _again_95(c: SimpleNamespace, at: dict[str, Any]) -> tuple[Fraction, Fractio
     source=Source("focus", "eq. (96), first coefficient"),
     statement=r"\frac{1-q/2}{1-q^2/4}=\frac1{1+q/2}\le1-\frac q3",
     proposition="Both relations hold for every q in (0, 1].",
-    constants={"share": "1/3"},
+    constants={"share": "1/3", "factor": "1/2"},
     twin={"share": "1/2"},
+    reading_twins={"equality": {"factor": "1/3"}},
     free=Free("share", "1/6", "1/2", weaker="smaller"),
+    exact=("factor",),
 )
 def first_coefficient(c: SimpleNamespace) -> Finding:
     """Cancel, then compare."""
     quotient = (1 - q / 2) / (1 - q**2 / 4)
-    pair = ("quotient", quotient, 1 / (1 + q / 2))
-    bound = 1 / (1 + q / 2) <= 1 - rational(c.share) * q
+    middle = 1 / (1 + rational(c.factor) * q)
+    pair = ("quotient", quotient, middle)
+    bound = middle <= 1 - rational(c.share) * q
     return judge.all_of(
         {
             "equality": judge.identity([pair], UNIT),

@@ -263,11 +263,12 @@ LINKED = "(ii), and the rightmost of Figure 1 for its links"
         "diagonals": ("others", "all"),
         "letters": ("same", "separate"),
         "linked": "others",
+        "figure": "W",
     },
     twin={"linked": "all"},
     no_control="whether W(S) is to be the matrix drawn or one with its links decides; "
     "the twin, whose diagonal's sum runs over all i, fails under every reading",
-    reading_twins={LINKED: {"linked": "all"}},
+    reading_twins={LINKED: {"linked": "all"}, f"{LINKED} / links": {"figure": "R"}},
 )
 def two_way_matrix(c: Any) -> Finding:
     """Judge both readings of the diagonal, of the letter W, and of the figure."""
@@ -282,7 +283,7 @@ def two_way_matrix(c: Any) -> Finding:
                 "W of (36)": judge.instances(same_letter(c.weight), "==", "S = {1, 3}"),
             }
         )
-    found[LINKED] = linked(c.weight, c.linked)
+    found[LINKED] = linked(c.weight, c.linked, c.figure)
     return judge.readings(found).corrected(
         r"W(S_r)[i,j]=1/(|S_r|+1) \text{ for the pairs } i\neq j \text{ printed, } "
         r"W[j,j]=1-\sum_{i\neq j}W[i,j]",

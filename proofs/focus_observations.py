@@ -307,13 +307,14 @@ def _telescopes(reference: int, *, masked: bool) -> Finding:
             right = [tidied(a * v) for a, v in zip(on, gap, strict=True)]
             name = f"{one.run}: {'rows' if masked else 'y'} at k' = {k}"
             pairs.append((name, list(one.y[k + 1][1:]), right))
-    now, ahead, then, mask = sympy.symbols("now ahead then mask")
+    now, ahead, then, later, mask = sympy.symbols("now ahead then later mask")
+    since = {0: then, 1: later}[reference]
     more = mask * (now - then) + mask * (ahead - now)
     return judge.all_of(
         {
             "traced": judge.identity(pairs, FORMAL),
             "one more": judge.identity(
-                [("a step", sympy.expand(more), sympy.expand(mask * (ahead - then)))],
+                [("a step", sympy.expand(more), sympy.expand(mask * (ahead - since)))],
                 "every tau",
             ),
         }

@@ -224,7 +224,7 @@ def _sum_is_n_times(f_0: int, factor: int) -> Finding:
         pairs.append((f"N = {n}, d = {dim}", [v.doit() for v in total], right))
     n, mean, slope = sympy.symbols("N mean slope", positive=True)
     longer = (n * mean + slope) / (n + 1)  # grad F of N + 1 clients
-    more = ("one client more", n * mean + slope, (n + 1) * longer)
+    more = ("one client more", f_0 + n * mean + slope, factor * (n + 1) * longer)
     return judge.all_of(
         {
             "small": judge.identity(_named(pairs), SMALL),

@@ -15,6 +15,7 @@ switched form D_k is that of (63) one iteration later, as the switch makes it.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -110,6 +111,9 @@ def _schedules(placing: Placing, shift: int) -> Iterator[judge.Pair]:
         yield f"{run}", placing.schedule(run, ks), LEFT.schedule(run, ks, shift)
 
 
+LEFT_HALF = "(i) first table, left half"
+
+
 @claim(
     "focus.rec.65-66",
     source=Source("focus", "eq. (65)-(66) with the second table of Appendix D.1"),
@@ -123,22 +127,24 @@ def _schedules(placing: Placing, shift: int) -> Iterator[judge.Pair]:
     proposition="x'_k = x_{k+1}, y'_k = y_k, R'_k = R_{k+1}, D'_k = D_{k+1}, C'_k = C_k"
     " turns (63)-(64) and the first table into (65)-(66) and the second, y_0 cancels, "
     "and from any rows the server models are those of Algorithm 1.",
-    constants={"shift": 1},
+    constants={"shift": 1, "push": "end"},
     twin={"shift": 0},
     no_control="the two halves of the first table differ; the twin, x'_k = x_k, fails "
     "under either",
+    reading_twins={f"{LEFT_HALF} / server models": {"push": "same"}},
 )
 def second_table(c: SimpleNamespace) -> Finding:
     """Substitute in symbols; compare the tables entry by entry."""
     substituted = judge.identity(_substituted(c.shift), "1 to 3 nodes, every matrix")
-    halves = {"(i) first table, left half": LEFT, "(ii) right half": RIGHT}
+    halves = {LEFT_HALF: LEFT, "(ii) right half": RIGHT}
+    form = replace(SWITCHED, push=c.push)
     return judge.readings(
         {
             name: judge.all_of(
                 {
                     "substitution": substituted,
                     "tables": judge.identity(_turned(half, c.shift), FORMAL),
-                    "server models": recursion_is_box(SWITCHED),
+                    "server models": recursion_is_box(form),
                 }
             )
             for name, half in halves.items()

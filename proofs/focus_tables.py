@@ -244,6 +244,7 @@ FASTER = "(ii) every other row has a larger order"
     "FOCUS is the smallest as epsilon -> 0, or no other is smaller.",
     constants={"focus": "0", "rows": POWERS},
     twin={"focus": "3"},
+    reading_twins={f"{NO_SLOWER} / log": {"rows": {"any": ("-1",)}}},
     no_control="SCAFFOLD and ProxSkip have the order of FOCUS where f_i are strongly "
     "convex; the twin, 1/epsilon^3 for FOCUS, fails under both readings",
 )

@@ -145,10 +145,13 @@ def doubly(weight: str, diagonal: str) -> Finding:
     )
 
 
-def linked(weight: str, diagonal: str) -> Finding:
-    """Judge W(S), and the links of W({1, 3}); self-loops are not drawn."""
+def linked(weight: str, diagonal: str, figure: str) -> Finding:
+    """Judge W(S), and that the links of W({1, 3}) are those of a matrix of Figure 1.
+
+    Self-loops are not drawn.
+    """
     found = both_ways(weight, diagonal)[1](OneCohort(PAIR, 4))
-    drawn = np.array(FIGURE_1["W"], dtype=object)
+    drawn = np.array(FIGURE_1[figure], dtype=object)
     ours, theirs = ([int(v != 0) for v in m[~ON_DIAGONAL]] for m in (found, drawn))
     same = judge.identity([("links", ours, theirs)], "S = {1, 3}, N = 4")
     return judge.all_of({"doubly stochastic": doubly(weight, diagonal), "links": same})
