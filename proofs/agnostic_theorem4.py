@@ -245,65 +245,50 @@ def no_steps(largest: int) -> Iterator[Case]:
 )
 def dependence(c: Any) -> Finding:
     """Judge the substitution, the best step size, and the monotonies in H."""
-    power = rational(c.power)
-    a = SIGMA**2 + sympy.Rational(3, 2) * BOUND**2
-    b = 4 * ELL * BOUND
     side = bound(C / (T * H), H**2, T**2)
-    printed = ((START**2 / (2 * C) + C * a) * H**-1 + C * b * H ** (2 * power)) / T
-    root = sympy.Symbol(
-        "root", positive=True
-    )  # of 2 (A + B H) H T, 2 as in the best eta
-    first = sympy.Symbol("D", positive=True)
-    best = first / root
-    square = root**2 / (rational(c.best) * H**2 * T**2)  # A + B H
-    value = first**2 / (2 * best * H**2 * T**2) + best * square
-    slope = -(first**2) / (2 * best**2 * H**2 * T**2) + square
-    more = sympy.Symbol("m", positive=True)  # a longer period, H + m
-    scope = "every D, sigma, G, ell, T and H, all positive"
-    n = sympy.Symbol("n", positive=True)
-    curvature = sympy.diff(bound(ETA, H**2, T**2), ETA, 2)
-    period = H**2
-    squares = {  # of the value at the best eta, for given T or n
-        "T": lambda h: 2 * START**2 * (a / h + b) / T**2,
-        "n": lambda h: 2 * START**2 * (a + b * h) / n,
-    }
-    falling, growing = (
-        squares[getattr(c, "falls for")],
-        squares[getattr(c, "grows for")],
-    )
+    own = START**2 / (2 * C) + C * FIXED
+    printed = (own * H**-1 + C * GROWING * H ** (2 * rational(c.power))) / T
+    name = "side sqrt(T)/sqrt(H), up to a multiple of 1/H"
+    for_large = (name, printed * T / H, C * GROWING + own / H**2)
     return judge.all_of(
         {
-            "value": judge.identity([("eta = c/sqrt(TH)", side, printed)], scope),
-            "limit": judge.identity(
-                [
-                    (
-                        "side sqrt(T)/sqrt(H), up to a multiple of 1/H",
-                        printed * T / H,
-                        C * b + (START**2 / (2 * C) + C * a) / H**2,
-                    )
-                ],
-                scope,
-            ),
-            "best eta": judge.identity(
-                [
-                    ("derivative in eta", slope, 0),
-                    (
-                        "square of the value",
-                        value**2,
-                        2 * first**2 * square / (H * T) ** 2,
-                    ),
-                ],
-                scope,
-            ),
-            "convex in eta": judge.nonnegative(
-                [("second derivative", {"up": 1, "down": -1}[c.curved] * curvature)],
-                scope,
-            ),
-            "falls in H": judge.nonnegative(
-                [("less", falling(period) - falling(period + more))], scope
-            ),
-            "grows in H, given n": judge.nonnegative(
-                [("more", growing(period + more) - growing(period))], scope
-            ),
+            "value": judge.identity([("eta = c/sqrt(TH)", side, printed)], POSITIVE),
+            "limit": judge.identity([for_large], POSITIVE),
+            "best eta": judge.identity(_at_the_best(rational(c.best)), POSITIVE),
+            **_monotonies(c),
         }
     )
+
+
+POSITIVE = "every D, sigma, G, ell, T and H, all positive"
+FIXED, GROWING = SIGMA**2 + sympy.Rational(3, 2) * BOUND**2, 4 * ELL * BOUND  # A, B
+
+
+def _at_the_best(factor: Any) -> list[judge.Pair]:
+    """Give derivative and value at D/root, root^2 being factor (A + B H) H T."""
+    root, first = sympy.symbols("root D", positive=True)
+    best = first / root
+    square = root**2 / (factor * H**2 * T**2)  # A + B H
+    value = first**2 / (2 * best * H**2 * T**2) + best * square
+    slope = -(first**2) / (2 * best**2 * H**2 * T**2) + square
+    return [
+        ("derivative in eta", slope, 0),
+        ("square of the value", value**2, 2 * first**2 * square / (H * T) ** 2),
+    ]
+
+
+def _monotonies(c: Any) -> dict[str, Finding]:
+    """Judge the bend in eta, and squares of the least value at periods h and h + m."""
+    h, n, more = H**2, *sympy.symbols("n m", positive=True)
+    bend = {"up": 1, "down": -1}[c.curved] * sympy.diff(bound(ETA, h, T**2), ETA, 2)
+    squares = {
+        "T": lambda h: 2 * START**2 * (FIXED / h + GROWING) / T**2,
+        "n": lambda h: 2 * START**2 * (FIXED + GROWING * h) / n,
+    }
+    less, grown = squares[getattr(c, "falls for")], squares[getattr(c, "grows for")]
+    rows = {
+        "convex in eta": ("second derivative", bend),
+        "falls in H": ("less", less(h) - less(h + more)),
+        "grows in H, given n": ("more", grown(h + more) - grown(h)),
+    }
+    return {name: judge.nonnegative([row], POSITIVE) for name, row in rows.items()}
