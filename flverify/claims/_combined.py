@@ -143,7 +143,7 @@ def all_of(
     said: dict[str, Finding] = {}  # what the scope is made of
     if not scope or verdict != Verdict.PROVED:
         said = {name: part for name, part in kept.items() if part.verdict == verdict}
-        scope = "; ".join(dict.fromkeys(_scopes(said, verdict)))
+        scope = _joined(_scopes(said, verdict))
     scope = _with_conditions(scope, kept, said)
     reason = "; ".join(f"{name}: {_in_short(part)}" for name, part in kept.items())
     return Finding(verdict, scope, reason, parts=kept, argument=argument or "")
@@ -233,13 +233,27 @@ def _steps(parts: Iterable[Finding]) -> Iterator[Finding]:
 
 def _scopes(parts: Mapping[str, Finding], weak: Verdict) -> list[str]:
     """List the scopes of the weakest parts, each in its own words."""
-    out = []
-    for part in parts.values():
-        if part.verdict == weak:
-            inner = _scopes(part.parts, weak)
-            joined = part.scope == "; ".join(dict.fromkeys(inner))
-            out += inner if joined else [part.scope]
-    return out
+    weakest_ones = (part for part in parts.values() if part.verdict == weak)
+    return [*chain.from_iterable(map(_own_scopes, weakest_ones))]
+
+
+def _own_scopes(finding: Finding) -> list[str]:
+    """List the scopes that a finding's scope was joined from, or that alone."""
+    inner = _scopes(finding.parts, finding.verdict)
+    return inner if finding.scope == _joined(inner) else [finding.scope]
+
+
+def _joined(scopes: Iterable[str]) -> str:
+    """Join scopes; one that another begins with, and adds a condition to, goes in it.
+
+    Examples
+    --------
+    >>> _joined(["every N", "every N; L = 1 by scaling f", "N = 2", "N = 2, 3"])
+    'every N; L = 1 by scaling f; N = 2; N = 2, 3'
+    """
+    each = [*dict.fromkeys(scopes)]
+    longer = (any(other.startswith(f"{one}; ") for other in each) for one in each)
+    return "; ".join(one for one, more in zip(each, longer, strict=True) if not more)
 
 
 def _in_short(part: Finding) -> str:
@@ -274,7 +288,7 @@ def readings(found: Mapping[str, Finding]) -> Finding:
     verdicts = [finding.verdict for finding in named.values()]
     listed = ", ".join(f"{name}: {f.verdict}" for name, f in named.items())
     if all(v in PASSING for v in verdicts):
-        scope = "; ".join(dict.fromkeys(f.scope for f in named.values()))
+        scope = _joined(chain.from_iterable(map(_own_scopes, named.values())))
         reason = f"under every reading ({listed})"
         return Finding(weakest(verdicts), scope, reason, {}, named)
     if all(v == Verdict.REFUTED for v in verdicts):

@@ -618,6 +618,17 @@ def test_the_scopes_of_steps_are_each_told_once():
     assert judge.all_of({"joined": joined, "b": given("PROVED", "of b")}).scope == (
         "of a; of b; of b"
     )
+    # one that begins another is said there, with the condition that it has more
+    shorter = {"b": given("PROVED", "of b"), "joined": joined}
+    assert judge.all_of({**shorter, "a": given("PROVED", "of a")}).scope == (
+        "of b; of a; of b"
+    )
+    # readings that are made of the same parts say each part's scope once
+    other = judge.all_of({"b": given("PROVED", "of b"), "c": given("PROVED", "of c")})
+    assert judge.readings({"(i)": inner, "(ii)": other}).scope == "of a; of b; of c"
+    # a list of values is no condition
+    lists = {"few": given("PROVED", "N = 2"), "more": given("PROVED", "N = 2, 3")}
+    assert judge.all_of(lists).scope == "N = 2; N = 2, 3"
 
 
 @pytest.mark.parametrize("weak", STRONGEST_FIRST)
