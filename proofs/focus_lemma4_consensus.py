@@ -115,7 +115,7 @@ def _bound(c: SimpleNamespace) -> Bound:
 
 # rho, (94) -----------------------------------------------------------------------
 
-BELOW_ONE, AT_ONE = "0 < q_min < 1", "q_min = 1, every client always there"
+BELOW_ONE = "0 < q_min < 1"
 
 
 @claim(
@@ -129,7 +129,7 @@ BELOW_ONE, AT_ONE = "0 < q_min < 1", "q_min = 1, every client always there"
     constants={"half": "1/2"},
     twin={"half": "1/3"},
     no_control="Assumption 1 allows p_i = 1, so that q_min = 1 if N = 1, or if q_i is "
-    "p_i; the twin, another rho, fails under both readings",
+    "p_i; the twin, another rho, fails in both cases",
     reading_twins={f"{BELOW_ONE} / 0 < rho < 1": {"half": "2"}},
     exact=("half",),
 )
@@ -137,7 +137,8 @@ def chosen_rho(c: SimpleNamespace) -> Finding:
     """Compare them as rational functions of q_min; see where rho is at q_min = 1."""
     rho = (1 - q) / (1 - rational(c.half) * q)
     at_one = judge.implied([sympy.Eq(q, 1)], rho > 0, "q_min = 1")
-    return judge.readings({BELOW_ONE: _rho_used(rho), AT_ONE: at_one})
+    always = "case q_min = 1, every client always there"
+    return judge.readings({f"case {BELOW_ONE}": _rho_used(rho), always: at_one})
 
 
 def _rho_used(rho: Any) -> Finding:
