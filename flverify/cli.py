@@ -16,7 +16,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from difflib import get_close_matches
 from typing import Any
 
 import click
@@ -24,7 +23,7 @@ import click
 from flverify import __version__
 from flverify._core.at_once import ended_at_once
 from flverify._core.errors import FlverifyError, TerminatedError
-from flverify._core.sentences import EXPECTED, sentence
+from flverify._core.sentences import EXPECTED, nearest, sentence
 
 # Kept here, not read from the modules: the overview must not import them.
 COMMANDS = {
@@ -73,9 +72,8 @@ class Commands(click.Group):
         """Find the command; of a word that is none, say which one is near."""
         name = args[0]
         if name not in COMMANDS and not name.startswith("-"):
-            near = get_close_matches(name.lower(), COMMANDS, n=1)
-            hint = "".join(f"; did you mean {one!r}" for one in near)
-            ctx.fail(f"No such command {name!r}{hint}")
+            hint = nearest(name, COMMANDS, "")
+            ctx.fail(f"No such command {name!r}{hint and f'; {hint}'}")
         return super().resolve_command(ctx, args)
 
     def format_commands(

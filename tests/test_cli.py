@@ -149,12 +149,15 @@ def test_a_commands_help_loads_its_own_module_alone():
     ("arguments", "says"),
     [
         (["nonsense"], "No such command 'nonsense'; see `flverify --help`"),
-        (["Raet"], "'Raet'; did you mean 'rate'; see `flverify --help`"),
+        (["Raet"], "'Raet'; did you mean rate; see `flverify --help`"),
         (["audit", "focus.cse3a"], "did you mean focus.case3a"),
         (["--nonsense"], "No such option"),
         (["law"], "Missing argument"),
         (["law", "full", "--n-clients", "x"], "see `flverify law --help`"),
         (["rate", "nonsense"], "pick one"),
+        (["rate", "Fedavg"], "got 'Fedavg'; did you mean fedavg"),
+        (["law", "Bernouli:1/2,1/3"], "did you mean bernoulli"),
+        (["figure", "FIG1"], "did you mean fig1, or name a file"),
         (["audit", "missing.py"], "name a .py file"),
     ],
 )

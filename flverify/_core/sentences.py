@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import get_close_matches
 from pathlib import Path
 
 import click
@@ -71,3 +73,29 @@ def every(count: int, thing: str) -> str:
     ('the one instance', 'all 2 instances')
     """
     return f"the one {thing}" if count == 1 else f"all {count} {thing}s"
+
+
+def nearest(wrong: str, known: Iterable[str], otherwise: str, most: int = 1) -> str:
+    """Ask whether a name near a wrong one was meant, or say what else to do.
+
+    Parameters
+    ----------
+    wrong : str
+    known : iterable of str
+        Names that exist; upper and lower case are not told apart.
+    otherwise : str
+        What to do where no name is near.
+    most : int
+        How many names are offered.
+
+    Examples
+    --------
+    >>> nearest("FedAgv", ["fedavg", "focus"], "pick one")
+    'did you mean fedavg'
+    >>> nearest("nonsense", ["fedavg", "focus"], "pick one")
+    'pick one'
+    """
+    plain = {name.lower(): name for name in known}
+    near = get_close_matches(wrong.lower(), list(plain), n=most)
+    found = ", ".join(plain[name] for name in near)
+    return f"did you mean {found}" if found else otherwise

@@ -7,11 +7,11 @@ import importlib.util
 import sys
 from collections.abc import Iterable
 from dataclasses import replace
-from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
 from typing import TypeGuard
 
+from flverify._core import sentences
 from flverify._core.errors import FormatError, InputError, UnknownNameError
 from flverify._core.shipped import shipped_folder
 from flverify._core.shown import shown
@@ -142,5 +142,4 @@ def nearest(wrong: str, ids: Iterable[str]) -> str:
     >>> nearest("nonsense", ["focus.case3a"])
     'see `flverify list`'
     """
-    near = get_close_matches(wrong, list(ids), n=NEAR, cutoff=0.5)
-    return f"did you mean {', '.join(near)}" if near else "see `flverify list`"
+    return sentences.nearest(wrong, ids, "see `flverify list`", NEAR)

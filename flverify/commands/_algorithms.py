@@ -15,6 +15,7 @@ from flverify._core.errors import (
     UnknownNameError,
 )
 from flverify._core.exact import Scalar, parse_number
+from flverify._core.sentences import nearest
 from flverify.algorithms._algorithm import Algorithm
 from flverify.algorithms.agnostic_fedavg import Ball, Box
 from flverify.commands._numbers import count, naming
@@ -75,7 +76,8 @@ def algorithm_class(name: str) -> type[Algorithm]:
     known = member_names(CATALOGUE)
     if name not in known:
         raise UnknownNameError(
-            f"an algorithm must be one of {', '.join(known)}; got {name!r}; pick one."
+            f"an algorithm must be one of {', '.join(known)}; got {name!r}; "
+            f"{nearest(name, known, 'pick one')}."
         )
     module = load(CATALOGUE, name)
     public = (getattr(module, entry) for entry in module.__all__)

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from flverify._core.catalogue import member_names
 from flverify._core.errors import DomainError, InputError, RefusedError
+from flverify._core.sentences import nearest
 from flverify.certify.certificate import NAMES
 from flverify.commands._algorithms import CATALOGUE
 from flverify.commands._numbers import positive_number
@@ -59,7 +60,8 @@ def require_known(name: str) -> None:
     """
     if name not in member_names(CATALOGUE):
         raise RefusedError(
-            f"a certificate must be for one of {CERTIFIABLE}; got {name}; pick one."
+            f"a certificate must be for one of {CERTIFIABLE}; got {name!r}; "
+            f"{nearest(name, NAMES.values(), 'pick one')}."
         )
 
 

@@ -29,6 +29,7 @@ from flverify._core.errors import (
     UnknownNameError,
 )
 from flverify._core.exact import Scalar, scalar
+from flverify._core.sentences import nearest
 from flverify.commands._json_files import entries, read_object
 from flverify.commands._numbers import count, require_countable
 from flverify.participation._law import Participation
@@ -157,8 +158,8 @@ def _read(text: str, place: _Place) -> Written:
     name, _, rest = text.strip().partition(":")
     if name not in _READERS:
         raise UnknownNameError(
-            f"a law must be one of {', '.join(_READERS)}; got {text!r}; see "
-            "`flverify law --help`."
+            f"a law must be one of {', '.join(_READERS)}; got {text!r}; "
+            f"{nearest(name, _READERS, 'see `flverify law --help`')}."
         )
     if place.depth > DEEPEST:
         raise FormatError(

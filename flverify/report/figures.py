@@ -18,6 +18,7 @@ from matplotlib.figure import Figure
 
 from flverify._core.checks import choice
 from flverify._core.errors import FormatError, InputError, UnknownNameError
+from flverify._core.sentences import nearest
 from flverify._core.shipped import shipped_folder
 from flverify._core.shown import shown
 from flverify.claims import ledger
@@ -144,8 +145,9 @@ def _shipped(name: str) -> Path:
     known = find_figures()
     if name not in known:
         raise UnknownNameError(
-            f"a figure must be one of {', '.join(known)}; got {name!r}; pick one, or "
-            "name a file of your own with --file."
+            f"a figure must be one of {', '.join(known)}; got {name!r}; "
+            f"{nearest(name, known, 'pick one')}, or name a file of your own with "
+            "--file."
         )
     return known[name]
 
