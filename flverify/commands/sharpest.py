@@ -10,13 +10,15 @@ from flverify._core.errors import InputError, UnknownNameError
 from flverify.claims.claim import Claim
 from flverify.claims.free import Free
 from flverify.claims.sharpest import Sharpest, sharpest
-from flverify.commands._claims import one_claim
+from flverify.commands._claims import Group, one_claim
 from flverify.commands._numbers import one_number
 from flverify.commands._options import AS_JSON
 from flverify.commands._refusals import Reporting
 from flverify.report import console
 from flverify.report.envelope import envelope
 from flverify.report.sharpest import CLAIMED, record, show
+
+FEW = 3  # claims with free constants that are offered in place of one without
 
 
 @click.command(name="sharpest", cls=Reporting)
@@ -53,7 +55,8 @@ def command(
     the printed and the weakest, are tried afterwards, and told where they contradict
     that order; values that were not tried may. The exit code is 1 if no value passes.
     """
-    _, claim = one_claim(claim_id, path)
+    group, claim = one_claim(claim_id, path)
+    _require_free(claim, group)
     width = one_number("--precision", precision)
     chosen = _chosen(claim, constant)
     found: list[Sharpest] = []
@@ -72,11 +75,6 @@ def command(
 
 def _chosen(claim: Claim, constant: str | None) -> Sequence[Free]:
     """Return the free constants asked for."""
-    if not claim.free:
-        raise InputError(
-            f"a claim must declare what is free; {claim.id} has nothing of that kind; "
-            "give its decorator `free=Free(...)`."
-        )
     named = {one.name: one for one in claim.free}
     chosen = [one for one in claim.free if constant in (None, one.name, one.constant)]
     if not chosen:
@@ -85,3 +83,18 @@ def _chosen(claim: Claim, constant: str | None) -> Sequence[Free]:
             f"choose among {', '.join(named)}."
         )
     return chosen
+
+
+def _require_free(claim: Claim, group: Group) -> None:
+    """Check that a claim declares what is free, or say which ones do."""
+    if claim.free:
+        return
+    paper = claim.source.paper
+    others = [c.id for c in group.claims.values() if c.free and c.source.paper == paper]
+    ways = [f"take another claim, such as {', '.join(others[:FEW])}"] if others else []
+    if group.own:
+        ways.append("give its decorator `free=Free(...)`")
+    raise InputError(
+        f"a claim must declare what is free; {claim.id} declares nothing; "
+        f"{', or '.join(ways) or 'see `flverify list`'}."
+    )

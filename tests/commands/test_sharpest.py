@@ -221,7 +221,12 @@ def test_bad_input(fails, mine, tmp_path):
     file = ("--file", mine)
     assert "did you mean demo.sharp" in fails("sharpest", "demo.shrap", *file)
     assert "is a folder" in fails("sharpest", "x", "--file", tmp_path)
-    assert "must declare what is free" in fails("sharpest", "demo.fixed", *file)
+    fixed = fails("sharpest", "demo.fixed", *file)
+    assert "declares nothing; take another claim, such as demo.sharp, " in fixed
+    assert "or give its decorator `free=Free(...)`" in fixed
+    shipped = fails("sharpest", "focus.case3a")  # whose file is not the user's
+    assert "such as focus.lemma1, focus.cor1" in shipped
+    assert "decorator" not in shipped
     wrong = fails("sharpest", "demo.sharp", *file, "--constant", "e")
     assert "choose among c, d" in wrong
     for text in ("0", "-1/2"):
