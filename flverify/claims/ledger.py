@@ -37,8 +37,8 @@ def entry(audited: Audited) -> Entry:
         kept["control"] = str(control.verdict)
     if uncontrolled := audited.uncontrolled():
         kept["uncontrolled"] = uncontrolled
-    if uses := sorted({*_uses(finding)}):
-        kept["uses"] = uses
+    if found := uses(finding):
+        kept["uses"] = found
     inner = dict(_inner(finding))
     tables: dict[str, dict[str, str] | dict[str, list[str]]] = {
         "given": {line: list(ids) for line, ids in audited.claim.given.items()},
@@ -62,8 +62,17 @@ def _inner(finding: Finding) -> Iterator[tuple[str, Finding]]:
         yield from ((f"{name}{INNER}{k}", found) for k, found in _inner(one))
 
 
+def uses(finding: Finding) -> list[str]:
+    """List what provers were given for all that passes in a finding, as written.
+
+    Parameters
+    ----------
+    finding : Finding
+    """
+    return sorted({*_uses(finding)})
+
+
 def _uses(finding: Finding) -> Iterator[str]:
-    """Yield the hypotheses of all that passes in a finding, as they were written."""
     if finding.passes():
         for name in USED:
             yield from map(str, finding.evidence.get(name, ()))

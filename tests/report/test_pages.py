@@ -510,6 +510,29 @@ def test_a_proof_is_shown_with_its_steps_and_its_argument(module):
             assert word in page, word
 
 
+@pytest.mark.parametrize("module", [html, markdown], ids=["html", "md"])
+def test_hypotheses_that_are_used_are_listed_once(module):
+    used = {"given": ["eta <= 1/8", "x < y"], "assumed of the symbols": ["eta > 0"]}
+    part = Finding(Verdict.PROVED, "every N", "by z3", used)
+    search = Finding(Verdict.REFUTED, "counterexample", "1 <= 0", {"given": ["z < 0"]})
+    listed = {"(i)": replace(part, evidence={}, parts={"a": part}), "(ii)": search}
+    page = written(module, [made("focus.a", readings=listed)])[0]
+    told = page.partition("hypotheses used (3), printed or not")[2]
+    told = re.sub("<.?code>", "", told.partition("</details>")[0])
+    assert "eta <= 1/8; eta > 0; x < y" in told.replace("&lt;", "<").replace(
+        "&gt;", ">"
+    )
+    assert "hypotheses" not in written(module, [made("focus.a")])[0]
+
+
+def test_indices_and_powers_of_prose_are_set_low_and_high():
+    plain = "{x}_{a<b}, x_{r tau}, S^{t-1}, x_{t,i}^{(r)}, {1} and x_i"
+    page = written(html, [made("focus.a", proposition=plain, statement=plain)])[0]
+    low, high = "x<sub>t,i</sub><sup>(r)</sup>", "S<sup>t-1</sup>"
+    shown = "{x}_{a&lt;b}, x<sub>r tau</sub>, " + f"{high}, {low}, {{1}} and x_i"
+    assert f"<dd>{shown}</dd>" in page
+
+
 def test_every_step_is_listed_with_what_it_rests_on():
     rows = [*every_step(proof())]
     assert rows[0] == ("sums", "PROVED (every N): 2 steps")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from html import escape
 
 from flverify import __version__
 from flverify._core.sentences import number_of
+from flverify.claims import ledger
 from flverify.claims.audit import Audited
 from flverify.claims.verdict import Finding, Verdict
 from flverify.report.claims import count_line, counts, twin_of
@@ -101,6 +103,18 @@ def _e(text: str) -> str:
     return escape(text)
 
 
+def _prose(text: str) -> str:
+    """Set a text with indices and powers in braces low and high.
+
+    Examples
+    --------
+    >>> _prose("x_{r tau} and S^{t-1}, but x_i and {1}")
+    'x<sub>r tau</sub> and S<sup>t-1</sup>, but x_i and {1}'
+    """
+    low = re.sub(r"(?<=[\w)])_\{([^{}]+)\}", r"<sub>\1</sub>", escape(text))
+    return re.sub(r"(?<=[\w)>])\^\{([^{}]+)\}", r"<sup>\1</sup>", low)
+
+
 def _badge(verdict: Verdict) -> str:
     return f'<span class="badge {verdict}">{SYMBOLS[verdict]} {verdict}</span>'
 
@@ -168,7 +182,7 @@ def _errata(paper: Paper) -> Iterator[str]:
 def _erratum(one: Erratum) -> str:
     verdict = one.audited.finding.verdict
     fails = "".join(
-        f"<dt>fails</dt><dd>{_reading(name)}{_e(shortened(reason, LINE))}</dd>"
+        f"<dt>fails</dt><dd>{_reading(name)}{_prose(shortened(reason, LINE))}</dd>"
         for name, reason in one.failures.items()
     )
     beware = "".join(f'<p class="soft">Beware: {_e(text)}</p>' for text in one.beware)
@@ -183,7 +197,7 @@ def _erratum(one: Erratum) -> str:
 
 
 def _reading(name: str) -> str:
-    return f"<b>{_e(name)}:</b> " if name else ""
+    return f"<b>{_prose(name)}:</b> " if name else ""
 
 
 # proofs ------------------------------------------------------------------------------
@@ -201,7 +215,7 @@ def _proofs(paper: Paper) -> Iterator[str]:
 def _step(step: Step) -> str:
     one = step.audited
     unsettled = one.finding.verdict in (Verdict.REFUTED, Verdict.INCONCLUSIVE)
-    why = f'<span class="why">{_e(shortened(one.finding.reason, LINE))}</span>'
+    why = f'<span class="why">{_prose(shortened(one.finding.reason, LINE))}</span>'
     tally = f'<span class="why soft">{_e(step.tally())}</span>' if step.below else ""
     again = ' <span class="soft">(steps above)</span>' if step.again else ""
     below = "".join(_step(part) for part in step.below)
@@ -226,15 +240,16 @@ def _claim(one: Audited, beware: Sequence[str]) -> str:
             f"{_badge(finding.verdict)}",
             f'<span class="soft">{_e(claim.source.item)}</span></div>',
             _mathematics(claim.statement),
-            f"<dl><dt>judged</dt><dd>{_e(claim.proposition)}</dd>",
-            f"<dt>scope</dt><dd>{_e(finding.scope)}</dd>",
-            f"<dt>reason</dt><dd>{_e(finding.reason)}</dd>",
+            f"<dl><dt>judged</dt><dd>{_prose(claim.proposition)}</dd>",
+            f"<dt>scope</dt><dd>{_prose(finding.scope)}</dd>",
+            f"<dt>reason</dt><dd>{_prose(finding.reason)}</dd>",
             *(f"<dt>beware</dt><dd>{_e(text)}</dd>" for text in beware),
             "</dl>",
             _correction(finding, "sharpened" if finding.passes() else "corrected"),
             _readings(finding),
             # that of readings which are all refuted is the first one's
             "" if refuted and finding.readings else _evidence(finding, True),
+            _uses(finding),
             _control(one),
             _how(one),
             "</article>",
@@ -250,7 +265,7 @@ def _correction(finding: Finding, label: str, *, parts: bool = True) -> str:
     return (
         f'<div class="fix"><b>{label}</b> {_badge(fixed.finding.verdict)}'
         f"{_mathematics(fixed.statement)}"
-        f'<p class="soft">{_e(fixed.finding.scope)}</p>'
+        f'<p class="soft">{_prose(fixed.finding.scope)}</p>'
         f"{below_it if parts else ''}</div>"
     )
 
@@ -262,10 +277,10 @@ def _readings(finding: Finding) -> str:
     first = True
     for names, found in alike(finding.readings):
         refuted = found.verdict == Verdict.REFUTED
-        listed = "<br>".join(map(_e, names))
+        listed = "<br>".join(map(_prose, names))
         rows.append(
             f"<tr><td>{listed}</td><td>{_badge(found.verdict)}</td>"
-            f"<td>{_e(found.reason)}{_scope(found)}"
+            f"<td>{_prose(found.reason)}{_scope(found)}"
             f"{_correction(found, 'corrected')}"
             f"{_evidence(found, refuted and first)}</td></tr>"
         )
@@ -279,7 +294,7 @@ def _readings(finding: Finding) -> str:
 def _scope(finding: Finding) -> str:
     if finding.verdict == Verdict.REFUTED:  # its scope is the counterexample
         return ""
-    return f'<div class="soft">scope: {_e(finding.scope)}</div>'
+    return f'<div class="soft">scope: {_prose(finding.scope)}</div>'
 
 
 def _evidence(finding: Finding, opened: bool) -> str:
@@ -325,7 +340,7 @@ def _tree(finding: Finding) -> str:
 
 def _part(name: str, part: Finding, told: bool) -> str:
     """Show one part; of one that is told above, its evidence is not repeated."""
-    head = f"{_badge(part.verdict)} <b>{_e(name)}</b>"
+    head = f"{_badge(part.verdict)} <b>{_prose(name)}</b>"
     if made_of(part):
         more = "" if told else _evidence(replace(part, parts={}), False)
         more = _correction(part, "corrected") + more
@@ -335,7 +350,7 @@ def _part(name: str, part: Finding, told: bool) -> str:
             f"{_scope(part)}{more}{_tree(part)}</details></li>"
         )
     more = _correction(part, "corrected") + ("" if told else _evidence(part, False))
-    return f"<li>{head} {_e(part.reason)}{_scope(part)}{more}</li>"
+    return f"<li>{head} {_prose(part.reason)}{_scope(part)}{more}</li>"
 
 
 def _rows(rows: Rows) -> str:
@@ -346,9 +361,21 @@ def _rows(rows: Rows) -> str:
     return f'<table class="rows">{body}</table>'
 
 
+def _uses(finding: Finding) -> str:
+    """Fold up all that provers were given, printed or used here alone."""
+    found = ledger.uses(finding)
+    if not found:
+        return ""
+    listed = "; ".join(f"<code>{_e(one)}</code>" for one in found)
+    return (
+        f'<details class="how"><summary>hypotheses used ({len(found)}), printed or not'
+        f"</summary>{listed}</details>"
+    )
+
+
 def _control(one: Audited) -> str:
     if one.control is None:
-        return f'<p class="how">control: none; {_e(one.claim.no_control)}</p>'
+        return f'<p class="how">control: none; {_prose(one.claim.no_control)}</p>'
     twin = in_a_row(one.claim.twin)
     fault = one.control_fault()
     said = f" <b>misbehaves: {_e(fault)}</b>" if fault else ""

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from flverify import __version__
+from flverify.claims import ledger
 from flverify.claims.audit import Audited
 from flverify.claims.verdict import Finding, Verdict
 from flverify.report.claims import count_line, counts, twin_of
@@ -206,6 +207,9 @@ def _claim(one: Audited, beware: Sequence[str]) -> Iterator[str]:
         yield from _evidence(found)
     if not finding.readings:
         yield from _evidence(finding)
+    if used := ledger.uses(finding):
+        told = f"<summary>hypotheses used ({len(used)}), printed or not</summary>"
+        yield f"<details>{told}\n\n{_block('; '.join(used))}\n</details>"
     yield _control(one)
     ways = ", ".join(_code(way) for way in commands(claim))
     yield f"Judge it again: {ways} in {_code(file_of(claim))}."
