@@ -130,7 +130,7 @@ BELOW_ONE = "0 < q_min < 1"
     twin={"half": "1/3"},
     no_control="Assumption 1 allows p_i = 1, so that q_min = 1 if N = 1, or if q_i is "
     "p_i; the twin, another rho, fails in both cases",
-    reading_twins={f"{BELOW_ONE} / 0 < rho < 1": {"half": "2"}},
+    reading_twins={f"case {BELOW_ONE} / 0 < rho < 1": {"half": "2"}},
     exact=("half",),
 )
 def chosen_rho(c: SimpleNamespace) -> Finding:

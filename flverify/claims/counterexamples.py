@@ -16,6 +16,7 @@ import sys
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 from unicodedata import normalize
@@ -25,6 +26,7 @@ from flverify.claims.audit import Audited
 from flverify.claims.verdict import Verdict
 
 LONGEST = 30  # lines of a script
+LONG = 40  # characters of a number beyond which a decimal says more
 WIDTH = 120  # characters of a line, unless an entry is longer
 BODIES = "bodies.toml"
 PATIENCE = 60.0  # seconds that a script of plain arithmetic may take
@@ -163,13 +165,14 @@ def _run(evidence: Mapping[str, Any], body: str) -> list[str]:
         at["state"] = evidence["state"]
     at |= {key: evidence[key] for key in ("part", "identity") if key in evidence}
     relation = evidence.get("relation", "==")
+    near = _decimals(str(evidence["left"]), str(evidence["right"]))
     return [
         *_instance(at),
         *body.strip("\n").splitlines(),
         f"assert (left, right) == ({_side(evidence['left'])}, "
         f"{_side(evidence['right'])}), (left, right)",
         f"assert not left {relation} right",
-        f'print(f"{{left}} {relation} {{right}} fails")',
+        f'print(f"{{left}} {relation} {{right}} fails{near}")',
     ]
 
 
@@ -198,6 +201,7 @@ def _implication(evidence: Mapping[str, Any]) -> list[str] | None:
     if relation is None or None in found or not _told_apart(point):
         return None
     given, values = [str(one) for one in found], map(_side, evidence["values"])
+    near = _decimals(*map(str, evidence["values"]))
     left, sign, right = sides_of(relation)
     return [
         *_start(point, [*given, relation]),
@@ -206,7 +210,7 @@ def _implication(evidence: Mapping[str, Any]) -> list[str] | None:
         f"right = {right}",
         f"assert (left, right) == ({', '.join(values)}), (left, right)",
         f"assert not left {sign} right",
-        f'print(f"{{left}} {sign} {{right}} fails")',
+        f'print(f"{{left}} {sign} {{right}} fails{near}")',
     ]
 
 
@@ -218,13 +222,16 @@ def _sides(evidence: Mapping[str, Any]) -> list[str] | None:
         return None
     violated = "left != right" if "sides" in evidence else "left < right"
     stored = f'F("{evidence["left"]}"), F("{evidence["right"]}")'
+    near = _decimals(str(evidence["left"]), str(evidence["right"]))
+    near = near and f', f"{near}"'
+    fails = "is not" if "sides" in evidence else "is below"
     return [
         *_start(point, [left, right]),
         f"left = {left}",
         f"right = {right}",
         f"assert (left, right) == ({stored}), (left, right)",
         f"assert {violated}",
-        f"print(left, {'is not' if 'sides' in evidence else 'is below'!r}, right)",
+        f"print(left, {fails!r}, right{near})",
     ]
 
 
@@ -232,6 +239,27 @@ def _told_apart(point: Mapping[str, str]) -> bool:
     """Whether symbols keep names of their own: a-b and a+b would not."""
     names = {normalize("NFKC", renamed(name)) for name in point}  # as Python does
     return len(names) == len(point)
+
+
+def _decimals(left: str, right: str) -> str:
+    """Give long sides as decimals that tell them apart, to print, if any do.
+
+    Examples
+    --------
+    >>> _decimals("1/2", "1/3"), _decimals("1" * 41, "2" * 41)
+    ('', ', about {float(left):.6g} and {float(right):.6g}')
+    """
+    if max(len(left), len(right)) <= LONG:
+        return ""
+    try:
+        sides = [float(Fraction(side)) for side in (left, right)]
+    except (ValueError, OverflowError):
+        return ""
+    for digits in range(6, 17):
+        if len({f"{side:.{digits}g}" for side in sides}) == 2:
+            both = (f"{{float({name}):.{digits}g}}" for name in ("left", "right"))
+            return f", about {' and '.join(both)}"
+    return ""
 
 
 def _start(point: Mapping[str, str], texts: Iterable[str]) -> list[str]:

@@ -15,4 +15,4 @@ for _ in range(R + 1):
 left, right = (errors[R] if last else sum(errors[:R]) / R), 8 * h / 2 * x**2 / (eta * n * R)
 assert (left, right) == (F("4078026891777619334248509420855614215345483393070980203691277930675319786258066666749243174211673543985375233/2826955303645414927333276001188669625323974235000990332994569922068191641600000000000000000000000000000000000"), F("4/3")), (left, right)
 assert not left <= right
-print(f"{left} <= {right} fails")
+print(f"{left} <= {right} fails, about {float(left):.6g} and {float(right):.6g}")

@@ -16,4 +16,4 @@ for _ in range(R + 1):
 left, right = (errors[R] if last else sum(errors[:R]) / R), 8 * h / 2 * x**2 / (eta * n * R)
 assert (left, right) == (F("610351562499490646952014168766840060954521405521/160000000000000000000000000000000000000000000000000000"), F("0")), (left, right)
 assert not left <= right
-print(f"{left} <= {right} fails")
+print(f"{left} <= {right} fails, about {float(left):.6g} and {float(right):.6g}")

@@ -21,4 +21,4 @@ assert C[0] == 0
 left, right = sum(C) / R, (1 - q / 3) * sum(C[:-1]) + 16 * eta**2 * n**2 / (3 * q) * sum(A[1:]) / R**2
 assert (left, right) == (F("156249999999962513965441/6400000000000000000000000"), F("2030308178098257050310910525210948698958542324481/192000000000000000000000000000000000000000000000000")), (left, right)
 assert not left <= right
-print(f"{left} <= {right} fails")
+print(f"{left} <= {right} fails, about {float(left):.6g} and {float(right):.6g}")

@@ -11,4 +11,4 @@ for _ in range(tau - 1):
 left, right = factor(eta * h, tau - 1) * total, bound * (tau - 1) * h**2 * pulled**2
 assert (left, right) == (F("33673411215166341712896514981474963175270711083234979287151493539579106225/220855883097298041197912187592864814478435487109452369765200775161577472"), F("120")), (left, right)
 assert not left <= right
-print(f"{left} <= {right} fails")
+print(f"{left} <= {right} fails, about {float(left):.6g} and {float(right):.6g}")

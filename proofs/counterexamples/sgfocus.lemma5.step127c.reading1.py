@@ -11,4 +11,4 @@ for _ in range(tau - 1):
 left, right = factor(eta * h, tau - 1) * total, bound * (tau - 1) * h**2 * pulled**2
 assert (left, right) == (F("1980788895009784806640971469498527245604159475484410546303029031739947425/6901746346790563787434755862277025452451108972170386555162524223799296"), F("240")), (left, right)
 assert not left <= right
-print(f"{left} <= {right} fails")
+print(f"{left} <= {right} fails, about {float(left):.6g} and {float(right):.6g}")

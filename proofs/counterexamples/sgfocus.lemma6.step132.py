@@ -24,4 +24,4 @@ apart = lambda P: P[0, 0] - 2 * P[0, 1] + P[1, 1]
 left, right = apart(Q[R]) / eta**2, 4 * (tau - 1) ** 2 * h**2 * apart(P[R + 1])
 assert (left, right) == (F("1"), F("1706710308825157248375475545209901952651366715306190721/25000000000000000000000000000000000000000000000000000000")), (left, right)
 assert not left <= right
-print(f"{left} <= {right} fails")
+print(f"{left} <= {right} fails, about {float(left):.6g} and {float(right):.6g}")

@@ -8,4 +8,4 @@ for _ in range(at["R"]):
 right = rate ** at["R"] * at["Gamma_0"] + 4 * (q + n**2) / (at["mu"] * n * q) * eta * at["sigma^2"]
 assert (left, right) == (F("1"), F("86452262728097485486684696786500866163394039231362700613798165973818878491558001/126765060022822940149670320537600000000000000000000000000000000000000000000000000")), (left, right)
 assert not left <= right
-print(f"{left} <= {right} fails")
+print(f"{left} <= {right} fails, about {float(left):.6g} and {float(right):.6g}")

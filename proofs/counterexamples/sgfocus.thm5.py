@@ -25,4 +25,4 @@ right = 4 * h / (eta * n * R) * P[0][0, 0] + (2 * h * n + 8 * n**2 / (n - 8 * h*
 right += 16 * h**2 / (n * R) * (1 - q / 3) ** R * apart(P[0])
 assert (left, right) == (F("0"), F("-5468749999997718098345023/25000000000000000000000000")), (left, right)
 assert not left <= right
-print(f"{left} <= {right} fails")
+print(f"{left} <= {right} fails, about {float(left):.6g} and {float(right):.6g}")

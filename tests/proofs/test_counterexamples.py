@@ -147,6 +147,12 @@ def test_a_script_is_short_alone_and_confirms_its_counterexample(path):
     done = run(text)
     assert done.returncode == 0, done.stderr
     assert "fails" in done.stdout or "is not" in done.stdout or "below" in done.stdout
+    long = re.findall(r"-?[\d/]{41,}", done.stdout)
+    told = re.search(r", about (\S+) and (\S+)\n", done.stdout)
+    assert (told is not None) == bool(long)
+    for side in map(Fraction, long):  # is near one of the two decimals
+        errors = [abs(side - Fraction(near)) for near in told.groups()]
+        assert min(errors) <= abs(side) / 10**5
 
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
