@@ -86,7 +86,7 @@ class Rounds:
             means = np.asarray(feature_moments(law, draws)[0], dtype=np.float64)
         owner = [k for k, m in enumerate(system.messages) for _ in range(m.width)]
         readout = np.zeros(system.size)
-        readout[system.layout.places["server", "model", -1].start] = 1.0
+        readout[system.layout.places["server", "model", -1].start] = system.unit
         return cls(
             system.mean,
             system.rows,
@@ -95,7 +95,7 @@ class Rounds:
             means,
             system.covariance[np.ix_(owner, owner)],
             (),
-            system.start @ np.array([START, 1.0]),
+            system.start @ np.array([START / system.unit, 1.0]),
             readout,
         )
 

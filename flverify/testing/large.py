@@ -93,8 +93,9 @@ class LargeDynamics:
     def settles(self) -> bool:
         """Whether nothing moves the fixed state, and its model is x*."""
         engine, optimum = self.answer.found._engine, self.asked.minimiser
-        size, state = self.asked.size, engine._fixed_state
-        return keeps_still(engine.system, state, optimum.astype(np.float64), size)
+        system, state = engine.system, engine._fixed_state
+        size, optimum = self.asked.size / system.unit, optimum / system.unit
+        return keeps_still(system, state, optimum.astype(np.float64), size)
 
     @property
     def quick(self) -> bool:
@@ -199,12 +200,14 @@ def _seeds(asked: Setting, system: MessageSystem, fixed: Array) -> Array:
     """Directions of the first error: every start, or the one given, less the end."""
     start, rest = system.start[:-1, :-1], system.start[:-1, -1] - fixed[:-1]
     if asked.start is not None:
-        rest, start = rest + start @ asked.start.astype(np.float64), start[:, :0]
+        begin = asked.start.astype(np.float64) / system.unit
+        rest, start = rest + start @ begin, start[:, :0]
     size = float(np.abs(rest).max(initial=0.0))
-    if asked.start is not None and size <= SETTLED * asked.size:
+    away = size * system.unit
+    if asked.start is not None and away <= SETTLED * asked.size:
         raise RefusedError(
             f"a start in floats must differ from the fixed point by {SETTLED:g} of the "
-            f"problem's size; got {size:.1e}; take another start, or rationals."
+            f"problem's size; got {away:.1e}; take another start, or rationals."
         )
     column = (rest / size if size > 0 else rest)[:, None]
     return np.concatenate([start, column], axis=1)

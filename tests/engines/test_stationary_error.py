@@ -54,7 +54,27 @@ def test_an_error_in_floats_is_a_number_or_refused():
         [[3 / 4, -3 / 2**14], [-3 / 2**14, 11 / 2**24]],
     ]
     linear = [[-1, -7 / 2**12], [-15 / 8, 1 / 2**13], [3 / 8, -7 / 2**12]]
-    setting = Quadratics(hessians, linear), ProxSkip(0.25, 2, variant="notebook")
-    large = LargeMoments(*setting, AllOrNothing(3, 0.125))
+    problem = Quadratics(hessians, linear)
+    optimum = np.asarray(problem.minimiser())
+    slow, fast = (ProxSkip(h, 2, variant="notebook") for h in (0.125, 0.25))
     with pytest.raises(RefusedError, match="too close to 1"):
-        large.stationary_error(np.asarray(setting[0].minimiser()))
+        LargeMoments(problem, slow, AllOrNothing(3, 0.25)).stationary_error(optimum)
+    large = LargeMoments(problem, fast, AllOrNothing(3, 0.125))
+    assert large.stationary_error(optimum) == pytest.approx(0, abs=1e-6)  # x* is 1600
+
+
+def test_of_steps_too_small_for_floats_the_error_is_refused():
+    # it was infinite: rates from 1 - 1e-12 on were taken for 1
+    near = moments(PAIR.as_float(), FedAvg(1e-13, 2), Bernoulli([0.5, 0.25]))
+    with pytest.raises(RefusedError, match=r"got one from 0\.99.* to 0\.99"):
+        _ = near.stationary_mean_square_error
+    exact = moments(PAIR, FedAvg("1e-13", 2), Bernoulli(["1/2", "1/4"]))
+    assert exact.stationary_mean_square_error < 1
+
+
+def test_an_error_is_infinite_where_a_float_rate_is_surely_above_1():
+    one = Quadratics([[[1.0]], [[3.0]]], [[0.0], [3.0]])
+    for kind in (lambda *given: moments(*given)._engine, LargeMoments):
+        found = kind(one, FedAvg(1.5, 1), Bernoulli([0.5, 0.5]))
+        assert found.mean_square_rate > 1.1
+        assert found.stationary_error(np.ones(1)) == math.inf

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from flverify import moments
+from flverify._core.errors import RefusedError
 from flverify.algorithms import FedAvg, Focus, ProxSkip, Scaffold
 from flverify.engines.moments._large import LargeMoments
 from flverify.participation import AllOrNothing, Bernoulli, UniformCohort
@@ -45,8 +47,12 @@ def test_a_rate_has_no_unit(algorithm, law, unit):
     high = float(exact.mean_square_rate)
     assert found.mean_square_rate == pytest.approx(high, rel=1e-10)
     assert found.mean_rate == pytest.approx(float(exact.mean_rate), rel=1e-10)
-    error = float(exact.stationary_mean_square_error)
-    assert found.stationary_mean_square_error == pytest.approx(error, abs=1e-9)
+    if exact.mean_square_rate == 1:  # which floats cannot tell from a little less
+        with pytest.raises(RefusedError, match="surely 1"):
+            _ = found.stationary_mean_square_error
+    else:
+        error = float(exact.stationary_mean_square_error)
+        assert found.stationary_mean_square_error == pytest.approx(error, abs=1e-9)
     if algorithm == SETTINGS[-1][0]:  # its round is listed, which small systems are
         return
     large = LargeMoments(problem(unit), scaled, law)
@@ -94,3 +100,46 @@ def test_units_heed_what_messages_alone_lead_back(power):
     exact = float(moments(near, Scaffold(Fraction(1, 2)), law).mean_square_rate)
     large = LargeMoments(near.as_float(), Scaffold(0.5), law)
     assert large.mean_square_rate == pytest.approx(exact, rel=1e-9)
+
+
+POINTS = [2.0**40, 2.0**-70, 2.0**330, 2.0**-330]
+
+
+def at(unit):
+    """The same problem with points measured in a unit, in floats and in rationals."""
+    curvatures, linear = ("1", "5/2", "3/8"), (1, Fraction(-1, 2), 2)
+    exact = [[Fraction(b) * Fraction(unit)] for b in linear]
+    floats = Quadratics(
+        [[[float(Fraction(h))]] for h in curvatures], [[float(b[0])] for b in exact]
+    )
+    return floats, Quadratics([[[h]] for h in curvatures], exact)
+
+
+@pytest.mark.parametrize("unit", POINTS)
+@pytest.mark.parametrize(("algorithm", "law"), SETTINGS[:4])
+def test_points_have_no_unit(algorithm, law, unit):
+    # at 1e13 large floats lost what a message says beside what it adds
+    given, rational = at(unit)
+    exact = moments(rational, algorithm.retuned(Fraction(1, 4)), law)
+    optimum, start = np.array(given.minimiser()), np.array([unit])
+    curve = [float(e / Fraction(unit) ** 2) for e in exact.mean_square_error([unit], 9)]
+    fixed = float(exact.mean_fixed_point[0] / Fraction(unit))
+    error = float(exact.stationary_mean_square_error / Fraction(unit) ** 2)
+    for found in (
+        moments(given, algorithm, law)._engine,
+        LargeMoments(given, algorithm, law),
+    ):
+        assert found.mean_square_rate == pytest.approx(float(exact.mean_square_rate))
+        assert found.mean_fixed_point() / unit == pytest.approx(fixed)
+        here = found.stationary_error(optimum) / unit / unit
+        assert here == pytest.approx(error, abs=1e-12)
+        seen = np.array(found.error_curve(start, optimum, 9)) / unit / unit
+        assert seen == pytest.approx(curve)
+
+
+def test_errors_beyond_floats_are_infinite_and_a_limit_of_them_is_refused():
+    found = moments(at(2.0**600)[0], FedAvg(0.25, 2), LAW)
+    assert found.mean_square_error([0.0], 2).tolist() == [float("inf")] * 3
+    with pytest.raises(RefusedError, match="within floats"):
+        _ = found.stationary_mean_square_error
+    assert found.mean_fixed_point[0] > 2.0**590

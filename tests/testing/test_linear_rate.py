@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from itertools import islice
 
@@ -19,6 +20,7 @@ from flverify.algorithms import (
     GradientDescent,
     Scaffold,
 )
+from flverify.engines.moments._large import LargeMoments
 from flverify.engines.moments._perron import MessageMap, perron
 from flverify.engines.moments._spectrum import Spectrum
 from flverify.participation import (
@@ -496,3 +498,18 @@ def test_parts_of_another_kind_are_refused(problem, law):
         assert_linear_rate(problem, Focus("1/8"), [1, 2], rate="1/2")
     with pytest.raises(ShapeError):
         assert_linear_rate(problem, Focus("1/8"), Full(3), rate="1/2")
+
+
+@pytest.mark.parametrize("unit", [2.0**50, 2.0**-70])
+def test_noise_is_no_rounding_in_any_unit_of_points(unit):
+    # beside constants so large, or so small, an unbiased method seemed to settle
+    pair = Quadratics([[[1.0]], [[1.0]]], [[unit], [2 * unit]])
+    for algorithm, settles in ((FedAvg(0.25, 2), False), (Focus(0.25, 2), True)):
+        parts = pair, algorithm, UniformCohort(2, 1)
+        asked = setting(*parts)
+        small = answers(asked)[0]
+        found = replace(small.found, _engine=LargeMoments(*parts))
+        large = LargeDynamics(asked, replace(small, found=found))
+        assert np.abs(found.bias / unit) == pytest.approx(0, abs=1e-9)
+        assert large.settles is settles
+        assert large.is_bounded_by(F(9, 10)) is settles

@@ -25,7 +25,7 @@ from flverify.engines.moments._fixed import fixed_state
 from flverify.engines.moments._messages import MessageSystem, message_system
 from flverify.engines.moments._perron import MessageMap, perron
 from flverify.engines.moments._radius import quotients
-from flverify.engines.moments._small import SLOWEST
+from flverify.engines.moments._small import SLOWEST, in_square, unsettled
 from flverify.engines.moments._spectrum import Spectrum
 from flverify.engines.moments._thin import Thin, apart, entire, thin
 
@@ -171,7 +171,7 @@ class LargeMoments:
 
     @cached_property
     def _fixed_state(self) -> Array:
-        """Homogeneous state at the fixed point of the mean dynamics."""
+        """Homogeneous state at the fixed point of the mean, in the system's unit."""
         fixed, moved = fixed_state(self.system)
         model = np.abs(moved[self._model]).max(initial=0.0)
         if not np.isfinite(fixed).all() or not model <= STILL:
@@ -184,18 +184,28 @@ class LargeMoments:
 
     def mean_fixed_point(self) -> Array:
         """Server model at the fixed point of the mean dynamics."""
-        return np.asarray(self._fixed_state[self._model])
+        return np.asarray(self._fixed_state[self._model] * self.system.unit)
 
     @property
     def _model(self) -> slice:
         return self.system.layout.places["server", "model", -1]
 
     def stationary_error(self, optimum: Array) -> float:
-        """E|x - optimum|^2 in the stationary law; infinite when unstable."""
+        """E|x - optimum|^2 in the stationary law; infinite when unstable.
+
+        Raises
+        ------
+        RefusedError
+            If floats do not tell whether it is, or it is beyond them.
+        """
         if self.mean_square_rate >= SLOWEST:
-            return float("inf")
+            return unsettled(self.mean_square_rate_interval)
         if self._wanders():
             return float("inf")
+        unit = self.system.unit
+        return in_square(self._stationary_error(optimum / unit), unit)
+
+    def _stationary_error(self, optimum: Array) -> float:
         bias = self._fixed_state[self._model] - optimum
         if not self.system.messages:
             return float(bias @ bias)
@@ -249,13 +259,14 @@ class LargeMoments:
 
     def error_curve(self, start: Array, optimum: Array, rounds: int) -> list[float]:
         """E|x_r - optimum|^2 for r = 0, ..., rounds."""
-        state = self._plain.start @ np.append(start, 1.0)
-        second = np.outer(state, state)
+        unit = self._plain.unit
+        state = self._plain.start @ np.append(start / unit, 1.0)
+        second, optimum = np.outer(state, state), optimum / unit
         curve = [self._error(second, optimum)]
         for _ in range(rounds):
             second = self._plain.apply(second)
             curve.append(self._error(second, optimum))
-        return curve
+        return [error * unit * unit for error in curve]
 
     def _error(self, second: Array, optimum: Array) -> float:
         place = self._plain.layout.places["server", "model", -1]

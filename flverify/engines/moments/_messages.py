@@ -7,7 +7,7 @@ operator costs a few products per client instead of dense products of the full s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -28,7 +28,7 @@ from flverify.engines.lower import (
     Rows,
     lower,
 )
-from flverify.engines.moments._reduce import units_beside
+from flverify.engines.moments._reduce import most, power_of_two, units_beside
 from flverify.engines.moments._system import feature_moments
 from flverify.engines.trace import Trace, trace
 
@@ -60,6 +60,7 @@ class MessageSystem:
     start: Array
     retention: Array  # per message: share of its memory slot kept on average, else 0
     shares: Mapping[str, Mapping[str, Any]]  # redundant server slots that were kept
+    unit: float = 1.0  # of points, so that what a round adds is of the constant's size
 
     @property
     def size(self) -> int:
@@ -203,15 +204,17 @@ def message_system(
     first = Lowering(hessians, linear, traced.start_points, float, gone)
     begun = lower(traced.start, layout, first)
     units = _units(rows, begun, layout)
-    start = _start(_measured(begun, units, {}), layout)
+    begun, rows = _measured(begun, units, {}), _measured(rows, units, units)
+    unit = power_of_two(max(most(part) for part in _added(begun, rows)))
+    start = _start(_divided(begun, unit), layout)
     remembers = _has_memory(traced)
-    rows = _measured(rows, units, units)
+    rows = _divided(rows, unit)
     system = _assemble(rows, layout, start, participation, remembers)
     shares = {
         slot: {o: float(v) * units[o] / units[slot] for o, v in part.items()}
         for slot, part in kept.items()
     }
-    return replace(system, shares=shares)
+    return replace(system, shares=shares, unit=unit)
 
 
 def _units(rows: Rows, begun: Rows, layout: Layout) -> dict[str, float]:
@@ -242,6 +245,21 @@ def _measured(
             for column, part in row.items()
         }
         for (draw, block), row in rows.items()
+    }
+
+
+def _added(*tables: Rows) -> Iterator[Array]:
+    """Yield what rounds, or the start, add to the state whatever it is."""
+    yield np.zeros(1)
+    for rows in tables:
+        yield from (row[CONSTANT] for row in rows.values() if CONSTANT in row)
+
+
+def _divided(rows: Rows, unit: float) -> Rows:
+    """Measure points in a unit beside the constant 1."""
+    return {
+        key: {c: part / unit if c == CONSTANT else part for c, part in row.items()}
+        for key, row in rows.items()
     }
 
 

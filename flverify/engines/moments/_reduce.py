@@ -7,6 +7,7 @@ feels, rates do not depend on how the state is stored.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -83,6 +84,16 @@ def rescaled(system: System, unit: float) -> System:
     return replace(system, moves=moves, start=tuple(map(scaled, system.start)))
 
 
+def most(values: Array) -> float:
+    """Return the largest size of the entries, 0 for none."""
+    return float(np.abs(values).max(initial=0.0))
+
+
+def power_of_two(size: float) -> float:
+    """Return one below a size, 1 for 0."""
+    return 2.0 ** math.floor(math.log2(size)) if 0 < size < math.inf else 1.0
+
+
 def units_beside(values: Array, start: Array, readout: Array) -> Array:
     """Units that balance a map of floats, powers of 2; that of what is read is 1.
 
@@ -102,8 +113,15 @@ def units_beside(values: Array, start: Array, readout: Array) -> Array:
 
 def differences(system: System) -> System:
     """Follow the difference of two runs: the constant cancels."""
-    start = tuple(part[:, :-1] for part in system.start)
-    return replace(system, start=start, readout=tuple(r[:-1] for r in system.readout))
+
+    def change(move: Move, values: Array) -> Array:
+        del move
+        out = values.copy()  # beside constants that are large all else looks weak
+        out[:-1, -1] = 0 * out[:-1, -1]
+        return out
+
+    start = [part[:, :-1] for part in system.start]
+    return _changed(system, change, start, [r[:-1] for r in system.readout])
 
 
 def apart(system: System) -> System:

@@ -113,11 +113,12 @@ class SmallMoments:
         """Whether the mean converges, whatever starts, constants and modes move."""
         if self.mean_rate_interval[1] >= (1 if self.exact else SLOWEST):
             return False
-        more = self._constants_move_more(self._states)
+        sized = self if self.exact else self._in_unit(self._unit_of())
+        more = sized._constants_move_more(sized._states)
         if not more and len(self.system.sizes) == 1:
             return True
         # of all modes in one vector: modes that come in turns need not settle either
-        apart = _reduce.apart(self._reduced(_reduce.means)).moves[0].mean
+        apart = _reduce.apart(sized._reduced(_reduce.means)).moves[0].mean
         if self.exact:
             return bool(exact_radius(apart)[1] < 1)
         return bool(float_radius(apart) < SLOWEST)
@@ -130,13 +131,27 @@ class SmallMoments:
         RefusedError
             If the mean dynamics have no unique fixed point, or one that floats lose.
         """
-        found = self._fixed(*self._mean(lambda system: system))
         if self.exact:
-            return found
+            return self._fixed(*self._mean(lambda system: system))
+        found = self._fixed_in(self._unit_of())
         # in its own unit it is of the size of the constant, and floats see it best
-        unit = _unit_of(float(np.linalg.norm(found)))
+        return self._fixed_in(self._unit_of(found))
+
+    def _fixed_in(self, unit: float) -> Array:
         sized = self._in_unit(unit)
         return sized._fixed(*sized._mean(lambda system: system)) * unit
+
+    @cached_property
+    def _added(self) -> Array:
+        """What a round, or the start, adds to the state whatever it is."""
+        moves, start = self.system.moves, self.system.start
+        maps = [math.sqrt(w) * a for move in moves for w, a in move.terms]
+        means = [move.mean for move in moves]
+        return np.concatenate([a[:-1, -1] for a in (*maps, *means, *start)])
+
+    def _unit_of(self, *points: Array) -> float:
+        """Return a unit of points; what is less than rounds add may be all rounding."""
+        return _reduce.power_of_two(max(map(_reduce.most, (self._added, *points))))
 
     def _in_unit(self, unit: float) -> SmallMoments:
         """Measure points in a power of 2."""
@@ -159,22 +174,26 @@ class SmallMoments:
         return np.asarray(values[:-1, 0] / values[-1, 0])
 
     def stationary_error(self, optimum: Array) -> Scalar:
-        """E|x - optimum|^2 in the stationary law; infinite when there is none."""
-        if self.mean_square_rate >= (1 if self.exact else SLOWEST):
-            return math.inf
-        if not self.exact and self._mean_grows():
-            return math.inf
-        if self.exact:
-            return self._stationary_error(optimum)
-        unit = self._size(optimum)
-        return self._in_unit(unit)._stationary_error(optimum / unit) * unit**2
+        """E|x - optimum|^2 in the stationary law; infinite when there is none.
 
-    def _size(self, optimum: Array) -> float:
-        """Return a unit of the points, as what is solved for is 1."""
-        sizes = [float(np.linalg.norm(optimum))]
+        Raises
+        ------
+        RefusedError
+            If there is no unique fixed point, or floats do not tell whether it is.
+        """
+        if self.exact:
+            stays = self.mean_square_rate >= 1
+            return math.inf if stays else self._stationary_error(optimum)
+        if self.mean_square_rate >= SLOWEST:
+            return unsettled(self.mean_square_rate_interval)
+        sized = self._in_unit(self._unit_of())
+        if sized._mean_grows():
+            return math.inf
+        unit = self._unit_of(optimum)
         with suppress(RefusedError):
-            sizes.append(float(np.linalg.norm(self.mean_fixed_point())))
-        return _unit_of(max(sizes))
+            unit = self._unit_of(optimum, self.mean_fixed_point())
+        error = self._in_unit(unit)._stationary_error(optimum / unit)
+        return in_square(float(error), unit)
 
     def _stationary_error(self, optimum: Array) -> Scalar:
         operator = self._states
@@ -222,6 +241,13 @@ class SmallMoments:
 
     def error_curve(self, start: Array, optimum: Array, rounds: int) -> list[Scalar]:
         """E|x_r - optimum|^2 for r = 0, ..., rounds."""
+        if self.exact:
+            return self._curve(start, optimum, rounds)
+        unit = self._unit_of(start, optimum)
+        curve = self._in_unit(unit)._curve(start / unit, optimum / unit, rounds)
+        return [error * unit * unit for error in curve]
+
+    def _curve(self, start: Array, optimum: Array, rounds: int) -> list[Scalar]:
         # a curve needs no reduction, and in floats reducing costs digits
         operator = self._states if self.exact else SecondMoments(self.system)
         one = self.system.arithmetic.convert(1)
@@ -256,9 +282,32 @@ def _kernel(values: Array, exact: bool) -> Array:
     return np.asarray(rows[small].T)
 
 
-def _unit_of(size: float) -> float:
-    """Return a power of 2 below a size; 1 for less, which may be all rounding."""
-    return 2.0 ** math.floor(math.log2(size)) if 1 < size < math.inf else 1.0
+def unsettled(rate: Interval) -> float:
+    """Return the stationary error, infinite, of a float rate that is 1 or more.
+
+    Raises
+    ------
+    RefusedError
+        If it may be less, as of a step that is too small for floats.
+    """
+    if rate[0] >= 1:
+        return math.inf
+    raise RefusedError(
+        f"a float rate must be below {SLOWEST}, or surely 1 or more, for a stationary "
+        f"error; got one from {rate[0]} to {rate[1]}; take a larger step size, or pass "
+        "rationals."
+    )
+
+
+def in_square(error: float, unit: float) -> float:
+    """Return a squared error measured in a unit as it is."""
+    found = error * unit * unit
+    if math.isinf(found) and math.isfinite(error):
+        raise RefusedError(
+            "the stationary error must be within floats; got a larger one; measure "
+            "points in a larger unit, or pass rationals."
+        )
+    return found
 
 
 def _exact_kernel(values: Array) -> Array:
