@@ -86,16 +86,17 @@ class Rounds:
             means = np.asarray(feature_moments(law, draws)[0], dtype=np.float64)
         owner = [k for k, m in enumerate(system.messages) for _ in range(m.width)]
         readout = np.zeros(system.size)
-        readout[system.layout.places["server", "model", -1].start] = system.unit
+        readout[system.layout.places["server", "model", -1].start] = 1.0
+        units = np.append(np.full(system.size - 1, system.unit), 1.0)
         return cls(
-            system.mean,
-            system.rows,
-            system.columns,
+            system.mean / units * units[:, None],
+            system.rows * units[:, None],
+            system.columns / units,
             tuple(draws),
             means,
             system.covariance[np.ix_(owner, owner)],
             (),
-            system.start @ np.array([START / system.unit, 1.0]),
+            system.start @ np.array([START / system.unit, 1.0]) * units,
             readout,
         )
 
