@@ -54,6 +54,24 @@ def test_the_true_rate_lies_within(seed):
     assert below <= small.mean_square_rate <= above
 
 
+@pytest.mark.parametrize("power", [20, 22, 24])
+def test_an_interval_holds_the_true_rate_and_the_one_that_is_told(power):
+    # of two modes that nearly agree the rate is known to half of the digits or so
+    curved = [
+        Fraction(5, 4) + Fraction(1, 2**power),
+        Fraction(5, 4) + Fraction(1, 2**24),
+    ]
+    problem = Quadratics([[[curved[0], 0], [0, curved[1]]]], [[1, 1]])
+    low, high = moments(
+        problem, Scaffold("1/2"), Bernoulli(["1/8"])
+    ).mean_square_rate_interval
+    large = LargeMoments(problem.as_float(), Scaffold(0.5), Bernoulli([0.125]))
+    below, above = large.mean_square_rate_interval
+    assert below <= low <= high <= above
+    assert below <= large.mean_square_rate <= above
+    assert large.mean_square_rate == pytest.approx(float(high), rel=1e-8)
+
+
 def test_a_step_that_is_sure_to_be_close_enough_is_not_checked_by_another(monkeypatch):
     steps, plain = [], MessageMap.step
 

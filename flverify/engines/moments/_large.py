@@ -140,7 +140,8 @@ class LargeMoments:
 
         X solves c X = T(X) + identity for c just above the rate. From below the rate
         is at least that of the mean map squared, and the least quotient of T(X) by X.
-        All of them are moved outward by what is rounded.
+        All of them are moved outward by what is rounded. Near repeated modes the rate
+        itself is known to 1e-9 only, and may be an end.
         """
         mapped = MessageMap(self._spectrum, self._thin)
         floor = least_modulus(self._thin.mean, self._spectrum.largest) ** 2
@@ -148,8 +149,10 @@ class LargeMoments:
             near = self._resolvent(mapped, self.mean_square_rate * (1 + margin))
             if near is not None and np.isfinite(near).all():
                 image, terms = self._thin.apply(near), self._thin.terms(near)
-                low, high = quotients(near, image, terms)
-                return min(max(low, floor), self.mean_square_rate), high
+                added = 2 * len(near) + 2 * len(self._thin.weight)
+                low, high = quotients(near, image, terms, added)
+                rate = self.mean_square_rate
+                return min(max(low, floor), rate), max(high, rate)
         return min(floor, self.mean_square_rate), float("inf")
 
     def _resolvent(self, mapped: MessageMap, rate: float) -> Array | None:
@@ -203,7 +206,14 @@ class LargeMoments:
         if self._wanders():
             return float("inf")
         unit = self.system.unit
-        return in_square(self._stationary_error(optimum / unit), unit)
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = self._stationary_error(optimum / unit)
+        if not np.isfinite(found):
+            raise RefusedError(
+                "the stationary error must be within floats; what is solved for is "
+                "not; the mean-square rate is too close to 1."
+            )
+        return in_square(found, unit)
 
     def _stationary_error(self, optimum: Array) -> float:
         bias = self._fixed_state[self._model] - optimum
@@ -222,15 +232,8 @@ class LargeMoments:
                 "the mean-square rate is too close to 1."
             )
         middle = whole.weight * (solved + np.outer(noise, noise))
-        with np.errstate(over="ignore", invalid="ignore"):
-            second = smith(whole.mean, whole.rows @ middle @ whole.rows.T, 1.0)
-            found = float(np.trace(whole.seen @ second @ whole.seen.T) + bias @ bias)
-        if not np.isfinite(found):
-            raise RefusedError(
-                "the stationary error must be within floats; what is solved for is "
-                "not; the mean-square rate is too close to 1."
-            )
-        return found
+        second = smith(whole.mean, whole.rows @ middle @ whole.rows.T, 1.0)
+        return float(np.trace(whole.seen @ second @ whole.seen.T) + bias @ bias)
 
     def _wanders(self) -> bool:
         """Whether what constants of `init` move does not settle in mean square."""

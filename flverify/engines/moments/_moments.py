@@ -94,7 +94,11 @@ class Moments:
 
     @property
     def mean_square_rate_interval(self) -> tuple[Scalar, Scalar]:
-        """Enclosure of the mean-square rate: rational ends in exact mode."""
+        """Enclosure of the mean-square rate: rational ends in exact mode.
+
+        In floats roundings are counted, and it is no proof. A large system's rate near
+        repeated modes is known to 1e-9 only, its interval holds the true one.
+        """
         lower, upper = self._engine.mean_square_rate_interval
         return lower, upper
 

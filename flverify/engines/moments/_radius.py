@@ -29,7 +29,7 @@ PRECISION = 320  # bits of the ball arithmetic, to begin with
 SQUARINGS = 130  # of all roots, after which a factor 2n is 1e-37 of a root
 LONG = 10**99  # denominators from which on a root is enclosed, though it is rational
 MARGINS = (1e-9, 1e-7, 1e-5)  # relative: how far above a float rate X is taken
-ROUNDINGS = 4  # times the order of X: how often a term of T(X) is rounded, at most
+ENTRIES = 2  # times what is added up: for how often entries of maps were rounded
 FINER = 1500  # squarings where the side of 1 is not clear: it is then, to 1e-450
 
 Interval: TypeAlias = tuple[Scalar, Scalar]
@@ -163,8 +163,10 @@ def _loewner(operator: SecondMoments, shift: float) -> tuple[float, float]:
     identity = operator.stack(tuple(np.eye(size) for size in sizes))
     resolvent = shift * np.eye(len(identity)) - operator.matrix()
     parts = operator.unstack(np.linalg.solve(resolvent, identity))
+    # two products, then a sum over all maps
+    added = 2 * max(sizes) + sum(len(move.terms) for move in operator.system.moves)
     pairs = zip(parts, operator.apply(parts), _terms(operator, parts), strict=True)
-    ends = [quotients(*pair) for pair in pairs if len(pair[0])]
+    ends = [quotients(*pair, added) for pair in pairs if len(pair[0])]
     if not ends:
         return 0.0, 0.0
     return min(low for low, _ in ends), max(high for _, high in ends)
@@ -180,11 +182,16 @@ def _terms(operator: SecondMoments, parts: tuple[Array, ...]) -> tuple[Array, ..
     return larger.apply(tuple(np.abs(part) for part in parts))
 
 
-def quotients(part: Array, image: Array, terms: Array) -> tuple[float, float]:
+def quotients(
+    part: Array, image: Array, terms: Array, added: int
+) -> tuple[float, float]:
     """Least and largest quotient of T(X) by X, moved outward by the rounding of T(X).
 
     Whatever errors are at most e times the terms, entry by entry, move quotients by at
-    most the norm of e |L^-1| terms |L^-1|', where X = L L'.
+    most the norm of e |L^-1| terms |L^-1|', where X = L L'. A sum of n products is off
+    by n units of rounding (Higham, Accuracy and Stability, section 3.1). How often
+    entries of maps were rounded is a guess, and eigenvalues are taken in floats: the
+    interval is no proof.
     """
     try:
         values = eigh(image, part, eigvals_only=True)
@@ -192,7 +199,7 @@ def quotients(part: Array, image: Array, terms: Array) -> tuple[float, float]:
     except (np.linalg.LinAlgError, ValueError):  # a rate of 0: X is beyond floats
         return 0.0, math.inf
     moved = float(np.linalg.norm(inverse @ terms @ inverse.T, 2))
-    off = ROUNDINGS * len(part) * sys.float_info.epsilon * moved
+    off = ENTRIES * added * sys.float_info.epsilon * moved
     if not math.isfinite(off):
         return 0.0, math.inf
     return max(float(values[0]) - off, 0.0), float(values[-1]) + off
