@@ -71,6 +71,7 @@ class Neighbourhood:
     certificate: dict[str, Any] | None = None
 
 
+@np.errstate(over="ignore", invalid="ignore")  # the solver says what it cannot take
 def distance(
     algorithm: Algorithm,
     participation: Participation,
@@ -108,10 +109,11 @@ def distance(
     setting = problem(algorithm, participation, strong_convexity, smoothness)
     found, one = _search(setting), Fraction(1)
     tried: list[Neighbourhood] = []
-    for unit in _units(found):
-        tried.append(_certified(found, setting, one, one, unit))
-        if tried[-1].status == "certified":
-            return tried[-1]
+    for units in _units(found):
+        tried += [_certified(found, setting, one, one, unit) for unit in units]
+        known = {t.constant: t for t in tried if t.constant is not None}
+        if known:
+            return known[min(known)]
     result = tried[0]
     if result.status != "not_certified":
         return result
@@ -120,6 +122,7 @@ def distance(
     return Neighbourhood("inconclusive", MISSED) if blurred else result
 
 
+@np.errstate(over="ignore", invalid="ignore")  # the solver says what it cannot take
 def contraction(
     algorithm: Algorithm,
     participation: Participation,
@@ -257,15 +260,18 @@ def _unit(found: Search, *, lasting: bool = False) -> Fraction:
     return _root(float(step / found.ansatz.mu)) if lasting else one
 
 
-def _units(found: Search) -> Iterator[Fraction]:
-    """Yield the unit of the step size, some in which c is not above 1, and others."""
+def _units(found: Search) -> Iterator[list[Fraction]]:
+    """Yield the unit of the step size and some in which c is about 1, then others.
+
+    Rounding adds to c a part of the square of the unit: the smallest c counts.
+    """
     first, one = _unit(found, lasting=True), Fraction(1)
-    yield first
+    near = [first, first / 1000]
     best = least(_programme(found, one, one, first), _wanted(found))
     if best.status != "failed" and (c := float(_wanted(found) @ best.values)) > 0:
-        yield first * _root(c)
-        yield 10 * first * _root(c)
-    yield from (one, 1000 * one)
+        near += [first * _root(c), 10 * first * _root(c)]
+    yield near
+    yield [one, 1000 * one]
 
 
 def _root(value: float) -> Fraction:

@@ -14,6 +14,8 @@ from heapq import merge
 from itertools import islice, repeat, tee
 from typing import Any, Literal, TypeAlias
 
+import numpy as np
+
 from flverify._core.checks import positive
 from flverify._core.errors import DomainError, RefusedError
 from flverify._core.exact import is_exact, scalar
@@ -76,6 +78,7 @@ class Certified:
 Words: TypeAlias = dict[str, Certified]
 
 
+@np.errstate(over="ignore", invalid="ignore")  # the solver says what it cannot take
 def certify(
     algorithm: Algorithm,
     participation: Participation,

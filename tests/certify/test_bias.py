@@ -11,7 +11,8 @@ import pytest
 from flverify._core.errors import DomainError, RefusedError
 from flverify.algorithms import FedAvg, Focus
 from flverify.certify.bias import Bias, Entry, worst_bias
-from flverify.certify.neighbourhood import distance
+from flverify.certify.neighbourhood import contraction, distance
+from flverify.certify.rates import certify
 from flverify.participation import Bernoulli, Full, UniformCohort
 from flverify.reference import fedavg
 
@@ -155,3 +156,23 @@ def test_what_has_no_instance() -> None:
         worst_bias(FedAvg(STEP, 2), Bernoulli(["1/2", "1/3"]), MU, SMOOTH)
     with pytest.raises(RefusedError, match="certify its rate"):
         worst_bias(Focus(STEP), Full(2), MU, SMOOTH)
+
+
+@pytest.mark.parametrize("step", ["1/10", "1e-6"])
+@pytest.mark.parametrize("mu", ["99/100", "9999/10000"])
+def test_a_distance_is_tight_where_functions_are_nearly_alike(step, mu) -> None:
+    # rounding added to c a part of the square of the unit, up to 60 million times c
+    found = distance(FedAvg(step, 2), Full(2), mu, SMOOTH)
+    assert found.constant is not None
+    # curvatures 1 and mu, gradients 1 and -1, as above
+    shown = ((1 - Fraction(mu)) / (1 + Fraction(mu)) / 2) ** 2
+    most = Fraction(12, 10)
+    assert Fraction(999, 1000) < found.constant / Fraction(step) ** 2 / shown < most
+
+
+@pytest.mark.parametrize("steps", [1, 2])
+def test_a_step_beyond_floats_gets_no_distance_and_no_warning(steps) -> None:
+    for ask in (distance, contraction):
+        found = ask(FedAvg("1e200", steps), UniformCohort(2, 1), "1/10", 1)
+        assert found.status == "inconclusive"
+    assert certify(FedAvg("1e200"), Full(2), "1/10", 1).status == "inconclusive"
