@@ -358,7 +358,7 @@ def test_a_store_is_never_written_over(tmp_path):
     path = tmp_path / "rows"
     region("kappa", FEW, ROWS[:1], store=path)
     before = path.read_bytes()
-    with pytest.raises(InputError, match="must be taken up or removed"):
+    with pytest.raises(InputError, match="an interrupted run left it"):
         region("kappa", FEW, ROWS[:1], store=path)
     assert path.read_bytes() == before
 

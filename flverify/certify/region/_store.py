@@ -58,8 +58,7 @@ class Store:
         Raises
         ------
         InputError
-            If the file holds rows of another setting, or of the same one without
-            `resume`.
+            If the file holds rows of another setting, or is there without `resume`.
         FormatError
             If the file is none of ours.
         """
@@ -68,8 +67,8 @@ class Store:
             return store
         if not resume:
             raise InputError(
-                f"an unfinished region must be taken up or removed; {path} holds one; "
-                "add --resume or delete the file."
+                f"there must be no {path} yet, for finished rows are kept there; got a "
+                "file; add --resume if an interrupted run left it, or move it away."
             )
         store._read(path)
         return store
