@@ -11,7 +11,7 @@ from flverify import moments
 from flverify._core.errors import RefusedError
 from flverify.algorithms import FedAvg, Focus, ProxSkip, Scaffold
 from flverify.engines.moments._large import LargeMoments
-from flverify.participation import AllOrNothing, Bernoulli, UniformCohort
+from flverify.participation import AllOrNothing, Bernoulli, Full, UniformCohort
 from flverify.problems import Quadratics
 
 UNITS = [1.0, 2.0**33, 2.0**-33, 2.0**330, 2.0**-330, 2.0**495]
@@ -143,3 +143,21 @@ def test_errors_beyond_floats_are_infinite_and_a_limit_of_them_is_refused():
     with pytest.raises(RefusedError, match="within floats"):
         _ = found.stationary_mean_square_error
     assert found.mean_fixed_point[0] > 2.0**590
+
+
+def test_slots_that_nothing_feeds_do_not_set_the_unit_of_points():
+    # a client is flat in a direction: its stored gradient there is a constant, of 1e60
+    size, f = 2**30, 2**200
+    quarter = Fraction(1, 4)
+    hessians = [[[1, 0], [0, 1]], [[0, 0], [0, 9 * quarter**2]]]
+    hessians += [[[1, quarter], [quarter, quarter**2]]]
+    linear = [[-quarter, 7 * quarter], [-3 * quarter, 7 * quarter]]
+    linear += [[7 * quarter, -quarter]]
+    large = Quadratics(
+        [[[f * v for v in row] for row in part] for part in hessians],
+        [[f * size * v for v in row] for row in linear],
+    )
+    step = Fraction(1, 8 * f)
+    assert moments(large, Focus(step, 3), Full(3)).stationary_mean_square_error == 0
+    found = moments(large.as_float(), Focus(float(step), 3), Full(3))
+    assert found.stationary_mean_square_error <= 1e-12 * size**2

@@ -41,12 +41,26 @@ def balancing(system: System) -> Array:
 
     Without them a small step size, or a large unit of f, hides what starts reach.
     """
-    sizes = [
-        np.abs(m.mean) + sum(np.sqrt(w) * np.abs(a) for w, a in m.terms)
-        for m in system.moves
-    ]
     start, readout = system.start[0][:-1, :-1], system.readout[0][:-1, :-1]
-    return np.append(units_beside(sum(sizes)[:-1, :-1], start, readout), 1.0)
+    return np.append(units_beside(sizes(system)[:-1, :-1], start, readout), 1.0)
+
+
+def sizes(system: System) -> Array:
+    """Sizes of the entries of all maps of a float system, added up.
+
+    Constants of the start count with those that rounds add; a mode that only starts,
+    of fewer numbers than others, does not.
+    """
+    most = max(system.sizes)
+    total = np.zeros((most, most))
+    for move in system.moves:
+        if move.mean.shape == total.shape:
+            terms = (np.sqrt(w) * np.abs(a) for w, a in move.terms)
+            total += np.abs(move.mean) + sum(terms)
+    for start in system.start:
+        if len(start) == most:
+            total[:, -1] += np.abs(start[:, -1])
+    return total
 
 
 def measured(system: System, units: Array) -> System:

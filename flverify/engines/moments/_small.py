@@ -143,20 +143,34 @@ class SmallMoments:
 
     @cached_property
     def _added(self) -> Array:
-        """What a round, or the start, adds to the state whatever it is."""
-        moves, start = self.system.moves, self.system.start
-        maps = [math.sqrt(w) * a for move in moves for w, a in move.terms]
-        means = [move.mean for move in moves]
-        return np.concatenate([a[:-1, -1] for a in (*maps, *means, *start)])
+        """Sizes of what the first rounds that add to the model add, whatever it is.
+
+        What slots add that the model does not see, or in units of their own, is left
+        out.
+        """
+        sizes, readout = _reduce.sizes(self.system), np.abs(self.system.readout[-1])
+        state = sizes[:-1, -1]
+        for _ in state:
+            seen = readout[:-1, :-1] @ state
+            if seen.any():
+                return np.asarray(seen)
+            state = sizes[:-1, :-1] @ state
+        return np.zeros(1)
 
     def _unit_of(self, *points: Array) -> float:
         """Return a unit of points; what is less than rounds add may be all rounding."""
         return _reduce.power_of_two(max(map(_reduce.most, (self._added, *points))))
 
     def _in_unit(self, unit: float) -> SmallMoments:
-        """Measure points in a power of 2."""
+        """Measure points in a power of 2, and slots to which more is added in that."""
         system = _reduce.rescaled(self.system, unit)
         twin = None if self.twin is None else _reduce.rescaled(self.twin, unit)
+        if len(set(system.sizes)) == 1:
+            added = _reduce.sizes(system)[:-1, -1]
+            own = [_reduce.power_of_two(max(size, 1.0)) for size in added]
+            units = np.append(own, 1.0)
+            system = _reduce.measured(system, units)
+            twin = None if twin is None else _reduce.measured(twin, units)
         return replace(self, system=system, twin=twin)
 
     def _fixed(self, lifted: Array, readout: Array) -> Array:
