@@ -141,7 +141,7 @@ class LargeMoments:
         X solves c X = T(X) + identity for c just above the rate. From below the rate
         is at least that of the mean map squared, and the least quotient of T(X) by X.
         All of them are moved outward by what is rounded. Near repeated modes the rate
-        itself is known to 1e-9 only, and may be an end.
+        itself has fewer digits (9e-8 off was seen), and may be an end.
         """
         mapped = MessageMap(self._spectrum, self._thin)
         floor = least_modulus(self._thin.mean, self._spectrum.largest) ** 2
