@@ -45,6 +45,7 @@ from flverify.claims.focus_theorem1_counts import log_below, rounds_suffice
 from flverify.claims.focus_theorem1_searches import beside
 from flverify.claims.recheck import expected_square_errors, quadratic_gradient
 from flverify.claims.verdict import Finding
+from flverify.claims.written import at_most
 from flverify.engines.moments import moments
 from flverify.participation import Bernoulli, UniformCohort
 from flverify.participation._law import Participation
@@ -345,7 +346,7 @@ def _smaller(small: str, large: str) -> Finding:
         return log_below(Fraction(powers_of[large]))
     e = sympy.Symbol("epsilon", positive=True)
     ratio = e ** (powers_of[large] - powers_of[small])
-    return judge.implied([e < 1], ratio <= e, "epsilon to 0")
+    return judge.implied([e < 1], at_most(ratio, e), "epsilon to 0")
 
 
 def _counted(bound: str, order: str) -> Iterator[judge.Case]:
