@@ -8,7 +8,7 @@ from flverify.claims import judge
 from flverify.claims.registry import load_file, proofs_folder
 from flverify.claims.verdict import Verdict
 
-REFUTED, PROVED, SUPPORTED = Verdict.REFUTED, Verdict.PROVED, Verdict.SUPPORTED
+REFUTED, PROVED = Verdict.REFUTED, Verdict.PROVED
 INCONCLUSIVE = Verdict.INCONCLUSIVE
 MENDED = {"drift_L": 0, "bias_Lmu": 1}
 
@@ -150,10 +150,10 @@ def test_the_fixed_point_is_a_reading_of_the_conjecture(agnostic):
 
 
 def test_a_second_local_step_moves_the_fixed_point(agnostic):
-    assert agnostic.fixed_point.check(most_local_steps=1).verdict == SUPPORTED
+    assert agnostic.fixed_point.check(most_local_steps=1).verdict == PROVED
     assert agnostic.fixed_point.check(most_local_steps=2).verdict == REFUTED
     distorted = agnostic.fixed_point.check(target="distorted")
-    assert distorted.verdict == SUPPORTED
+    assert distorted.verdict == PROVED
 
 
 def test_no_start_or_numbering_saves_the_averages_of_those_who_did_not_pull():

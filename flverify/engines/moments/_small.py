@@ -146,15 +146,16 @@ class SmallMoments:
         """Sizes of what the first rounds that add to the model add, whatever it is.
 
         What slots add that the model does not see, or in units of their own, is left
-        out.
+        out, and so is the rounding of what cancels, beside what the next round adds.
         """
         sizes, readout = _reduce.sizes(self.system), np.abs(self.system.readout[-1])
         state = sizes[:-1, -1]
         for _ in state:
-            seen = readout[:-1, :-1] @ state
-            if seen.any():
+            later = sizes[:-1, :-1] @ state
+            seen, then = (readout[:-1, :-1] @ one for one in (state, later))
+            if _reduce.most(seen) > VANISHED * _reduce.most(then):
                 return np.asarray(seen)
-            state = sizes[:-1, :-1] @ state
+            state = later
         return np.zeros(1)
 
     def _unit_of(self, *points: Array) -> float:
