@@ -190,8 +190,8 @@ def test_certificates_say_what_they_take():
     assert vectors(where=[gradient]) - vectors() == {"grad f(best) = 0"}
 
 
-def apart(own=None, argument=None, twin=None):
-    """Audit a claim of two parts; the twin breaks the first."""
+def apart(own=None, argument=None, twin=None, *, read=False):
+    """Audit a claim of two parts, or a reading of them; the twin breaks the first."""
 
     @claim(
         "demo.parts",
@@ -205,7 +205,8 @@ def apart(own=None, argument=None, twin=None):
     def check(c):
         parts = {"left": judge.identity([("left", c.left, 1)], "a number")}
         parts["right"] = judge.identity([("right", c.right, 1)], "a number")
-        return judge.all_of(parts, argument=argument)
+        whole = judge.all_of(parts, argument=argument)
+        return judge.readings({"(i)": whole, "(ii)": parts["left"]}) if read else whole
 
     (found,) = audit([check])
     return found
@@ -248,37 +249,17 @@ def test_parts_of_readings_are_named_too():
     assert found.uncontrolled() == ["(i) / one"]
 
 
-def by_parts(own):
-    @claim(
-        "demo.parts",
-        source=Source("flverify", "example"),
-        statement="1",
-        proposition="p",
-        constants={"left": 1, "right": 1},
-        twin={"left": 2},
-        reading_twins=own,
-    )
-    def check(c):
-        left = judge.identity([("left", c.left, 1)], "a number")
-        right = judge.identity([("right", c.right, 1)], "a number")
-        both = judge.all_of({"left": left, "right": right})
-        return judge.readings({"(i)": both, "(ii)": left})
-
-    (found,) = audit([check])
-    return found
-
-
 def test_a_part_of_a_reading_has_a_twin_of_its_own():
-    assert by_parts({}).uncontrolled() == ["(i) / right"]
-    mended = by_parts({"(i) / right": {"right": 2}})
+    assert apart(read=True).uncontrolled() == ["(i) / right"]
+    mended = apart({"(i) / right": {"right": 2}}, read=True)
     assert (mended.uncontrolled(), mended.control_fault()) == ([], "")
 
 
 def test_a_twin_of_a_part_of_a_reading_has_to_break_it():
-    said = by_parts({"(i) / right": {"left": 3}}).control_fault()
+    said = apart({"(i) / right": {"left": 3}}, read=True).control_fault()
     assert said == "the part '(i) / right' is PROVED in its twin"
 
 
 def test_a_twin_of_a_part_that_no_reading_has_is_refused():
     with pytest.raises(InputError, match=r"got '\(ii\) / right'; choose among"):
-        by_parts({"(ii) / right": {"right": 2}})
+        apart({"(ii) / right": {"right": 2}}, read=True)

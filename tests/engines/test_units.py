@@ -161,3 +161,16 @@ def test_slots_that_nothing_feeds_do_not_set_the_unit_of_points():
     assert moments(large, Focus(step, 3), Full(3)).stationary_mean_square_error == 0
     found = moments(large.as_float(), Focus(float(step), 3), Full(3))
     assert found.stationary_mean_square_error <= 1e-12 * size**2
+
+
+def test_rounding_of_what_cancels_in_the_model_is_no_unit_of_points():
+    # what clients add to the model in the first round is 1e-16 in floats, and 0
+    hessians = [[[1]], [["1/10"]], [[1]], [["1/10"]]]
+    exact = Quadratics(hessians, [["2/11"], ["-2/11"], ["2/11"], ["-2/11"]])
+    rounded = [[0.181818181818182], [0.1 * -1.818181818181818]] * 2
+    given = Quadratics(exact.as_float().hessians, rounded)
+    paper = {"local_steps": 1, "probability": Fraction(1, 2)}
+    best = moments(exact, ProxSkip("1/2", **paper), AllOrNothing(4, "1/2"))
+    found = moments(given, ProxSkip(0.5, **paper), AllOrNothing(4, 0.5))
+    assert found.mean_fixed_point[0] == pytest.approx(best.mean_fixed_point[0])
+    assert found.stationary_mean_square_error == pytest.approx(0, abs=1e-12)
