@@ -126,9 +126,9 @@ def either_coupling(room: Any) -> Finding:
     "agnostic.eq7.outside",
     source=Source("agnostic", "eq. (7), from line 1 of Algorithm 1; a question"),
     statement=r"\theta_i^0=\mathbf 0\notin\mathcal C:\quad" + EQ_7,
-    proposition="Under Assumptions 1 to 3, with f_i that are ell-Lipschitz on C and H "
-    "local steps in a period, (7) holds from theta^0 = 0 outside of C for every H, at "
-    "T = 1; later periods start in C.",
+    proposition="Under Assumptions 1 to 3, with theta* in C minimising (3) on all of "
+    "Theta, f_i that are ell-Lipschitz on C and H local steps in a period, (7) holds "
+    "from theta^0 = 0 outside of C for every H, at T = 1; later periods start in C.",
     constants={"terms": ROOM, "least": 1},
     twin={"least": 2},
 )

@@ -13,9 +13,10 @@ is at least v - ell k eta G - G B, where v is of the next server model, and 4 et
 B^2 <= 4 eta^2 G^2. The other k - 1 steps cost eta^2 G^2 each, their values 2 ell k eta
 G. That is k + 3 times eta^2 G^2 in all, at most the 3 k of (7) if k >= 2.
 
-With k = 1 it can be more: f = max(0.6 x - 0.8 y - 0.94, y - 1) is 0 on C, the segment
-from (-2.9, 1) to (2.9, 1), so that ell = 0, and its gradient at 0 leads away from the
-minimiser (2.9, 1).
+With k = 1 it can be more: f = |200 x - 9999 y + 1|/10001 has gradients of length 1 and
+is 0 on a line, which passes by 0 and meets C, the segment from (-50, 1) to (50, 1), far
+away, at theta* = (49.99, 1). So theta* minimises f in the whole plane; ell = 200/10001
+is small, and the step from 0 leads away from theta* on C.
 """
 
 from __future__ import annotations
@@ -23,7 +24,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache, partial
-from typing import Any
 
 import sympy
 
@@ -44,8 +44,8 @@ from flverify.claims.verdict import Finding
 
 SCOPE = "every N, dimension, C, law of S and of the noise, step size, k >= {}"
 Vector = tuple[Fraction, Fraction]
-PIECES = (((3, -4), Fraction(-47, 50)), ((0, 5), Fraction(-1)))  # 5 times the slopes
-EDGE = Fraction(29, 10)
+SLOPE = (Fraction(200, 10001), Fraction(-9999, 10001))  # of length 1
+OFFSET, END, BEST = Fraction(1, 10001), Fraction(50), Fraction(4999, 100)
 
 
 @cache
@@ -131,34 +131,37 @@ def _collected(room: Room, least: int, scope: str) -> Finding:
 
 def led_away(room: Room, least: int) -> Iterator[judge.Case]:
     """Yield both sides of (7) for the client above, from theta^0 = 0."""
+    ell = SLOPE[0]
     for steps in (least, least + 1):
         for eta in (Fraction(1, 2), Fraction(3, 5)):
-            where = {"f_1": "max(0.6 x - 0.8 y - 0.94, y - 1)", "N": 1, "H": steps}
-            where |= {"C": ["-2.9..2.9", 1], "theta^0": [0, 0], "theta*": [EDGE, 1]}
-            where |= {"eta": eta, "sigma": 0, "G": 1, "ell": 0}
-            left = (EDGE + eta * Fraction(3, 5)) ** 2  # it stays at (-0.6 eta, 1)
-            right = EDGE**2 + 1 + steps * Fraction(room[1]) * eta**2
-            yield judge.Case(where, left, right, partial(_again, eta, steps, room[1]))
+            where = {"f_1": "|200 x - 9999 y + 1|/10001", "N": 1, "H": steps}
+            where |= {"C": ["-50..50", 1], "theta^0": [0, 0], "theta*": [BEST, 1]}
+            where |= {"eta": eta, "sigma": 0, "G": 1, "ell": ell}
+            left_to_go = BEST - (steps - 2) * eta * ell  # one step away, then towards
+            right = BEST**2 + 1 - 2 * eta * steps * left_to_go * ell
+            right += _room(room, eta, steps)
+            recheck = partial(_again, room, eta, steps)
+            yield judge.Case(where, left_to_go**2, right, recheck)
 
 
-def _again(eta: Fraction, steps: int, square: Any) -> tuple[Fraction, Fraction]:
+def _room(room: Room, eta: Fraction, steps: int) -> Fraction:
+    """Return what (7) allows for sigma = 0 and G = 1."""
+    _, square, cross = map(Fraction, room)
+    return Fraction(steps * eta**2 * (square + cross * SLOPE[0] * steps))
+
+
+def _again(room: Room, eta: Fraction, steps: int) -> tuple[Fraction, Fraction]:
     """Return the same by subgradient steps and projections."""
     model = (Fraction(0), Fraction(0))
     for _ in range(steps):
-        slope = max(PIECES, key=lambda piece: _value(piece, model))[0]
-        x = model[0] - eta * Fraction(slope[0], 5)
-        model = (max(-EDGE, min(EDGE, x)), Fraction(1))
-    best = (EDGE, Fraction(1))
-    gap = _worth(model) - _worth(best)
+        x = model[0] - eta * (SLOPE[0] if _line(model) > 0 else -SLOPE[0])
+        model = (max(-END, min(END, x)), Fraction(1))
+    best = (BEST, Fraction(1))
+    gap = abs(_line(model)) - abs(_line(best))
     left = sum((a - b) ** 2 for a, b in zip(model, best, strict=True))
-    right = sum(b**2 for b in best) - 2 * eta * steps * gap
-    return Fraction(left), Fraction(right) + steps * Fraction(square) * eta**2
+    right = sum(b**2 for b in best) - 2 * eta * steps * gap + _room(room, eta, steps)
+    return Fraction(left), Fraction(right)
 
 
-def _value(piece: Any, at: Vector) -> Fraction:
-    (a, b), constant = piece
-    return Fraction(a, 5) * at[0] + Fraction(b, 5) * at[1] + Fraction(constant)
-
-
-def _worth(at: Vector) -> Fraction:
-    return max(_value(piece, at) for piece in PIECES)
+def _line(at: Vector) -> Fraction:
+    return SLOPE[0] * at[0] + SLOPE[1] * at[1] + OFFSET

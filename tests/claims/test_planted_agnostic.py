@@ -306,8 +306,8 @@ def test_the_client_that_is_led_away_is_inside_the_assumptions():
     (case, *_) = agnostic_outside.led_away((2, 3, 8), 1)
     assert case.recheck() == (case.left, case.right)
     assert case.left > case.right
-    for (a, b), _ in agnostic_outside.PIECES:
-        assert a**2 + b**2 == 5**2  # gradients of length 1
-    edge = agnostic_outside.EDGE
-    points = [(x, Fraction(1)) for x in (-edge, Fraction(0), edge)]
-    assert {agnostic_outside._worth(x) for x in points} == {0}  # so ell = 0
+    (a, b), end = agnostic_outside.SLOPE, agnostic_outside.END
+    assert a**2 + b**2 == 1  # gradients of length 1, and a along C
+    assert agnostic_outside._line((agnostic_outside.BEST, Fraction(1))) == 0
+    assert abs(agnostic_outside.BEST) <= end  # so theta* in C minimises |.| everywhere
+    assert agnostic_outside._line((Fraction(0), Fraction(0))) > 0  # and not at theta^0
