@@ -159,25 +159,23 @@ def bounded_variance(c: Any) -> Finding:
         {
             "bound": bound,
             "attained": judge.identity([("slopes", largest, square)], "a_1 < x < a_2"),
-            "an instance": judge.witness(
-                between(Fraction(str(c.sigma_squared))), "==", "a_1 = -1, a_2 = 1"
-            ),
+            "an instance": between(square),
             "scale": scale,
         }
     )
 
 
-def between(square: Fraction) -> Case:
-    """Return the variance at x = 0 of samples |x + 1| and |x - 1|, and sigma_i^2."""
+def between(square: Any) -> Finding:
+    """Compare the variance at x = 0 of samples |x + 1| and |x - 1| with sigma_i^2."""
     losses = (Absolute(Fraction(-1)), Absolute(Fraction(1)))
     slopes = [loss.slope(Fraction(0)) for loss in losses]
     mean = sum(slopes, Fraction(0)) / 2
     variance = sum((s - mean) ** 2 for s in slopes) / 2
     ends = [loss.value(Fraction(1, 2)) - loss.value(Fraction(0)) for loss in losses]
     rises = [2 * end for end in ends]  # slopes again, as difference quotients
-    at = {"a_1": -1, "a_2": 1, "x": 0}
-    again = cohorts.sides((rises[0] - rises[1]) ** 2 / 4, square)
-    return Case(at, variance, square, again)
+    again = (rises[0] - rises[1]) ** 2 / 4
+    pairs = [("of slopes", variance, square), ("of differences", again, square)]
+    return judge.identity(pairs, "a_1 = -1, a_2 = 1, x = 0")
 
 
 @claim(

@@ -33,7 +33,7 @@ from flverify.claims.nonsmooth_losses import (
     minus,
 )
 from flverify.claims.verdict import Finding
-from flverify.participation import UniformCohort
+from flverify.participation import ExplicitLaw, UniformCohort
 
 ONE = Fraction(1)
 S = 1 + sympy.Symbol("t", positive=True)  # |A|, at least 1
@@ -109,10 +109,13 @@ def plain_mean(one: Nonsmooth, draws: Any, power: int) -> tuple[Any, Any]:
     proposition="Uniform sampling of M of N clients has the weights p_i = 1/N of (2), "
     "with which (10) is line 5; p_i = 1/N makes the clients equally likely if |S| is "
     "always M, but not in general.",
-    constants={"power": 1, "chance": "M/N"},
+    constants={"power": 1, "chance": "M/N", "apart": ONE / 3},
     twin={"power": 2},
-    reading_twins={"P(i in S) = M/N": {"chance": "1/N"}},
-    exact=("power",),
+    reading_twins={
+        "P(i in S) = M/N": {"chance": "1/N"},
+        "no converse": {"apart": 0},
+    },
+    exact=("power", "apart"),
 )
 def uniform_corner(c: Any) -> Finding:
     """Judge the weights for every N and M, the rule (10), and the converse."""
@@ -134,7 +137,7 @@ def uniform_corner(c: Any) -> Finding:
                 counted.relations, chance, "every N and M"
             ),
             "p_i = 1/N": judge.proof_or_search(proof, search),
-            "no converse": judge.witness(unequal(), ">", "three clients, |S| random"),
+            "no converse": unequal(c.apart),
         }
     )
 
@@ -150,15 +153,21 @@ def uniform_cases(power: int) -> Iterator[Case]:
                 yield Case({"N": n, "M": m, "i": i}, left, Fraction(1, n), again)
 
 
-def unequal() -> Case:
-    """Return P(2 in S) - P(1 in S), less the spread of the p_i, against 0."""
+def unequal(apart: Any) -> Finding:
+    """Judge P(2 in S) - P(1 in S) for a law with p_i = 1/3: client 1 comes alone."""
     law = {frozenset({1}): ONE / 3, frozenset({2, 3}): 2 * ONE / 3}
-    p = [weight(law, i) for i in people(3)]
-    chances = [cohorts.inclusion(law, i) for i in people(3)]
-    left = chances[1] - chances[0] - (max(p) - min(p))
-    by_hand = 2 * ONE / 3 - ONE / 3
-    at = {"S": "{1} with 1/3, {2, 3} with 2/3", "p": p}
-    return Case(at, left, 0, cohorts.sides(by_hand, 0))
+    package = ExplicitLaw({(0,): ONE / 3, (1, 2): 2 * ONE / 3}, 3)
+    tables = {
+        "outcomes": [(weight(law, i), cohorts.inclusion(law, i)) for i in people(3)],
+        "package": list(
+            zip(package.averaging_weights(), package.inclusion(), strict=True)
+        ),
+    }
+    pairs: list[Any] = []
+    for name, ((first, alone), (second, both), (third, _)) in tables.items():
+        pairs.append((f"p by the {name}", [first, second, third], [ONE / 3] * 3))
+        pairs.append((f"P(2 in S) - P(1 in S), {name}", both - alone, apart))
+    return judge.identity(pairs, "S = {1} with 1/3, {2, 3} with 2/3")
 
 
 # -- other models of availability ----------------------------------------------------

@@ -24,10 +24,9 @@ from flverify._core.sources import Source
 from flverify.claims import cohorts, judge
 from flverify.claims.claim import Free, claim
 from flverify.claims.judge import Case
-from flverify.claims.nonsmooth import Nonsmooth
-from flverify.claims.nonsmooth_losses import SILENT, Absolute, Client
 from flverify.claims.rationals import rational
 from flverify.claims.verdict import Finding
+from flverify.claims.written import at_most
 
 G = sympy.Symbol("G", positive=True)
 
@@ -40,9 +39,11 @@ G = sympy.Symbol("G", positive=True)
     proposition="The tacit assumptions are met by clients that disagree; Assumptions 1 "
     "and 3 imply |grad f_i| <= G, and sigma_i^2 <= G^2 and ell <= G may be taken, so "
     "that a bound that grows with sigma and ell gives one with G alone.",
-    constants={"factor": 1},
+    constants={"factor": 1, "theta*": 1},
     twin={"factor": Fraction(99, 100)},
+    reading_twins={"an instance": {"theta*": -1}},
     free=Free("factor", Fraction(1, 2), 2, weaker="larger"),
+    structural={"theta*": "a point of an instance"},
 )
 def tacit(c: Any) -> Finding:
     """Judge an instance, then the three relations, G times a factor on the right."""
@@ -52,7 +53,7 @@ def tacit(c: Any) -> Finding:
     laws = "every law of the gradient, squares summed over its coordinates"
     return judge.all_of(
         {
-            "an instance": judge.witness(disagreement(), "<", "two absolute values"),
+            "an instance": disagreement(rational(getattr(c, "theta*"))),
             "gradients": judge.implied(split, mean**2 <= (f * G) ** 2, laws),
             "variances": judge.implied(split, variance <= (f * G) ** 2, laws),
             "Lipschitz constant": lipschitz_by_gradients(f),
@@ -76,26 +77,29 @@ def lipschitz_by_gradients(factor: Any) -> Finding:
     )
 
 
-def disagreement() -> Case:
-    """Return f at theta* against the least of f at the other kinks and ends of C.
+def disagreement(best: Any) -> Finding:
+    """Judge where 2/3 |x - 1| + 1/3 |x + 1| is least; one client has less elsewhere.
 
-    f = 2/3 |x - 1| + 1/3 |x + 1| on C = [-2, 2], from a law of S with these weights. It
-    is linear between these points and convex, so that no x has less.
+    p is that of a law of S. The values of both losses at any x are named; they are
+    above their two lines, so that the bound is for all x, and theta* is in [-2, 2].
     """
-    clients = (
-        Client(Absolute(Fraction(1)), SILENT),
-        Client(Absolute(-Fraction(1)), SILENT),
-    )
     law = {frozenset({1}): Fraction(1, 3), frozenset({1, 2}): Fraction(2, 3)}
-    one = Nonsmooth(
-        clients, law, ("box", Fraction(-2), Fraction(2)), Fraction(1, 2), 2, "literal"
+    p = [rational(cohorts.averaging(law, i)) for i in (1, 2)]
+    x, one, two = sympy.symbols("x f_1 f_2", real=True)
+    above = [one >= x - 1, one >= 1 - x, two >= x + 1, two >= -x - 1]
+    least = p[0] * abs(best - 1) + p[1] * abs(best + 1)
+    scope = "f_1 = |x - 1|, f_2 = |x + 1|, S = {1} or {1, 2}, p = (2/3, 1/3)"
+    return judge.all_of(
+        {
+            "in C": judge.nonnegative([("2 - |theta*|", 2 - abs(best))], scope),
+            "theta* is optimal": judge.implied(
+                above, at_most(least, p[0] * one + p[1] * two), scope
+            ),
+            "f_2 is less elsewhere": judge.nonnegative(
+                [("f_2(theta*) - f_2(-1) - 2", abs(best + 1) - 2)], scope
+            ),
+        }
     )
-    best = one.minimiser()
-    others = [Fraction(x) for x in (1, -1, 2, -2) if x != best[0]]
-    least = min(one.objective((x,)) for x in others)
-    again = [2 * abs(x - 1) / 3 + abs(x + 1) / 3 for x in (best[0], *others)]
-    at = {**one.where, "theta*": best, "p": one.weights()}
-    return Case(at, one.objective(best), least, cohorts.sides(again[0], min(again[1:])))
 
 
 @claim(

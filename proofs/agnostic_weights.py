@@ -54,9 +54,10 @@ def printed_weight(law: Listed, client: int, power: int = 1) -> Any:
     proposition="The weights of (2) are those with which line 5 averages the clients "
     "in the mean; they are pi_i/M if |S| is always M, but not proportional to pi_i in "
     "general.",
-    constants={"power": 1},
+    constants={"power": 1, "excess": Fraction(1, 12)},
     twin={"power": 2},
-    exact=("power",),
+    reading_twins={"not proportional": {"excess": 0}},
+    exact=("power", "excess"),
 )
 def marginal_weights(c: Any) -> Finding:
     """Compare (2) with the mean of line 5, then with the inclusion probabilities."""
@@ -80,7 +81,7 @@ def marginal_weights(c: Any) -> Finding:
     return judge.all_of(
         {
             "weights": judge.proof_or_search(proof, search),
-            "not proportional": judge.witness(skewed(c.power), ">", "two clients"),
+            "not proportional": skewed(c.power, c.excess),
         }
     )
 
@@ -116,15 +117,16 @@ def size_cases(power: int) -> Iterator[Case]:
                 yield Case(at, weight, law.inclusion()[i - 1] / m, recheck)
 
 
-def skewed(power: int) -> Case:
-    """Return a law with p_1 above pi_1 / sum pi: client 2 comes every other time."""
+def skewed(power: int, excess: Any) -> Finding:
+    """Judge a law with p_1 above pi_1 / sum pi: client 2 comes every other time."""
     law = ExplicitLaw({(0,): "1/2", (0, 1): "1/2"}, 2)
     listed = {frozenset({1}): Fraction(1, 2), frozenset({1, 2}): Fraction(1, 2)}
     share = law.inclusion()[0] / law.inclusion().sum()
     chances = [cohorts.inclusion(listed, i) for i in (1, 2)]
-    recheck = sides(printed_weight(listed, 1, power), chances[0] / sum(chances))
-    at = {"S": "{1} or {1, 2}, 1/2 each"}
-    return Case(at, printed_weight(law.support(), 0, power), share, recheck)
+    again = printed_weight(listed, 1, power) - chances[0] / sum(chances)
+    found = printed_weight(law.support(), 0, power) - share
+    pairs = [("by the package", found, excess), ("by the outcomes", again, excess)]
+    return judge.identity(pairs, "S = {1} or {1, 2}, 1/2 each")
 
 
 @claim(

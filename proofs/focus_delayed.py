@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import partial
 from itertools import product
 from types import SimpleNamespace
 from typing import Any
@@ -40,6 +41,11 @@ from flverify.participation import AllOrNothing, Bernoulli, UniformCohort
 from flverify.participation._law import Participation
 from flverify.problems import Quadratics
 
+SMALL = (
+    "identity (ii) once every client has joined; convergence at (ii) a step size small "
+    "enough for p"
+)
+
 
 @claim(
     "focus.sec5.1.delayed",
@@ -55,6 +61,7 @@ from flverify.problems import Quadratics
     twin={"sum": 2},
     no_control="from which round on, and whether the step size may depend on p, is not "
     "printed; the twin, twice the sum, fails under every reading",
+    reading_twins={f"{SMALL} / convergence": {"step_factor": "40"}},
     free=Free(
         "fixed_step",
         "1/40",
@@ -155,13 +162,18 @@ def _fixed_step(relative: Fraction) -> Finding:
             },
             _rate([1], Bernoulli([p]), relative),
             1,
-            lambda p=p: (_between_joined_rounds(p, relative), 1),
+            partial(_alone, p, relative),
             another_quantity=True,
         )
         for p in (Fraction(1), Fraction(1, 2), Fraction(1, 4), Fraction(1, 20))
     )
     searched = "independent rounds of one client, tau = 1, p from 1 to 1/20"
     return judge.instances(cases, "<", searched)
+
+
+def _alone(p: Fraction, a: Fraction) -> tuple[Fraction, int]:
+    """Growth from one round that the only client has joined to the next, against 1."""
+    return _between_joined_rounds(p, a), 1
 
 
 def _between_joined_rounds(p: Fraction, a: Fraction) -> Fraction:
@@ -209,7 +221,9 @@ def _small_steps(factor: Fraction) -> Finding:
         p = min(law.inclusion().tolist())
         eta = factor * p * p / (kappa * law.n_clients)
         where = {"law": law.spec, "h": h, "tau": tau, "step size": eta}
-        cases.append(judge.Case(where, _rate(h, law, eta, tau), 1))
+        alone = partial(_alone, p, eta * h[0]) if law.n_clients == tau == 1 else None
+        rate = _rate(h, law, eta, tau)
+        cases.append(judge.Case(where, rate, 1, alone, another_quantity=bool(alone)))
     searched = "independent rounds of 1 to 3 clients, six laws, kappa = 1 and 30"
     return judge.instances(cases, "<", searched)
 

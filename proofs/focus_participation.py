@@ -54,9 +54,20 @@ def weight(power: int, client: int, members: frozenset[int]) -> Fraction:
     proposition="The assumption is met by laws with unequal p_i, and for every law of "
     "nonempty S the q_i sum to 1, lie between p_i/N and p_i, and are p_i/m if |S| is "
     "always m.",
-    constants={"power": 1},
+    constants={
+        "power": 1,
+        "chances": (Fraction(1, 2), Fraction(1, 3), Fraction(9, 10)),
+        "stay": Fraction(3, 4),
+    },
     twin={"power": 2},
+    reading_twins={
+        "(i) rounds independent of each other / met": {
+            "chances": (0, Fraction(1, 3), Fraction(9, 10))
+        },
+        "(ii) rounds depending on each other / met": {"stay": Fraction(1, 2)},
+    },
     exact=("power",),
+    structural={"chances": "of one law", "stay": "of one chain"},
 )
 def assumption(c: Any) -> Finding:
     """Meet the assumption, and derive what its weights satisfy."""
@@ -64,10 +75,10 @@ def assumption(c: Any) -> Finding:
     return judge.readings(
         {
             "(i) rounds independent of each other": judge.all_of(
-                {"met": independent_rounds(), "weights": weights}
+                {"met": independent_rounds(c.chances), "weights": weights}
             ),
             "(ii) rounds depending on each other": judge.all_of(
-                {"met": dependent_rounds(), "weights": weights}
+                {"met": dependent_rounds(c.stay), "weights": weights}
             ),
         }
     )
@@ -138,16 +149,15 @@ def bound_sides(q: list[Any], p: list[Any]) -> list[tuple[Any, Any]]:
 SIDES = {"sum": sum_sides, "fixed size": size_sides, "bounds": bound_sides}
 
 
-def independent_rounds() -> Finding:
+def independent_rounds(chances: Any) -> Finding:
     """Meet the assumption by Case 2 given that somebody comes, round by round."""
-    chances = (Fraction(1, 2), Fraction(1, 3), Fraction(9, 10))
     listed = cohorts.nonempty(cohorts.independent(chances))
     return unequal(NonEmpty(Bernoulli(chances)), listed)
 
 
-def dependent_rounds() -> Finding:
+def dependent_rounds(stay: Fraction) -> Finding:
     """Meet the assumption by a chain of two modes that tends to stay where it is."""
-    stay, leave = Fraction(3, 4), Fraction(1, 4)
+    leave = 1 - stay
     sets = (frozenset({1, 2}), frozenset({2, 3}))
     modes = [Bernoulli([int(i in s) for i in people(3)]) for s in sets]
     chain = ModeChain([[stay, leave], [leave, stay]], modes)
@@ -156,16 +166,14 @@ def dependent_rounds() -> Finding:
     twice = first * modes[0].moment((0,), 0) ** 2
     twice += second * modes[0].moment((0,), 0) * modes[1].moment((0,), 0)
     once = chain.inclusion()[0]
-    both_rounds = Case(
-        {"law": "a chain of two modes", "event": "client 1 in two rounds running"},
-        twice,
-        once**2,
-        sides(Fraction(1, 2) * stay, Fraction(1, 2) ** 2),
-    )
+    more = [int(twice > once**2), int(stay / 2 > Fraction(1, 4))]
+    label = "whether client 1 comes in two rounds running more often than p_1^2"
     return judge.all_of(
         {
             "p": unequal(chain, listed),
-            "dependent": judge.witness(both_rounds, ">", "a chain of two modes"),
+            "dependent": judge.identity(
+                [(label, more, [1, 1])], "a chain of two modes"
+            ),
         }
     )
 
@@ -174,19 +182,11 @@ def unequal(law: Participation, listed: Listed) -> Finding:
     """Show that every p_i of a law is in (0, 1] and not all of them are equal."""
     table = law.inclusion().tolist()
     again = [cohorts.inclusion(listed, i) for i in people(law.n_clients)]
-    at = {"law": law.spec, "p": [str(p) for p in table]}
-    scope = f"the law {law.spec}"
-    ends = {
-        "least p_i": ((min(table), 0), (min(again), 0), ">"),
-        "largest p_i": ((max(table), 1), (max(again), 1), "<="),
-        "unequal p_i": ((max(table), min(table)), (max(again), min(again)), ">"),
-    }
-    return judge.all_of(
-        {
-            name: judge.witness(Case(at, *found, sides(*second)), sign, scope)
-            for name, (found, second, sign) in ends.items()
-        }
+    met = [int(0 < min(p) < max(p) <= 1) for p in (table, again)]
+    label = (
+        f"whether 0 < least p_i < largest p_i <= 1, p = {', '.join(map(str, table))}"
     )
+    return judge.identity([(label, met, [1, 1])], f"the law {law.spec}")
 
 
 @claim(

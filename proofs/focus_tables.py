@@ -48,8 +48,16 @@ from flverify.reference import proxskip, scaffold
     "rounds, with C = 1 + 1/a not depending on eps, 1 - a being their factor; SCAFFOLD "
     "and ProxSkip send two vectors in a round for each participant, counted as the "
     "reading says; and the other rows say what the cited papers do.",
-    constants={"rounds": "1", "vectors": 2},
+    constants={"rounds": "1", "vectors": 2, "heard": True},
     twin={"vectors": 3},
+    reading_twins={
+        f"{counted} / nothing else is needed": {"heard": False}
+        for counted in (
+            "SCAFFOLD: vectors each way",
+            "SCAFFOLD: vectors down",
+            "ProxSkip: vectors down and up together",
+        )
+    },
     no_control="the other rows are statements about other papers, and how vectors are "
     "counted is not printed; the twin, three of them, fails either way",
 )
@@ -63,8 +71,8 @@ def rates(c: SimpleNamespace) -> Finding:
                 "not give; the row of FOCUS follows from (23) and (24), judged as "
                 "focus.thm1.sc and focus.thm1.pl"
             ),
-            "SCAFFOLD": _counted_ways(_scaffold(("I", "II")), c.vectors),
-            "ProxSkip": _counted_ways(_proxskip(), c.vectors),
+            "SCAFFOLD": _counted_ways(_scaffold(("I", "II"), heard=c.heard), c.vectors),
+            "ProxSkip": _counted_ways(_proxskip(heard=c.heard), c.vectors),
             "SCAFFOLD, option II, one vector up": _one_up(),
         }
     )
@@ -123,25 +131,36 @@ def _slope(i: int, x: Any) -> Any:
     return sympy.Function(f"g_{i + 1}")(x)
 
 
-def _slopes(i: int, x: Any) -> list[Any]:
-    return [_slope(i, x[0])]
+def _number(i: int, x: Any) -> Any:
+    return (i + 1) * x - i
 
 
-def _scaffold(options: tuple[str, ...]) -> Messages:
+# numbers come first: they refute what formal gradients leave open
+GRADIENTS = ((_number, Fraction(1), Fraction(1, 4)), (_slope, X, ETA))
+
+
+def _scaffold(options: tuple[str, ...], *, heard: bool = True) -> Messages:
     """Compare the server models with the plain loop, for these options."""
     pairs, counts = list[judge.Pair](), set[tuple[int, int]]()
-    for n, tau, option in product((1, 2), (1, 2), options):
+    settings = product(GRADIENTS, (1, 2), (1, 2), options)
+    for (slope, start, step), n, tau, option in settings:
         some = [s for s in ((0,), (1,), (0, 1)) if s[-1] < n]
-        how: Any = {"step_size": ETA, "local_steps": tau}
+        how: Any = {"step_size": step, "local_steps": tau}
+        own: Any = {"option": option, "heard": heard}
+        slopes = partial(_listed, slope)
         for sets in product(some, repeat=2):
-            sent = messages.scaffold(_slope, n, X, sets, **how, option=option)
+            sent = messages.scaffold(slope, n, start, sets, **how, **own)
             rule = option.partition(",")[0]
-            plain = scaffold.run(_slopes, n, [X], sets, **how, option=rule)
+            plain = scaffold.run(slopes, n, [start], sets, **how, option=rule)
             label = f"N = {n}, tau = {tau}, option {option}, {sets}"
             pairs += [(label, sent.models, [x for (x,) in plain])]
             counts |= sent.counts
     ((down, up),) = counts
     return judge.identity(pairs, ROUNDS), down, up
+
+
+def _listed(slope: Any, i: int, x: Any) -> list[Any]:
+    return [slope(i, x[0])]
 
 
 def _one_up() -> Finding:
@@ -150,14 +169,15 @@ def _one_up() -> Finding:
     return judge.all_of({"number": counts, "nothing else is needed": enough})
 
 
-def _proxskip() -> Messages:
+def _proxskip(*, heard: bool) -> Messages:
     """Compare the means with the plain loop, over all coins of three iterations."""
     pairs, counts = list[judge.Pair](), set[tuple[int, int]]()
-    how: Any = {"step_size": ETA, "probability": Fraction(1, 3)}
-    for n, coins in product((1, 2), product((False, True), repeat=3)):
+    settings = product(GRADIENTS, (1, 2), product((False, True), repeat=3))
+    for (slope, start, step), n, coins in settings:
+        how: Any = {"step_size": step, "probability": Fraction(1, 3)}
         sets = [range(n) if coin else () for coin in coins]
-        sent = messages.proxskip(_slope, n, X, coins, **how)
-        plain = proxskip.run(_slopes, n, [X], sets, **how)
+        sent = messages.proxskip(slope, n, start, coins, **how, heard=heard)
+        plain = proxskip.run(partial(_listed, slope), n, [start], sets, **how)
         means = [x for (x,), coin in zip(plain[1:], coins, strict=True) if coin]
         pairs += [(f"N = {n}, {coins}", sent.models, means)] if means else []
         counts |= sent.counts

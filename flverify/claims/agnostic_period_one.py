@@ -47,6 +47,7 @@ def one_step_rounds(word: str, share: Fraction = ONE) -> Finding:
     rows = [(o, t) for o, t in rows if len(o.start) == 1 and count(o, t) < 70]
     rows = [(absolute(word, Fraction(1, 100)), 2), *rows]
     long = [(absolute(word, ONE / k), k * k) for k in (1, 2, 5, 10, 20)]
+    long.append((absolute(word, ONE, Fraction(2)), 1))  # a step beyond theta*
     lists = {"(7)": rows, "(8)": rows, "(9)": [*rows, (rows[0][0], 100)]}
     lists["Theorem 4"] = long
     missing = lost(word, "H")
@@ -72,10 +73,11 @@ def any_losses(name: str, share: Fraction = ONE) -> Callable[[], Finding]:
     }[name]
 
 
-def absolute(word: str, step: Fraction) -> Nonsmooth:
-    """Return |x - 1| alone on [-2, 2]: G = ell = 1, sigma = 0, theta* = 1."""
+def absolute(word: str, step: Fraction, slope: Fraction = ONE) -> Nonsmooth:
+    """Return slope |x - 1| alone on [-2, 2]: G = ell = slope, sigma = 0, theta* = 1."""
     box = ("box", Fraction(-2), Fraction(2))
-    return Nonsmooth((Client(Absolute(ONE), SILENT),), ALONE, box, step, 1, word)
+    client = Client(Absolute(ONE, slope), SILENT)
+    return Nonsmooth((client,), ALONE, box, step, 1, word)
 
 
 def count(one: Nonsmooth, rounds: int) -> int:

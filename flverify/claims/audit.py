@@ -74,10 +74,11 @@ class Audited:
         return {**twin, **self.reading_controls}
 
     def uncontrolled(self) -> list[str]:
-        """Name the parts, of what passes by parts judged apart, that no control breaks.
+        """Name parts that no control refutes, of what passes by parts judged apart.
 
-        Where an argument says how parts add up, they are links of one proof, and the
-        control is of what they prove.
+        One that its twin merely leaves open is named: its proof can fail, but nothing
+        shows that it does where it should. Where an argument says how parts add up,
+        they are links of one proof, and the control is of what they prove.
         """
         whole, broken = self.finding, self._broken()
         out = _unbroken(whole, self.control, "")
@@ -93,7 +94,8 @@ def _unbroken(found: Finding, twin: Finding | None, before: str) -> list[str]:
     if not found.passes() or found.argument or twin is None:
         return []
     apart = {k: twin.parts[k] for k in found.parts if k in twin.parts}
-    return [before + name for name, one in apart.items() if one.passes()]
+    left = (k for k, one in apart.items() if one.verdict != Verdict.REFUTED)
+    return [before + name for name in left]
 
 
 def _corrections_fault(finding: Finding, printed: str) -> str:

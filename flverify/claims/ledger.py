@@ -2,7 +2,7 @@
 
 Beside the verdict it keeps those of the control, of readings, and of what lies within
 these: corrections, and parts of what does not pass; the scope of whatever passes; which
-parts no control breaks; and all that provers were given for what passes. So an audit
+parts no control refutes; and all that provers were given for what passes. So an audit
 notices a correction that is no longer proved, a scope that shrank, one hypothesis more.
 """
 

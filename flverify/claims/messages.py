@@ -29,6 +29,7 @@ def scaffold(
     step_size: Any,
     local_steps: int,
     option: str,
+    heard: bool = True,
 ) -> Sent:
     """Play SCAFFOLD, server step 1: x and c go down, two differences come up.
 
@@ -47,6 +48,8 @@ def scaffold(
     option : {"I", "II", "II, one up"}
         Rule for the new control of a client, as in `flverify.reference.scaffold`; with
         the last the server infers what changes in it.
+    heard : bool
+        Whether c arrives; else a client takes 0 for it.
 
     Examples
     --------
@@ -71,7 +74,7 @@ def scaffold(
 
     for cohort in cohorts:
         down = (x, c)
-        answers = [answer(i, *down) for i in cohort]
+        answers = [answer(i, x, c if heard else Fraction(0)) for i in cohort]
         counts |= {(len(down), len(up)) for up in answers}
         x = x + sum(up[0] for up in answers) / len(answers)
         c = c + sum(change(up, c) for up in answers) / n_clients
@@ -87,6 +90,7 @@ def proxskip(
     *,
     step_size: Any,
     probability: Any,
+    heard: bool = True,
 ) -> Sent:
     """Play ProxSkip of its own paper: models come up, their mean goes down.
 
@@ -102,6 +106,8 @@ def proxskip(
     coins : iterable of bool
         Whether each iteration communicates.
     step_size, probability : number or expression
+    heard : bool
+        Whether the mean arrives; else a client goes on from its own model.
 
     Examples
     --------
@@ -122,7 +128,8 @@ def proxskip(
             down = (sum(x for (x,) in answers) / n_clients,)
             counts |= {(len(down), len(up)) for up in answers}
             scale = probability / step_size
-            shifts = [shifts[i] + scale * (down[0] - own[i]) for i in everybody]
-            own = [*down] * n_clients
+            news = [*down] * n_clients if heard else own
+            shifts = [shifts[i] + scale * (news[i] - own[i]) for i in everybody]
+            own = news
             models.append(down[0])
     return Sent(models, counts)

@@ -135,6 +135,6 @@ def _control(audited: Audited) -> Pairs:
     yield f"control ({twin_of(audited)})", in_a_row(claim.twin)
     yield "control", _outcome(audited.control)
     if untouched := audited.uncontrolled():
-        yield "control", f"breaks no {', '.join(untouched)}"
+        yield "control", f"refutes no {', '.join(untouched)}"
     if audited.control_fault():
         yield "control", f"misbehaves: {audited.control_fault()}"

@@ -222,6 +222,26 @@ def test_a_part_that_no_control_breaks_is_kept_and_named():
     assert apart(twin={"left": 2, "right": 2}).uncontrolled() == []
 
 
+def test_a_part_that_its_twin_merely_leaves_open_is_named():
+    @claim(
+        "demo.open",
+        source=Source("flverify", "example"),
+        statement="1",
+        proposition="p",
+        constants={"left": 1},
+        twin={"left": 2},
+    )
+    def check(c):
+        left = judge.identity([("left", c.left, 1)], "a number")
+        case = judge.Case({"n": c.left}, c.left, 1, lambda: (c.left, 1))
+        right = judge.witness(case, "==", "a number")
+        return judge.all_of({"left": left, "right": right})
+
+    (found,) = audit([check])
+    assert str(found.control.parts["right"].verdict) == "INCONCLUSIVE"
+    assert found.uncontrolled() == ["right"]
+
+
 def test_links_of_one_proof_have_the_control_of_what_they_prove():
     assert apart(argument="they add up").uncontrolled() == []
 
