@@ -25,6 +25,7 @@ import sympy
 from flverify._core.sources import Source
 from flverify.claims import cohorts, judge
 from flverify.claims.claim import claim
+from flverify.claims.fedavg_any_round import pulled_and_averaged
 from flverify.claims.fedavg_averages import gaps_below, mean_below, weighted_mean
 from flverify.claims.fedavg_expansion import expanded
 from flverify.claims.fedavg_recursions import Run, single_line
@@ -218,10 +219,7 @@ def _weighted_again(one: Setting, x: Fraction, part: Fraction) -> tuple[Any, Any
     twin={"behind": 1, "rounds_from": (0,)},
 )
 def pull_and_average(c: SimpleNamespace) -> Finding:
-    """Run it from both first indices, with the cohort or everybody working.
-
-    The correction is for any client models at the start.
-    """
+    """Run it from both first indices; mended, from any client models."""
     return _matrix_readings(c.behind, c.rounds_from, own_starts=False).corrected(
         r"A_k=V(S_r) \text{ if } k=(r+1)\tau,\ V(S)[0,j]=1/|S| \text{ for } j\in S",
         _matrix_readings(1, (0,), own_starts=True),
@@ -251,13 +249,15 @@ def _matrix_form(
         equal = (run.start,) * run.n_clients
         return run if own_starts else replace(run, client_starts=equal)
 
-    return runs_through(
+    listed = runs_through(
         lambda run: _rows(begun(run), first, everybody, behind),
         lambda run: _rows_again(begun(run), first, everybody, behind),
         own_starts=own_starts,
         late=late,
         clients=2,
     )
+    proof = pulled_and_averaged(behind, late, everybody=everybody)
+    return judge.proof_or_search(proof, listed)
 
 
 def _rows(run: Run, first: int, everybody: bool, behind: int) -> list[Any]:

@@ -25,6 +25,7 @@ from flverify import mixing
 from flverify._core.sources import Source
 from flverify.claims import cohorts, judge
 from flverify.claims.claim import claim
+from flverify.claims.fedavg_any_round import all_rows_averaged
 from flverify.claims.fedavg_recursions import Run, formal_runs, single_line
 from flverify.claims.fedavg_two_clients import grows
 from flverify.claims.mixing_cases import NONE, SOME
@@ -271,12 +272,11 @@ def _fedavg(averaged: int) -> Finding:
         for run in formal_runs()
         if run.n_clients < 3
     )
+    listed = judge.identity(pairs, "N = 1, 2, tau = 1..3, two rounds, every f_i")
     return judge.all_of(
         {
             "index": judge.proof_or_search(made_before(averaged), index),
-            "server models": judge.identity(
-                pairs, "N = 1, 2, tau = 1..3, two rounds of nonempty cohorts, every f_i"
-            ),
+            "server models": judge.proof_or_search(all_rows_averaged(averaged), listed),
         }
     )
 
