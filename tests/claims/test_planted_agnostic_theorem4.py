@@ -73,6 +73,18 @@ def test_theorem_needs_its_constant():
     assert {one.verdict for one in found.readings.values()} == {Verdict.REFUTED}
 
 
+def test_one_constant_of_theorem_4_does_not_serve_every_period():
+    """At H = T = 64 the server is at (0 + 1)/2 after every round, and |x| has 1/2."""
+    found = claims()["agnostic.thm4"].check()
+    verdicts = [one.verdict for one in found.readings.values()]
+    proved, refuted = Verdict.PROVED, Verdict.REFUTED
+    assert verdicts == [refuted, proved, proved, refuted]
+    last = list(found.readings.values())[-1].evidence
+    assert (last["left"], last["right"]) == ("4", "1")
+    wider = claims()["agnostic.thm4"].check(**{"K for every H": 2})
+    assert list(wider.readings.values())[-1].verdict == refuted  # H = T = 144
+
+
 def test_counterexample_to_the_literal_rate_by_hand():
     """|x - 1| from 0, one step of 1/80 a round, 40 rounds: half way, 119/160 on top."""
     one, rounds = runs.several("literal")[0]
