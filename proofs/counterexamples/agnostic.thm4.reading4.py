@@ -15,7 +15,7 @@ for _ in range(T):
         ends = [y - eta * g * ((y > i) - (y < i)) for i, (y, g) in enumerate(zip(ends, (2, 1)))]
     x = sum(ends) / 2
     models.append(x)
-left, right = T * (f(sum(models) / T) - f(0)) ** 2, K**2  # squares of both sides
+left, right = T * (f(sum(models) / T) - f(F(0))) ** 2, K**2  # squares of both sides
 assert (left, right) == (F("4"), F("1")), (left, right)
 assert not left <= right
 print(f"{left} <= {right} fails")
