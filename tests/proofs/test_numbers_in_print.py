@@ -14,6 +14,8 @@ CLAIMS = shipped_claims()
 
 # numbers of ours, or made of what is printed
 OWN = {
+    ("agnostic.eq2", "excess", "1/12"): "of one law",
+    ("agnostic.uniform-corner", "apart", "1/3"): "of one law",
     ("agnostic.fixedpoint", "most_local_steps", "4"): "how many are tried",
     ("focus.sec5.1.delayed", "fixed_step", "1/2"): "the step size that is tried",
     ("focus.lemma4.step95", "moves", "1/64"): "the square of 1/8",
@@ -82,7 +84,7 @@ def test_every_number_that_is_declared_is_printed():
 def test_a_number_that_is_not_in_print_is_noticed(key, name, value):
     claim = CLAIMS[key]
     changed = replace(claim, constants={**claim.constants, name: value})
-    assert unprinted({key: changed}) == [(key, name, str(value))]
+    assert set(unprinted({key: changed})) - set(OWN) == {(key, name, str(value))}
 
 
 def test_an_entry_is_noticed_unless_another_claim_prints_it():
