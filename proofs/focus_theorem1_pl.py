@@ -50,6 +50,7 @@ from flverify.claims.focus_theorem1_steps import (
     stale,
 )
 from flverify.claims.rationals import rational
+from flverify.claims.sg_focus_steps import implied_under
 from flverify.claims.stack_norms import ONE_NORM, STALE, either_norm, loosened_norm
 from flverify.claims.verdict import Finding
 
@@ -173,9 +174,9 @@ def substituted(c: SimpleNamespace) -> Finding:
     statement=r"\eta\le\min\Big\{\frac1{4LN},\frac1{2(\tau-1)LN}\Big\}:\quad F(\bar x_{"
     r"r\tau+1})+\Big(\frac{\eta}{2N}+\eta^2L\Big)\|Ng-S\|^2-\Big(\frac{\eta N}{2}-\eta^"
     r"2N^2L\Big)\|g\|^2\le F(\bar x_{r\tau+1})+\frac{\eta}{N}\|Ng-S\|^2-\eta N\|g\|^2",
-    proposition="At the step sizes printed with (105) its second inequality holds, and "
-    "F(w_{r+1}) is at most its right side. Below, E = |N g - S|^2, G = |g|^2 and F = "
-    "F(w_r).",
+    proposition="At the step sizes printed with (105), or at least at those of (24) "
+    "among them, its second inequality holds, and F(w_{r+1}) is at most its right "
+    "side. Below, E = |N g - S|^2, G = |g|^2 and F = F(w_r).",
     constants={"caps": CAPS_105, "distance": "1", "gradient": "1"},
     twin={"gradient": "1/4"},
     free=Free("gradient", "1/8", "1", weaker="smaller"),
@@ -194,10 +195,11 @@ def _line_3(c: SimpleNamespace) -> Finding:
     right = F + rational(c.distance) * eta / N * E - rational(c.gradient) * eta * N * G
     proof = decrease(c.distance, c.gradient, conditions(c.caps))
     scope = "every L-smooth F, N = 1, 2, tau = 1, 3, L = 1, 100, the largest eta"
+    nearby = [*conditions(CAPS), q <= 1, beta <= L]
     return judge.all_of(
         {
-            "from the line before": judge.implied(
-                conditions(c.caps), _line_2() <= right, EVERY
+            "from the line before": implied_under(
+                conditions(c.caps), nearby, _line_2() <= right, EVERY
             ),
             "as a bound of F(w_{r+1})": judge.proof_or_search(
                 proof, judge.vectors(_bounded_values(c), scope)

@@ -257,7 +257,7 @@ def _absorbed(c: SimpleNamespace) -> Finding:
     r"\frac{8N^2}q\Big)\eta^2\sigma^2\le\Big(1-\frac{\eta\mu N}2\Big)^R\Gamma_0+"
     r"\frac{4(q+N^2)}{\mu Nq}\eta\sigma^2",
     proposition="Every sequence with the first inequality for all r has the second for "
-    "all R, at every eta with eta mu N <= 2.",
+    "all R, at every eta with eta mu N <= 2, or at least inside the caps of Theorem 3.",
     constants={"floor": "1"},
     twin={"floor": "4"},
 )
@@ -288,10 +288,13 @@ def _unrolled(c: SimpleNamespace) -> Finding:
 
 
 def _sequences(c: SimpleNamespace) -> Iterator[judge.Case]:
-    """Take the first inequality as an equality, with mu = sigma = 1."""
-    for many, q_min, rounds in product((1, 2, 10), ("1", "1/10"), (5, 50, 300)):
+    """Take the first inequality as an equality, with L = mu = sigma = tau = 1.
+
+    eta = q^2/(50 N) is inside the caps of Theorem 3.
+    """
+    for many, q_min, rounds in product((1, 2, 10), ("1", "1/10"), (5, 100, 300)):
         share = Fraction(q_min)
-        step = Fraction(1, 20 * many)
+        step = share**2 / (50 * many)
         rate = 1 - step * many / 2
         added = (2 + 8 * many**2 / share) * step**2
         last = Fraction(1)
@@ -300,8 +303,8 @@ def _sequences(c: SimpleNamespace) -> Iterator[judge.Case]:
         floor = 4 * (share + Fraction(c.floor) * many**2) / (many * share) * step
         right = rate**rounds + floor
         again = rate**rounds + added * (1 - rate**rounds) / (1 - rate)
-        where = {"N": many, "q_min": share, "eta": step, "mu": 1, "sigma^2": 1}
-        where |= {"Gamma_0": 1, "R": rounds}
+        where = {"N": many, "q_min": share, "eta": step, "L": 1, "mu": 1, "tau": 1}
+        where |= {"sigma^2": 1, "Gamma_0": 1, "R": rounds}
         yield judge.Case(where, last, right, lambda again=again, b=right: (again, b))
 
 

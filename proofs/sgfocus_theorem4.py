@@ -52,7 +52,7 @@ from flverify.claims.sg_focus_search import (
     remembered,
     searched,
 )
-from flverify.claims.sg_focus_steps import FULL
+from flverify.claims.sg_focus_steps import FULL, implied_under
 from flverify.claims.verdict import Finding
 from flverify.participation import Full, UniformCohort
 
@@ -268,9 +268,10 @@ def substituted(c: SimpleNamespace) -> Finding:
     r"F(\bar x_{r\tau+1})+\frac\eta N\|Ng-S\|^2-\eta N\|g\|^2+\frac{\eta^2LN}2\sigma^2"
     r"\le F(\bar x_{r\tau+1})+\frac\eta N\|Ng-S\|^2+\eta\beta N\big(F^\star-F(\bar "
     r"x_{r\tau+1})\big)-\frac{\eta N}2\|g\|^2+\frac{\eta^2LN}2\sigma^2",
-    proposition="At the step sizes printed with it the third inequality holds, from "
-    "one line to the next and as a bound of F(w - eta S); the fourth follows from the "
-    "PL condition. Below, E = |N g - S|^2 and G = |g|^2.",
+    proposition="At the step sizes printed with it, or at least at those of Theorem 4 "
+    "among them, the third inequality holds, from one line to the next and as a bound "
+    "of F(w - eta S); the fourth follows from the PL condition. Below, E = |N g - S|^2,"
+    " G = |g|^2 and n = tau - 1.",
     constants={"cap": "1/4", "gradient": "1", "pl": "1", "left": "1/2"},
     twin={"gradient": "1/4", "pl": "1/4", "left": "1/8"},
 )
@@ -292,10 +293,13 @@ def _decreased(c: SimpleNamespace) -> Finding:
     line4 = eta / N * E - rational(c.pl) * eta * beta * N * A
     line4 -= rational(c.left) * eta * N * G
     cap = [eta * L * N <= rational(c.cap)]
+    nearby = [2 * eta * n * L * N <= 1, 128 * (eta * L * n) ** 2 <= q**3, q <= 1]
+    nearby += [96 * (eta * L) ** 2 * N <= q**3, 16 * eta * L**2 <= q, beta <= L]
+    nearby += [3 * eta * beta * N * (4 - q) <= q]
     values = [_value(c, Fraction(k)) for k in (1, 100)]
     return judge.all_of(
         {
-            "third": judge.implied(cap, line2 <= line3, EVERY),
+            "third": implied_under(cap, nearby, line2 <= line3, EVERY),
             "as a bound": judge.proof_or_search(
                 decrease("1", c.gradient, conditions({"1/(L N)": c.cap})),
                 judge.vectors(values, "N = 1, L = 1, 100"),

@@ -21,7 +21,7 @@ from flverify.claims.claim import Free, claim
 from flverify.claims.rationals import rational
 from flverify.claims.sg_focus_descent import noisy_descent
 from flverify.claims.sg_focus_search import SAMPLES, remembered
-from flverify.claims.sg_focus_steps import FULL
+from flverify.claims.sg_focus_steps import FULL, implied_under
 from flverify.claims.verdict import Finding
 from flverify.claims.written import at_most
 
@@ -190,7 +190,7 @@ def _plugged(c: SimpleNamespace) -> Finding:
     r"\bar x_{(r+1)\tau+1})\big)+\frac{8L^2}N\mathbb{E}\|\mathbb{1}\bar x_{r\tau+1}-"
     r"\boldsymbol{x}_{r\tau}\|^2+2LN\eta^2\sigma^2",
     proposition="The display follows from the one before, as printed, at the step "
-    "sizes printed with it.",
+    "sizes printed with it, or at least at those of Theorem 5.",
     given={"the display before it": "sgfocus.thm5.step139b"},
     constants={"function": "4", "consensus": "8", "noise": "2 L N eta^2"},
     twin={"noise": "4 eta (L N + 2 u)/N"},
@@ -207,6 +207,7 @@ def simplified(c: SimpleNamespace) -> Finding:
 @remembered
 def _simplified(c: SimpleNamespace) -> Finding:
     caps = [4 * eta * L * N <= 1, 4 * eta * L * n <= 1]
+    others = [cap for cap in _caps() if cap not in caps]
     left = eta * N / rational(c.function) <= eta * N / 2 * (1 - 2 * eta * N * L)
     spread = 4 / (eta * N) * u * (2 * L**2 * N + 8 * eta**2 * n**2 * L**4 * N)
     noise = 4 * eta / N * (L * N + 2 * u)
@@ -217,6 +218,8 @@ def _simplified(c: SimpleNamespace) -> Finding:
             "B_r": judge.implied(
                 caps, spread <= rational(c.consensus) * L**2 / N, EVERY
             ),
-            "sigma^2": judge.implied(caps, at_most(noise, words[c.noise]), EVERY),
+            "sigma^2": implied_under(
+                caps, others, at_most(noise, words[c.noise]), EVERY
+            ),
         }
     )

@@ -143,6 +143,40 @@ def test_the_repaired_bounds_need_equal_models(file, name, sides):
         assert judge.instances(cases, "<=", "").verdict == verdict
 
 
+CAPPED = {  # what is at most 1 inside the caps of the theorem, not only of the step
+    ("focus_theorem1_pl", "second_inequality"): lambda N, L, beta, eta, q, **_: (
+        32 * eta * N / (3 * q),
+        12 * eta * beta * N / q,
+        16 * eta * L**2 / q,
+        64 * (eta * L) ** 2 * N / q**3,
+    ),
+    ("sgfocus_theorem3", "unrolled"): lambda N, L, mu, eta, q_min, **_: (
+        3 * eta * N * (16 * L**2 / mu + mu / 2) / (2 * q_min),
+        96 * (eta * L) ** 2 * N / q_min**3,
+    ),
+    ("sgfocus_theorem4", "decreased"): lambda N, L, beta, eta, q, n, **_: (
+        3 * eta * beta * N * (4 - q) / q,
+        16 * eta * L**2 / q,
+        96 * (eta * L) ** 2 * N / q**3,
+        128 * (eta * L * n) ** 2 / q**3,
+    ),
+    ("sgfocus_theorem5_steps", "simplified"): lambda N, L, eta, q, n, **_: (
+        96 * (eta * L) ** 2 * N / q**3,
+        128 * (eta * L * n) ** 2 / q**3,
+        4 * eta * L * N,
+        4 * eta * L * n,
+    ),
+}
+
+
+@pytest.mark.parametrize(("file", "name"), CAPPED)
+def test_steps_are_refuted_inside_the_caps_of_their_theorem(file, name):
+    found = getattr(loaded(file), name).check()
+    assert found.verdict == REFUTED
+    point = {k: F(v) for k, v in found.evidence["counterexample"].items()}
+    assert max(CAPPED[file, name](**point)) <= 1
+
+
 PLANTED = [
     ("sgfocus_algorithm", "algorithm_2", {"message": 2}, OPEN, REFUTED),
     ("sgfocus_algorithm", "assumption_6", {"variance": 2}, PROVED, REFUTED),
