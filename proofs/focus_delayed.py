@@ -5,10 +5,10 @@ The server's tracker is compared with the sum of the gradients at the clients' r
 identity starts to hold when every client has joined, and no step size serves all p.
 
 Conventions: quadratics in searches, where mean-square convergence is a spectral radius
-below 1; rounds are independent, as in Theorem 2, for if one cohort is drawn and kept
-nothing converges, and of one law, for with chances that fall from round to round a
-client may stay away for good; an empty round executes line 13 with the same tracker;
-k = (r+1) tau.
+below 1; rounds are independent unless a reading says otherwise, for if one cohort is
+drawn and kept nothing converges, and of one law, for with chances that fall from round
+to round a client may stay away for good; an empty round executes line 13 with the same
+tracker; k = (r+1) tau.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ SMALL = (
     proposition="The server's y_{r+1} is the sum of the clients' gradients at "
     "x_{k+1,i}, k = (r+1) tau, and from every state where it is, for convex f_i with F "
     "strongly convex, FOCUS converges in mean square whenever rounds are independent, "
-    "of one law with every p_i > 0.",
+    "of one law with every p_i > 0; or, as (iii) reads `any scheme`, are not.",
     constants={"sum": 1, "fixed_step": "1/2", "step_factor": "1/8"},
     twin={"sum": 2},
-    no_control="from which round on, and whether the step size may depend on p, is not "
-    "printed; the twin, twice the sum, fails under every reading",
+    no_control="from which round on, whether the step size may depend on p, and rounds "
+    "on each other, is not printed; the twin, twice the sum, fails under every reading",
     reading_twins={f"{SMALL} / convergence": {"step_factor": "40"}},
     free=Free(
         "fixed_step",
@@ -80,6 +80,7 @@ def delayed(c: SimpleNamespace) -> Finding:
     steps = {
         "(i) one step size for all p": _fixed_step(Fraction(c.fixed_step)),
         "(ii) a step size small enough for p": _small_step(Fraction(c.step_factor)),
+        "(iii) rounds that depend on each other": _one_kept(),
     }
     return judge.readings(
         {
@@ -203,6 +204,38 @@ def _small_step(factor: Fraction) -> Finding:
         argument="V is at least E|x - x*|^2, and k^R tends to 0.",
     )
     return judge.proof_or_search(proof, _small_steps(factor))
+
+
+def _one_kept() -> Finding:
+    """One of two clients x^2/2 is drawn and kept; the other's row stays at x_0 = 1.
+
+    x moves by -eta (x + 1), away from x* = 0 once it is below; tau = 1.
+    """
+    step, early, late = Fraction(1, 8), 20, 40
+    where = {
+        "f_i": "x^2/2",
+        "law": "one of two clients, each with chance 1/2, the same in every round",
+        "tau": 1,
+        "step size": step,
+        "x_0": 1,
+        "compared": f"E|x - x*|^2 after {late} rounds, after {early}",
+        "rounds": [late, early],
+    }
+    left, right = ((2 * (1 - step) ** r - 1) ** 2 for r in (late, early))
+    case = judge.Case(where, left, right, lambda: _played(step, late, early))
+    return judge.instances([case], "<", "one of two clients drawn and kept")
+
+
+def _played(step: Fraction, *rounds: int) -> tuple[Fraction, ...]:
+    """Play both draws; the tracker is the sum of the gradients at the rows."""
+    means = []
+    for end, came in product(rounds, (0, 1)):
+        x, rows = Fraction(1), [Fraction(1), Fraction(1)]
+        for _ in range(end):
+            rows[came] = x
+            x -= step * sum(rows)
+        means.append(x * x / 2)
+    return means[0] + means[1], means[2] + means[3]
 
 
 def _small_steps(factor: Fraction) -> Finding:
