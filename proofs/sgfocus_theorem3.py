@@ -282,7 +282,7 @@ def _unrolled(c: SimpleNamespace) -> Finding:
         {"geometric sum": kept, "noise": judge.implied([N >= 1], summed, EVERY)}
     )
     cases = judge.instances(
-        _sequences(c), "<=", "N = 1, 2, 10; q = 1, 1/10; R = 5..300"
+        _sequences(c), "<=", "N = 1, 2, 10; q = 1, 1/10; R = 5..600"
     )
     return judge.proof_or_search(proof, cases)
 
@@ -292,7 +292,7 @@ def _sequences(c: SimpleNamespace) -> Iterator[judge.Case]:
 
     eta = q^2/(50 N) is inside the caps of Theorem 3.
     """
-    for many, q_min, rounds in product((1, 2, 10), ("1", "1/10"), (5, 100, 300)):
+    for many, q_min, rounds in product((1, 2, 10), ("1", "1/10"), (5, 100, 600)):
         share = Fraction(q_min)
         step = share**2 / (50 * many)
         rate = 1 - step * many / 2
