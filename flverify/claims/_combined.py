@@ -250,9 +250,15 @@ def _joined(scopes: Iterable[str]) -> str:
     --------
     >>> _joined(["every N", "every N; L = 1 by scaling f", "N = 2", "N = 2, 3"])
     'every N; L = 1 by scaling f; N = 2; N = 2, 3'
+    >>> _joined(["every x", "every x, wherever no denominator vanishes"])
+    'every x, wherever no denominator vanishes'
     """
     each = [*dict.fromkeys(scopes)]
-    longer = (any(other.startswith(f"{one}; ") for other in each) for one in each)
+    added = "; ", DIVIDED, EXISTING  # what a condition begins with
+    longer = (
+        any(other.startswith(f"{one}{words}") for other in each for words in added)
+        for one in each
+    )
     return "; ".join(one for one, more in zip(each, longer, strict=True) if not more)
 
 

@@ -125,9 +125,14 @@ def _relation(one: object) -> Any:
 def _stated(hypotheses: Sequence[Any], conclusion: Any) -> dict[str, Any]:
     """Write out what is given, and the conclusion if it is one comparison."""
     one = isinstance(conclusion, sympy.core.relational.Relational)
-    given = [*map(str, hypotheses)]
+    given = _written(hypotheses)
     shown = {"shown": str(conclusion)} if one else {}
     return {**({"given": given} if given else {}), **shown}
+
+
+def _written(hypotheses: Sequence[Any]) -> list[str]:
+    """Write hypotheses out, but those of which sympy, settling them, left nothing."""
+    return [str(one) for one in hypotheses if one != sympy.true]
 
 
 def _proved(answer: Implication, scope: str, stated: dict[str, Any]) -> Finding:
@@ -155,7 +160,7 @@ def _point(
     evidence = {
         "counterexample": where,
         "relation": str(conclusion),
-        "given": [str(hypothesis) for hypothesis in hypotheses],
+        "given": _written(hypotheses),
         **_values(conclusion, point),
     }
     reason = f"{conclusion} fails at {_listed(where)}"

@@ -55,7 +55,7 @@ def answer(
     if options["as_json"]:
         click.echo(_json(kind, setting, records, refused))
         told(click.get_current_context())
-    else:
+    elif refused is None or not all(one["refusal"] for one in records):
         console.fields(setting.lines())
         console.line()
         show(records)

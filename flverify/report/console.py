@@ -123,6 +123,12 @@ def line(text: str = "") -> None:
     _print(Text(text, overflow="fold"), is_terminal(sys.stdout))
 
 
+def whole(lines: Sequence[str]) -> None:
+    """Print lines that are copied, such as commands: never wrapped, however long."""
+    for text in lines:
+        click.echo(text)
+
+
 def remarks(notes: Sequence[str]) -> None:
     """Print notes below a report."""
     if notes:

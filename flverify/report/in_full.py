@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from shlex import quote
 
 from rich.text import Text
 
@@ -62,10 +63,11 @@ def show(
             *_rests_on(finding, whole),
             *_correction(finding, whole),
             *_control(audited),
-            *(("reproduce", way) for way in reproduce(claim)),
-            *(("without flverify", f"python {path}") for path in standing(audited)),
         ]
     )
+    console.whole([f"reproduce: {way}" for way in reproduce(claim)])
+    alone = [quote(str(path)) for path in standing(audited)]
+    console.whole([f"without flverify: python {path}" for path in alone])
     fixed = finding.correction
     own, of_fixed = arguments(finding), arguments(fixed.finding) if fixed else []
     _arguments("the argument", own)

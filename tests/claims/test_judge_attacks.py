@@ -629,6 +629,10 @@ def test_the_scopes_of_steps_are_each_told_once():
     # a list of values is no condition
     lists = {"few": given("PROVED", "N = 2"), "more": given("PROVED", "N = 2, 3")}
     assert judge.all_of(lists).scope == "N = 2; N = 2, 3"
+    # a condition on quotients is one
+    for words in (", wherever no denominator vanishes", ", wherever every term exists"):
+        quotients = {"a": given("PROVED", "of a"), "b": given("PROVED", f"of a{words}")}
+        assert judge.all_of(quotients).scope == f"of a{words}"
 
 
 @pytest.mark.parametrize("weak", STRONGEST_FIRST)

@@ -52,6 +52,9 @@ def test_an_implication_says_what_it_assumes_and_how_it_is_proved() -> None:
     real = judge.implied([x**2 <= 1], x <= 1, "all").evidence
     assert real.keys() == {"given", "shown", "methods"}
     assert (real["given"], real["shown"]) == (["x**2 <= 1"], "x <= 1")
+    # of what sympy settled nothing is left to be told
+    settled = judge.implied([x**2 <= 1, sympy.Integer(1) <= 2], x <= 1, "all x")
+    assert settled.evidence == real
 
 
 def test_hypotheses_that_exclude_one_another_prove_nothing() -> None:

@@ -62,7 +62,7 @@ def test_show_says_everything(run, shipped):
         "counterexample x = 1",
         "control (mended twin) one = 1/2",
         "control SUPPORTED (one number)",
-        "reproduce flverify audit",
+        "reproduce: flverify audit",
         "mine.py",
     ):
         assert part in words
@@ -70,7 +70,9 @@ def test_show_says_everything(run, shipped):
     script = shipped.parent / "counterexamples" / "demo.less.py"
     script.parent.mkdir(exist_ok=True)
     script.touch()
-    assert str(script) in "".join(run("show", "demo.less").stdout.split())
+    # to be copied, and so on one line, however long the path is
+    lines = run("show", "demo.less").stdout.splitlines()
+    assert f"without flverify: python {script}" in lines
     readings = " ".join(run("show", "other.reading").stdout.split())
     assert "reading one PROVED (a number)" in readings
     assert "control none: it depends on the reading" in readings

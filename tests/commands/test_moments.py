@@ -205,6 +205,8 @@ def test_refusals_are_listed_and_fail_only_if_nothing_is_answered(run):
     assert alone.json["status"] == "refused"
     assert alone.stderr == f"error: {alone.json['reason']}\n"
     assert alone.stderr.count("\n") == 1
+    nothing = run("rate", "fedau")
+    assert (nothing.stdout, nothing.stderr) == ("", alone.stderr)
 
 
 def test_absent_clients_are_spelled_out_beside_a_rate(run):
