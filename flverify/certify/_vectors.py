@@ -217,12 +217,24 @@ ZERO = Vector()
 
 
 def vector(symbol: Symbol) -> Vector:
-    """Return a symbol, such as a name, as a vector."""
+    """Return a symbol, such as a name, as a vector.
+
+    Examples
+    --------
+    >>> print(vector("x") / 2)
+    1/2 x
+    """
     return Vector(((_symbol(symbol), Fraction(1)),))
 
 
 def number(symbol: Symbol) -> Expression:
-    """Return a scalar symbol, such as a function value, as an expression."""
+    """Return a scalar symbol, such as a function value, as an expression.
+
+    Examples
+    --------
+    >>> print(2 * number("f*") + 1)
+    1 + 2 f*
+    """
     return Expression(scalars=((_symbol(symbol), Fraction(1)),))
 
 
@@ -233,6 +245,11 @@ def inner(left: Vector, right: Vector) -> Expression:
     ------
     InputError
         If an argument is not a vector.
+
+    Examples
+    --------
+    >>> print(inner(vector("x"), vector("x") - vector("y")))
+    <x, x> - <x, y>
     """
     if not (isinstance(left, Vector) and isinstance(right, Vector)):
         raise InputError(
@@ -244,7 +261,13 @@ def inner(left: Vector, right: Vector) -> Expression:
 
 
 def square(v: Vector) -> Expression:
-    """Squared norm of a vector."""
+    """Squared norm of a vector.
+
+    Examples
+    --------
+    >>> print(square(vector("x") + vector("y")))
+    <x, x> + 2 <x, y> + <y, y>
+    """
     return inner(v, v)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from flverify._core.errors import (
     FlverifyError,
     FormatError,
+    InputError,
     TerminatedError,
     UnknownNameError,
 )
@@ -92,6 +93,10 @@ def groups(targets: Sequence[str]) -> list[Group]:
     FlverifyError
         If a target names nothing, or a file is damaged.
     """
+    if "" in targets:
+        raise InputError(
+            "an id, prefix or file must not be empty; got ''; leave it out to name all."
+        )
     prefixes = [target for target in targets if not _is_file(target)]
     files = dict.fromkeys(target for target in targets if _is_file(target))
     out = [_own(Path(target)) for target in files]
@@ -119,7 +124,7 @@ def one_claim(claim_id: str, path: str | None) -> tuple[Group, Claim]:
     _require_founded([group])
     if claim_id in group.claims:
         return group, group.claims[claim_id]
-    near = [key for key in group.claims if key.startswith(claim_id)]
+    near = [key for key in group.claims if claim_id and key.startswith(claim_id)]
     hint = f"did you mean {', '.join(near)}" if near else ""
     if len(near) > registry.NEAR:
         whose = claim_id if path is None else path

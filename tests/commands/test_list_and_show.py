@@ -117,6 +117,9 @@ def test_bad_input(fails, shipped, tmp_path):
         assert "is a folder; name a .py" in fails("show", "x", "--file", folder)
     assert "Missing argument" in fails("show")
     assert "must match a claim" in fails("list", "nope")
+    for command in ("list", "audit", "report"):  # as of a variable that is not set
+        assert "must not be empty; got ''" in fails(command, "")
+    assert "see `flverify list`" in fails("show", "")
     assert "No such option" in fails("list", "--all")
 
 

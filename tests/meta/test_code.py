@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from flverify._core.catalogue import load, member_names
+from flverify.certify import gram, quadratic_form
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = sorted((ROOT / "flverify").rglob("*.py"))
@@ -150,6 +151,8 @@ def test_what_the_guide_lists_has_an_example():
     for package, member in members:
         module = load(package, member)
         shown += [getattr(module, n) for n in module.__all__ if n not in NOT_AT_HAND]
+    for module in (gram, quadratic_form):
+        shown += [getattr(module, n) for n in module.__all__]
     assert len(shown) > 50
     assert [one.__name__ for one in shown if ">>>" not in one.__doc__] == []
 

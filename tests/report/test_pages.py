@@ -527,10 +527,13 @@ def test_hypotheses_that_are_used_are_listed_once(module):
 
 def test_indices_and_powers_of_prose_are_set_low_and_high():
     plain = "{x}_{a<b}, x_{r tau}, S^{t-1}, x_{t,i}^{(r)}, {1} and x_i"
-    page = written(html, [made("focus.a", proposition=plain, statement=plain)])[0]
+    at = Finding(Verdict.REFUTED, "counterexample", "", {"counterexample": {plain: 1}})
+    told = made("focus.a", proposition=plain, statement=plain, readings={"one": at})
+    page = written(html, [told])[0]
     low, high = "x<sub>t,i</sub><sup>(r)</sup>", "S<sup>t-1</sup>"
     shown = "{x}_{a&lt;b}, x<sub>r tau</sub>, " + f"{high}, {low}, {{1}} and x_i"
     assert f"<dd>{shown}</dd>" in page
+    assert f"<td>{shown}</td><td><code>1</code></td>" in page
 
 
 def test_every_step_is_listed_with_what_it_rests_on():

@@ -41,15 +41,17 @@ from flverify.certify.gram._functions import (
     interpolation,
     jensen,
     lipschitz,
-    points,
     require_inequality,
-    require_names,
     statement,
-    symbols,
     tangent,
-    vocabulary,
 )
 from flverify.certify.gram._models import Model
+from flverify.certify.gram._symbols import (
+    points,
+    require_names,
+    symbols,
+    vocabulary,
+)
 from flverify.certify.gram._task import GramTask, hints, task_of
 
 __all__ = [
@@ -181,6 +183,12 @@ class Counterexample:
         Both sides.
     model : Model
         The vectors and functions, to evaluate any expression on.
+
+    Examples
+    --------
+    >>> found = prove(square(vector("v")) <= 1)
+    >>> found.left > found.right, bool(found)
+    (True, False)
     """
 
     statement: str
@@ -205,6 +213,12 @@ class Undecided:
         The lemma, expanded.
     reason : str
         How far the search for a proof came.
+
+    Examples
+    --------
+    >>> v = vector("v")
+    >>> prove(Lemma(square(v) <= 1, (bounded(v, -1),))).reason
+    'the assumptions cannot hold together'
     """
 
     statement: str

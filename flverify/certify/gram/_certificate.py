@@ -48,6 +48,13 @@ class Certificate:
     slack : Fraction
     model : Evidence or None
         That the assumptions can hold together; None if they do where all is zero.
+
+    Examples
+    --------
+    >>> from flverify.certify.gram import prove
+    >>> a, b = vector("a"), vector("b")
+    >>> print(prove(2 * inner(a, b) <= square(a) + square(b)))
+    right - left = |a - b|^2
     """
 
     statement: str

@@ -21,16 +21,10 @@ from flverify._core.exact import Array, objects
 from flverify._core.rationals import entries, matrix, rational
 from flverify.certify._definite import kernel
 from flverify.certify._vectors import Symbol, Vector
-from flverify.certify.gram._functions import (
-    Function,
-    Hypothesis,
-    Level,
-    Slope,
-    points,
-    vocabulary,
-)
+from flverify.certify.gram._functions import Function, Hypothesis, Level, Slope
 from flverify.certify.gram._lines import Line, curvature_choices
 from flverify.certify.gram._models import Words
+from flverify.certify.gram._symbols import points, vocabulary
 
 Pair: TypeAlias = tuple[Function, Vector, Vector]
 

@@ -17,7 +17,6 @@ from flverify._core.errors import DomainError, InputError
 from flverify.certify._vectors import (
     Expression,
     Inequality,
-    Symbol,
     Vector,
     average,
     inner,
@@ -166,6 +165,12 @@ def interpolation(f: Function, x: Vector, y: Vector) -> Hypothesis:
 
     f(x) - f(y) - <g_y, x - y> >= (|g_x - g_y|^2/L + mu |x - y|^2
     - 2 (mu/L) <g_x - g_y, x - y>) / (2 (1 - mu/L)); mu/2 |x - y|^2 if L is infinite.
+
+    Examples
+    --------
+    >>> x, y = vector("x"), vector("y")
+    >>> print(interpolation(Function("f"), x, y).gap)
+    f(x) - f(y) - <grad f(y), x> + <grad f(y), y>
     """
     _require_function(f)
     mu, step = f.strong_convexity, x - y
@@ -180,7 +185,15 @@ def interpolation(f: Function, x: Vector, y: Vector) -> Hypothesis:
 
 
 def descent(f: Function, x: Vector, y: Vector) -> Hypothesis:
-    """f(y) <= f(x) + <grad f(x), y - x> + L/2 |y - x|^2."""
+    """f(y) <= f(x) + <grad f(x), y - x> + L/2 |y - x|^2.
+
+    Examples
+    --------
+    >>> from flverify.certify.gram import prove
+    >>> f, x = Function("f", 2), vector("x")
+    >>> bool(prove(descent(f, x, x - f.gradient(x)).gap >= 0))
+    True
+    """
     _require_function(f)
     bound = f.value(x) + inner(f.gradient(x), y - x)
     gap = bound + f.require_smooth() / 2 * square(y - x) - f.value(y)
@@ -188,7 +201,14 @@ def descent(f: Function, x: Vector, y: Vector) -> Hypothesis:
 
 
 def tangent(f: Function, x: Vector, y: Vector) -> Hypothesis:
-    """f(y) >= f(x) + <grad f(x), y - x> + mu/2 |y - x|^2: (strong) convexity."""
+    """f(y) >= f(x) + <grad f(x), y - x> + mu/2 |y - x|^2: (strong) convexity.
+
+    Examples
+    --------
+    >>> x, y = vector("x"), vector("y")
+    >>> print(tangent(Function("f", None, 2), x, y).gap)
+    -f(x) + f(y) + <grad f(x), x> - <grad f(x), y> - <x, x> + 2 <x, y> - <y, y>
+    """
     _require_function(f)
     bound = f.value(x) + inner(f.gradient(x), y - x)
     gap = f.value(y) - bound - f.strong_convexity / 2 * square(y - x)
@@ -196,7 +216,15 @@ def tangent(f: Function, x: Vector, y: Vector) -> Hypothesis:
 
 
 def lipschitz(f: Function, x: Vector, y: Vector) -> Hypothesis:
-    """|grad f(x) - grad f(y)|^2 <= L^2 |x - y|^2."""
+    """|grad f(x) - grad f(y)|^2 <= L^2 |x - y|^2.
+
+    Examples
+    --------
+    >>> from flverify.certify.gram import prove
+    >>> x, y = vector("x"), vector("y")
+    >>> bool(prove(lipschitz(Function("f", 3), x, y).gap >= 0))
+    True
+    """
     _require_function(f)
     slope = f.gradient(x) - f.gradient(y)
     gap = f.require_smooth() ** 2 * square(x - y) - square(slope)
@@ -212,6 +240,11 @@ def jensen(vectors: Sequence[Vector], weights: object = None) -> Hypothesis:
         If something is no vector.
     DomainError
         If a weight is negative or they do not sum to 1.
+
+    Examples
+    --------
+    >>> print(jensen([vector("a"), vector("b")]).gap)
+    1/4 <a, a> - 1/2 <a, b> + 1/4 <b, b>
     """
     averaged = listed(vectors, Vector, "the vectors of a mean")
     equal_ = [Fraction(1, len(averaged) or 1)] * (len(averaged) or 1)
@@ -275,7 +308,14 @@ def require_inequality(value: object, what: str) -> None:
 
 
 def equal(left: Expression, right: Any) -> Hypothesis:
-    """Assume that two expressions are equal."""
+    """Assume that two expressions are equal.
+
+    Examples
+    --------
+    >>> a, b = vector("a"), vector("b")
+    >>> print(equal(square(a), inner(a, b)))
+    <a, a> - <a, b> = 0
+    """
     if not (isinstance(left, Expression) or isinstance(right, Expression)):
         raise InputError(
             f"an equality must be of expressions; got {left!r} and {right!r}; list a "
@@ -285,7 +325,13 @@ def equal(left: Expression, right: Any) -> Hypothesis:
 
 
 def bounded(v: Vector, bound: object) -> Hypothesis:
-    """Assume |v|^2 <= bound."""
+    """Assume |v|^2 <= bound.
+
+    Examples
+    --------
+    >>> print(bounded(vector("v"), 4))
+    4 - <v, v> >= 0
+    """
     return given(square(v) <= rational(bound, "bound"))
 
 
@@ -295,61 +341,6 @@ def statement(
     """Write a lemma out; the checker writes it anew from the data of a proof."""
     held = ", ".join([*map(str, assumed), *(f"{v} = 0" for v in zero)])
     return f"{inequality}{f' given {held}' if held else ''}"
-
-
-def points(terms: Iterable[Symbol]) -> dict[Function, list[Vector]]:
-    """Return every function that symbols speak of, with its points, innermost first."""
-    found: dict[Function, dict[Vector, None]] = {}
-    seen: set[Symbol] = set()  # nested points ask for the same symbols again
-
-    def visit(symbol: Symbol) -> None:
-        if isinstance(symbol, Slope | Level) and symbol not in seen:
-            seen.add(symbol)
-            for inner_, _ in symbol.point.terms:
-                visit(inner_)
-            found.setdefault(symbol.function, {})[symbol.point] = None
-
-    for symbol in terms:
-        visit(symbol)
-    return {f: list(places) for f, places in found.items()}
-
-
-def symbols(expression: Expression) -> list[Symbol]:
-    """All symbols of an expression."""
-    paired = [s for pair, _ in expression.pairs for s in pair]
-    return list(dict.fromkeys([*paired, *(s for s, _ in expression.scalars)]))
-
-
-def vocabulary(
-    expressions: Iterable[Expression], zero: Iterable[Vector]
-) -> tuple[list[Symbol], list[Symbol]]:
-    """Return all vector symbols and all scalar symbols, those inside of points too."""
-    told = list(expressions)
-    vectors = [s for e in told for pair, _ in e.pairs for s in pair]
-    vectors += [s for v in zero for s, _ in v.terms]
-    scalars = [s for e in told for s, _ in e.scalars]
-    places = points([*vectors, *scalars]).values()
-    vectors += [s for listed_ in places for p in listed_ for s, _ in p.terms]
-    return list(dict.fromkeys(vectors)), list(dict.fromkeys(scalars))
-
-
-def require_names(vectors: Sequence[Symbol], scalars: Sequence[Symbol]) -> None:
-    """Check that no two functions, vectors or numbers are printed alike.
-
-    Raises
-    ------
-    DomainError
-        If they are: a statement would not say what it is about.
-    """
-    functions = [f.name for f in points([*vectors, *scalars])]
-    named = ("functions", functions), ("vectors", vectors), ("numbers", scalars)
-    for kind, listed_ in named:
-        texts = [str(item) for item in listed_]
-        if len(set(texts)) < len(texts):
-            raise DomainError(
-                f"{kind} must have names of their own; got {', '.join(texts)}; rename "
-                "one."
-            )
 
 
 def _require_function(f: object) -> None:

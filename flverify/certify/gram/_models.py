@@ -13,14 +13,8 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from flverify.certify._vectors import Expression, Inequality, Symbol, Vector
-from flverify.certify.gram._functions import (
-    Function,
-    Hypothesis,
-    Level,
-    Slope,
-    points,
-    vocabulary,
-)
+from flverify.certify.gram._functions import Function, Hypothesis, Level, Slope
+from flverify.certify.gram._symbols import points, vocabulary
 
 Point: TypeAlias = tuple[Fraction, ...]
 

@@ -81,6 +81,16 @@ class Proof:
         right - left = sum of weight * (sum of coefficient * coordinate)^2, where the
         coordinate "1" is the constant. Coordinates that the hypotheses express by
         others do not occur.
+
+    Examples
+    --------
+    >>> from flverify.algorithms import FedAvg
+    >>> from flverify.participation import UniformCohort
+    >>> from flverify.problems import Quadratics
+    >>> problem = Quadratics([[[1]], [[3]]], [[0], [0]])
+    >>> x, setting = server("model"), (problem, FedAvg("1/4"), UniformCohort(2, 1))
+    >>> print(one_step(*setting, expect(square(after(x))) <= "1/2" * square(x)))
+    right - left = 3/16 (model)^2
     """
 
     statement: str
@@ -109,6 +119,17 @@ class Counterexample:
         Both sides at the state.
     confirmed : bool
         Whether the sides were computed once more by running every cohort's round.
+
+    Examples
+    --------
+    >>> from flverify.algorithms import FedAvg
+    >>> from flverify.participation import UniformCohort
+    >>> from flverify.problems import Quadratics
+    >>> problem = Quadratics([[[1]], [[3]]], [[0], [0]])
+    >>> x, setting = server("model"), (problem, FedAvg("1/4"), UniformCohort(2, 1))
+    >>> found = one_step(*setting, expect(square(after(x))) <= "1/4" * square(x))
+    >>> str(found.left), str(found.right), found.confirmed
+    ('5/16', '1/4', True)
     """
 
     statement: str

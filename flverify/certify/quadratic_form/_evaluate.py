@@ -80,6 +80,18 @@ def evaluate(
         If the setting is not rational, or there are too many cohorts.
     ReadingError
         If the round is not linear on a given cohort.
+
+    Examples
+    --------
+    >>> from flverify.algorithms import FedAvg
+    >>> from flverify.certify.quadratic_form import after, expect, server, square
+    >>> from flverify.participation import UniformCohort
+    >>> from flverify.problems import Quadratics
+    >>> problem = Quadratics([[[1]], [[3]]], [[0], [0]])
+    >>> setting = problem, FedAvg("1/4"), UniformCohort(2, 1)
+    >>> later = expect(square(after(server("model"))))
+    >>> evaluate(later, *setting, {"model": [4]})  # of 3 and 1, each half of the time
+    Fraction(5, 1)
     """
     _require_products(expression)
     if reason := unfit(problem, algorithm, participation):

@@ -103,12 +103,24 @@ class MeanProduct:
 
 
 def server(slot: str) -> Vector:
-    """Return a server slot before the round, e.g. `server("model")`."""
+    """Return a server slot before the round, e.g. `server("model")`.
+
+    Examples
+    --------
+    >>> print(server("model"))
+    model
+    """
     return vector(Slot(slot, None))
 
 
 def client(slot: str, i: int) -> Vector:
-    """Return a clients slot at client i before the round, clients from 0."""
+    """Return a clients slot at client i before the round, clients from 0.
+
+    Examples
+    --------
+    >>> print(client("stored", 0))
+    stored[0]
+    """
     return vector(Slot(slot, whole(i, "client", least=0)))
 
 
@@ -129,7 +141,13 @@ def after(v: Vector) -> Vector:
 
 
 def gradient(point: Vector, client: int | None = None) -> Vector:
-    """Gradient of f_i at a point, or of F with F = (1/N) sum_i f_i."""
+    """Gradient of f_i at a point, or of F with F = (1/N) sum_i f_i.
+
+    Examples
+    --------
+    >>> print(gradient(minimiser()), "and", gradient(minimiser(), 0))
+    grad F(x*) and grad f_0(x*)
+    """
     return vector(GradientAt(_vector(point), client))
 
 
@@ -137,23 +155,46 @@ def point_of(gradient: Vector, client: int | None = None) -> Vector:
     """Return the point where grad f_i, or grad F, takes a given value.
 
     FOCUS stores gradients; this gives the points that its lemmas speak of.
+
+    Examples
+    --------
+    >>> print(point_of(client("stored", 0), 0))
+    grad f_0^-1(stored[0])
     """
     return vector(PointOf(_vector(gradient), client))
 
 
 def value(point: Vector, client: int | None = None) -> Expression:
-    """f_i, or F, at a point, without a constant term: f_i(0) = 0."""
+    """f_i, or F, at a point, without a constant term: f_i(0) = 0.
+
+    Examples
+    --------
+    >>> print(value(server("model"), 0))
+    1/2 <grad f_0(0), model> + 1/2 <grad f_0(model), model>
+    """
     both = gradient(point, client) + gradient(ZERO, client)
     return inner(point, both) / 2
 
 
 def minimiser() -> Vector:
-    """x*, the minimiser of F."""
+    """x*, the minimiser of F.
+
+    Examples
+    --------
+    >>> print(server("model") - minimiser())
+    model - x*
+    """
     return vector(Minimiser())
 
 
 def fixed(values: object) -> Vector:
-    """Return a vector of R^d with rational entries."""
+    """Return a vector of R^d with rational entries.
+
+    Examples
+    --------
+    >>> print(fixed(["1/2", 3]))
+    (1/2, 3)
+    """
     listed = numbers(values, "values")
     return vector(Fixed(tuple(rational(v, "values") for v in listed)))
 

@@ -355,7 +355,7 @@ def _part(name: str, part: Finding, told: bool) -> str:
 
 def _rows(rows: Rows) -> str:
     body = "".join(
-        f"<tr><td>{_e(name)}</td><td><code>{_e(text)}</code></td></tr>"
+        f"<tr><td>{_prose(name)}</td><td><code>{_e(text)}</code></td></tr>"
         for name, text in rows
     )
     return f'<table class="rows">{body}</table>'
