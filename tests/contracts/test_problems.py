@@ -49,7 +49,7 @@ def some_points(problem: Problem) -> list[Array]:
     grid = draw.integers(-6, 7, size=(4, problem.dim))
     if problem.exact:
         return [np.array([Fraction(int(v), 4) for v in row]) for row in grid]
-    return list(grid / 4)
+    return list(grid / 4 + 1 / 61)  # off round numbers, where slopes may have kinks
 
 
 def close(left: object, right: object, exact: bool) -> bool:
@@ -76,6 +76,18 @@ def gradient_is_the_slope(problem: Problem) -> bool:
             axes = range(problem.dim)
             slopes = [slope(problem, client, point, axis) for axis in axes]
             if not close(problem.gradient(client, point), slopes, problem.exact):
+                return False
+    return True
+
+
+def values_rise_by_the_slopes_between(problem: Problem) -> bool:
+    """f(y) - f(x) is the mean of <g, y - x> on the way: f does not jump there."""
+    parts = (np.arange(500)[:, None] + 0.5) / 500
+    for client in range(problem.n_clients):
+        for x, y in combinations(some_points(problem), 2):
+            slopes = problem.client_gradients(client, x + parts * (y - x)) @ (y - x)
+            rise = problem.value(client, y) - problem.value(client, x)
+            if abs(slopes.mean() - rise) > 1e-3 * (1 + abs(slopes).max()):
                 return False
     return True
 
@@ -141,6 +153,13 @@ def test_kinds_and_shapes(problem: Problem) -> None:
 @every_problem
 def test_gradient_is_the_slope_of_the_value(problem: Problem) -> None:
     assert gradient_is_the_slope(problem)
+
+
+@every_problem
+def test_values_rise_by_the_slopes_between_points(problem: Problem) -> None:
+    if problem.exact:
+        pytest.skip("polynomials, which do not jump")
+    assert values_rise_by_the_slopes_between(problem)
 
 
 @every_problem
@@ -281,6 +300,28 @@ def test_the_contract_catches_wrong_constants() -> None:
     assert constants_hold_between_points(WrongConstants(inner))
     assert not constants_hold_between_points(WrongConstants(inner, convex=off))
     assert not constants_hold_between_points(WrongConstants(inner, smooth=1 / off))
+
+
+@dataclass(frozen=True)
+class Huber(Problem):
+    """t^2/2 up to |t| = 1, |t| - 1/2 beyond, t = x - i; where lifted, with a jump."""
+
+    lifted: float = 0.0
+    n_clients, dim, exact = 3, 1, False
+
+    def gradient(self, client: int, point: Array) -> Array:
+        return np.clip(point - client, -1.0, 1.0)
+
+    def value(self, client: int, point: Array) -> Scalar:
+        t = float(abs(point[0] - client))
+        return t**2 / 2 if t <= 1 else t - 0.5 + self.lifted
+
+
+def test_the_contract_catches_a_jump_and_allows_a_kink_of_slopes() -> None:
+    assert gradient_is_the_slope(Huber())
+    assert values_rise_by_the_slopes_between(Huber())
+    assert gradient_is_the_slope(Huber(lifted=0.5))  # which both pieces are right for
+    assert not values_rise_by_the_slopes_between(Huber(lifted=0.5))
 
 
 def test_the_contract_covers_more_than_quadratics() -> None:
