@@ -53,6 +53,19 @@ def vanishes(expression: sympy.Expr) -> bool:
         return False
 
 
+def is_nought(number: sympy.Expr) -> bool:
+    """Whether a number is zero: in the field of its roots; False: that is not seen.
+
+    Examples
+    --------
+    >>> two, three, six = map(sympy.sqrt, (2, 3, 6))
+    >>> is_nought((two + three) ** 2 - 2 * six - 5), is_nought(two - 1)
+    (True, False)
+    """
+    field, (found,) = sympy.construct_domain([number], extension=True)
+    return bool(not field.is_EX and found == field.zero)
+
+
 class _Unknowns:
     """The unknowns of one expression, and what the roots among them satisfy."""
 

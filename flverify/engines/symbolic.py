@@ -11,6 +11,8 @@ from functools import cached_property
 from typing import Any
 
 import sympy
+from sympy.polys.matrices import DomainMatrix
+from sympy.polys.matrices.exceptions import DMNonInvertibleMatrixError
 
 from flverify._core.errors import ReadingError, Refusal, RefusedError
 from flverify._core.exact import Array, Scalar, objects
@@ -88,16 +90,19 @@ class Symbolic:
         Raises
         ------
         RefusedError
-            If the mean dynamics have no unique fixed point.
+            If the mean dynamics have no unique fixed point, or hold what is neither a
+            quotient of polynomials nor an algebraic number.
         """
         size = len(self.coordinates) - 1
-        gap = sympy.eye(size) - self.mean_matrix[:size, :size]
-        if sympy.simplify(gap.det()) == 0:
+        both = _in_a_field(sympy.eye(size + 1) - self.mean_matrix)
+        gap, forced = both[:size, :size], -both[:size, size:]
+        try:
+            state = gap.lu_solve(forced).to_Matrix()
+        except DMNonInvertibleMatrixError:
             raise RefusedError(
                 "the mean dynamics must have exactly one fixed point; the symbolic "
                 "system is singular; look at its conserved quantities."
-            )
-        state = gap.LUsolve(self.mean_matrix[:size, size])
+            ) from None
         return state.extract(list(self._model), [0]).applyfunc(sympy.factor)
 
     def mean_polynomial(self, variable: sympy.Symbol) -> sympy.Expr:
@@ -105,6 +110,22 @@ class Symbolic:
         size = len(self.coordinates) - 1
         linear = self.mean_matrix[:size, :size]
         return sympy.factor(linear.charpoly(variable).as_expr())
+
+
+def _in_a_field(values: sympy.Matrix) -> Any:
+    """Write a matrix over a field in which what is zero is seen to be.
+
+    Roots and functions of symbols are no free symbols: some of them may cancel unseen.
+    """
+    found = DomainMatrix.from_Matrix(values, extension=True).to_field()
+    field = found.domain
+    quotients = field.is_FractionField and all(g.is_Symbol for g in field.symbols)
+    if not (quotients or field.is_QQ or field.is_AlgebraicField):
+        raise RefusedError(
+            "a symbolic fixed point must be one of quotients of polynomials, or of "
+            f"algebraic numbers; got {values.tolist()}; put a symbol for every root."
+        )
+    return found
 
 
 def symbolic(

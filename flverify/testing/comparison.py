@@ -8,6 +8,7 @@ from fractions import Fraction
 import sympy
 from sympy.core.evalf import PrecisionExhausted
 
+from flverify._core.algebra import is_nought
 from flverify._core.exact import Scalar, is_symbolic
 from flverify.testing.given import as_float
 
@@ -60,7 +61,7 @@ def _exactly(error: Scalar, bound: Scalar) -> bool | None:
     try:  # strict: what is left of a zero has a sign too, and no correct digit
         told = gap.evalf(DIGITS, maxn=4 * DIGITS, strict=True)
     except PrecisionExhausted:
-        return True if sympy.simplify(gap).is_zero else None
+        return True if is_nought(gap) else None
     if told.is_negative:
         return False
     return True if told.is_nonnegative else None

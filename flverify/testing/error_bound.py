@@ -14,6 +14,7 @@ from flverify._core.checks import whole
 from flverify._core.errors import DomainError, InputError, Refusal
 from flverify._core.exact import Array, Scalar, is_symbolic, scalar
 from flverify._core.shown import shown as in_short
+from flverify.engines.own_rounds import failing
 from flverify.testing import reproduce, sampling
 from flverify.testing.comparison import SLACK, keeps
 from flverify.testing.dynamics import FINE, FLOOR
@@ -144,7 +145,9 @@ class _Claim:
 def _value(bound: Any, r: int) -> Scalar:
     """Return the bound at one round, a number."""
     if callable(bound) and not is_symbolic(bound):
-        found = scalar(bound(r), f"bound({r})")
+        with failing("bound"):
+            value = bound(r)
+        found = scalar(value, f"bound({r})")
     else:
         _require_no_list(bound)
         found = scalar(bound, "bound")

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from flverify._core.algebra import is_nought
 from flverify._core.errors import DomainError, InputError
 from flverify._core.exact import Array, Scalar, array, is_symbolic, scalar
 from flverify.testing.written import number
@@ -37,7 +38,8 @@ def real(value: object, name: str) -> Scalar:
     found = scalar(value, name)
     _require_no_symbol(found, name)
     # a root that cancels is a rational, whose sign can be told
-    return scalar(found.simplify(), name) if is_symbolic(found) else found
+    plain = found.simplify() if is_symbolic(found) else found
+    return scalar(plain, name) if plain == found or is_nought(found - plain) else found
 
 
 def above_zero(value: object, name: str) -> Scalar:

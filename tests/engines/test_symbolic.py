@@ -8,6 +8,7 @@ import pytest
 import sympy
 
 from flverify import Refusal, moments, symbolic
+from flverify._core.errors import RefusedError
 from flverify.algorithms import FedAU, FedAvg, Focus, Scaffold
 from flverify.participation import Bernoulli, Full, UniformCohort
 from flverify.problems import Quadratics
@@ -38,6 +39,34 @@ def test_focus_fixed_point_is_the_minimiser():
     assert isinstance(one.mean_polynomial(sympy.Symbol("z")), sympy.Expr)
     with pytest.raises(Exception, match="exactly one fixed point"):
         one.mean_fixed_point()  # the tracker's conserved sum leaves a line of them
+
+
+X = sympy.Symbol("x", positive=True)
+NOUGHT = sympy.sqrt(X + 1 + 2 * sympy.sqrt(X)) - 1 - sympy.sqrt(X)  # is 0
+
+
+@pytest.mark.parametrize("curvature", [NOUGHT, sympy.exp(X) - 2, X**P])
+def test_a_fixed_point_is_of_quotients_where_a_zero_is_seen(curvature):
+    # sympy takes the determinant for another number than 0, and divides by it
+    assert sympy.simplify(NOUGHT) != 0
+    assert sympy.Abs(NOUGHT.subs(X, 3)) < 1e-30
+    one = symbolic(Quadratics([[[curvature]]], [[B]]), FedAvg(ETA), Full(1))
+    with pytest.raises(RefusedError, match="must be one of quotients of polynomials"):
+        one.mean_fixed_point()
+
+
+@pytest.mark.parametrize("zero", [0, (H + G) ** 2 - H**2 - 2 * H * G - G**2])
+def test_a_singular_mean_has_no_fixed_point(zero):
+    one = symbolic(Quadratics([[[zero]]], [[B]]), FedAvg(ETA), Full(1))
+    with pytest.raises(RefusedError, match="exactly one fixed point"):
+        one.mean_fixed_point()
+
+
+def test_a_fixed_point_with_algebraic_numbers():
+    root = sympy.sqrt(2)
+    two = Quadratics([[[root]], [[1 + root]]], [[1], [0]])
+    found = symbolic(two, FedAvg("1/8"), Full(2)).mean_fixed_point()[0]
+    assert sympy.nsimplify(found * (1 + 2 * root)) == 1
 
 
 @pytest.mark.parametrize("members", [frozenset(), frozenset({0}), frozenset({0, 1})])

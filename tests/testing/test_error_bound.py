@@ -147,7 +147,7 @@ def test_an_irrational_way_to_write_the_error_keeps_it(problem):
     for zero in (
         (two + three) ** 2 - 2 * six - 5,
         (1 + two) * (two - 1) - 1,
-        sympy.sin(1) ** 2 + sympy.cos(1) ** 2 - 1,
+        sympy.sqrt(3 + 2 * two) - 1 - two,
     ):
         for sign in (1, -1):
             bound = sympy.Rational(4, 9) + sign * zero
@@ -209,3 +209,12 @@ def test_the_default_start_is_not_the_minimiser():
     with pytest.raises(Broken) as caught:
         assert_error_bound(centred, FedAvg("1/4"), Bernoulli(["1/2"] * 2), bound="1/2")
     assert "x_0 = (1)" in caught.value.outcome.setting
+
+
+@pytest.mark.parametrize(
+    ("bound", "words"),
+    [(lambda r: 1 / r, "ZeroDivisionError"), (lambda: 1, "TypeError")],
+)
+def test_a_bound_that_raises_is_one_sentence(problem, law, bound, words):
+    with pytest.raises(InputError, match=f"bound must run without an error; .*{words}"):
+        assert_error_bound(problem, FedAvg("1/4"), law, bound=bound)

@@ -22,7 +22,8 @@ from flverify.testing import (
     assert_linear_rate,
     assert_stable,
 )
-from flverify.testing.given import as_float, logarithm
+from flverify.testing.comparison import keeps
+from flverify.testing.given import as_float, logarithm, real
 from flverify.testing.setting import setting
 from flverify.testing.written import number
 
@@ -176,6 +177,21 @@ def test_irrational_numbers_are_compared_beyond_floats():
     assert assert_averaging_weights(law, weights)
     weights[1] += F(1, 10**30)
     assert status(assert_averaging_weights, law, weights) == Status.BROKEN
+
+
+def test_what_is_simplified_counts_only_where_algebra_confirms_it(monkeypatch):
+    value = (ROOT - 1) * (ROOT + 1) + ROOT
+    assert real((ROOT - 1) * (ROOT + 1), "bound") == 1
+    monkeypatch.setattr(sympy.Expr, "simplify", lambda *_: sympy.Integer(7))
+    assert real(value, "bound") == value != 7
+
+
+def test_a_zero_that_algebra_does_not_see_is_no_answer(monkeypatch):
+    nothing = sympy.sin(1) ** 2 + sympy.cos(1) ** 2 - 1  # is 0
+    assert keeps(F(1), 1 + nothing) is None
+    assert keeps(F(1), (ROOT - 1) * (ROOT + 1)) is True
+    monkeypatch.setattr(sympy, "simplify", lambda *_: sympy.Integer(0))
+    assert keeps(F(1), 1 + nothing) is None
 
 
 def test_the_size_of_a_setting_counts_parts_that_cancel():
