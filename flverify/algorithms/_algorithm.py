@@ -112,7 +112,7 @@ class Algorithm(metaclass=Complete):
     def slots(cls) -> dict[str, type]:
         """Name and type (Server, Clients or Numbers) of every slot, in order."""
         hints = get_type_hints(cls.State)
-        return {name: hints[name] for name in cls.State._fields}  # type: ignore[attr-defined]
+        return {name: hints.get(name, object) for name in cls.State._fields}  # type: ignore[attr-defined]
 
     def retuned(self, step_size: Any) -> Self:
         """Return the same algorithm at another step size, unchecked (for sweeps)."""

@@ -134,12 +134,15 @@ class ListedCohort:
             )
         return Rows(values.sum(axis=0), self.convert)
 
-    def numbers(self, value: Scalar) -> object:
-        """Refuse: numbers per client multiply vectors."""
+    def numbers(self, *given: object, **named: object) -> object:
+        """Refuse, as `equal` and `weighted_mean`: such numbers multiply vectors."""
+        del given, named
         raise ReadingError(
-            f"a linear round must keep no numbers per client; got {value}; "
-            "simulate it instead."
+            "a linear round must keep no numbers per client; got some; simulate it "
+            "instead."
         )
+
+    equal = weighted_mean = numbers
 
     def project(self, stack: Rows, region: object) -> Rows:
         """Refuse: a projection is not linear."""

@@ -11,8 +11,9 @@ from typing import cast
 
 from flverify._core.errors import InputError, ShapeError
 from flverify._core.shown import shown
-from flverify.algorithms._algorithm import Algorithm
+from flverify.algorithms._algorithm import Algorithm, Clients, Numbers, Server
 from flverify.engines import own_laws, own_problems
+from flverify.engines.own_rounds import failing
 from flverify.participation._law import Participation
 from flverify.problems._problem import Problem
 
@@ -98,12 +99,26 @@ def require_algorithm(given: object, *needed: str) -> None:
             "an algorithm must have a NamedTuple State with the slot model; "
             f"{type(given).__name__} has {', '.join(slots) or 'none'}; add it."
         )
+    _require_slots(cast(Algorithm, given))
     for name in needed:
         if not hasattr(given, name):
             raise InputError(
                 f"an algorithm must have the setting {name}; {type(given).__name__} "
                 "has none; add it."
             )
+
+
+def _require_slots(algorithm: Algorithm) -> None:
+    """Check that every slot is of a kind, and the model at the server."""
+    with failing(f"reading the annotations of State of {type(algorithm).__name__}"):
+        kinds = algorithm.slots()
+    known = Server, Clients, Numbers
+    if kinds["model"] is not Server or not all(k in known for k in kinds.values()):
+        said = ", ".join(f"{n}: {getattr(k, '__name__', k)}" for n, k in kinds.items())
+        raise InputError(
+            "the slots of a State must be annotated as Server, Clients or Numbers, and "
+            f"model as Server; {type(algorithm).__name__} has {said}; mend it."
+        )
 
 
 def require_listed(algorithm: Algorithm) -> None:

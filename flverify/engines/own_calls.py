@@ -77,6 +77,19 @@ class _Vector:
         return self.call.vector("*", self, factor)
 
     __radd__, __rmul__ = __add__, __mul__
+    __hash__ = object.__hash__
+
+    def __bool__(self) -> bool:
+        raise self._unknown("the truth value of a vector")
+
+    def __eq__(self, other: object) -> bool:
+        raise self._unknown("a comparison of a vector")
+
+    def _unknown(self, what: str) -> InputError:
+        return InputError(
+            f"init and round of {self.call.name} must not branch on what their vectors "
+            f"hold; got {what}; write it as a function of masks and gradients."
+        )
 
 
 class _Verbs:

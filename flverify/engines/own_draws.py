@@ -9,9 +9,11 @@ import numpy as np
 
 from flverify._core.errors import DomainError, InputError, ShapeError
 from flverify._core.exact import Array
+from flverify._core.sentences import number_of
 from flverify.participation._law import Participation
 
 DRAWS = 4096
+LAGS = 1, 2, 4, 8, 16, 32  # rounds between two that are compared: halves of 64 at most
 DOUBT = 1e-12  # probability that frequencies of a right law are called wrong
 MOST_PAIRED = 10  # clients whose pairs are counted
 
@@ -113,20 +115,24 @@ def _require_pairs(law: Participation, flat: Array, name: str) -> None:
 
 
 def _require_no_memory(law: Participation, flat: Array, name: str) -> None:
-    """Check that a round says nothing of the next one: pairs of rounds are compared."""
-    pairs = flat.reshape(DRAWS // 2, 2, -1).astype(float)
-    often = pairs[:, 0].T @ pairs[:, 1] / len(pairs)
+    """Check that a round says nothing of later ones: pairs of rounds are compared."""
     shares = np.asarray(law.inclusion(), dtype=float)
     said = np.outer(shares, shares)
-    wrong = np.argwhere(abs(often - said) > _allowed(said.size, len(pairs)))
-    if len(wrong):
-        i, j = wrong[0]
-        raise DomainError(
-            f"sample() of {name} must draw a round whatever the round before was, as a "
-            f"law without modes; client {i} and then client {j} came in "
-            f"{often[i, j]:.3g} of {len(pairs)} pairs of rounds, not {said[i, j]:.3g}; "
-            "use ModeChain for a law with memory."
+    for lag in LAGS:
+        pairs = flat.reshape(-1, 2, lag, law.n_clients).astype(float)
+        first, later = (pairs[:, k].reshape(DRAWS // 2, -1) for k in (0, 1))
+        often = first.T @ later / len(first)
+        wrong = np.argwhere(
+            abs(often - said) > _allowed(said.size * len(LAGS), DRAWS // 2)
         )
+        if len(wrong):
+            (i, j), many = wrong[0], number_of(lag, "round")
+            raise DomainError(
+                f"sample() of {name} must draw a round whatever those before were, "
+                f"as a law without modes; client {i} and, {many} later, client "
+                f"{j} came in {often[i, j]:.3g} of {len(first)} pairs of rounds, not "
+                f"{said[i, j]:.3g}; use ModeChain for a law with memory."
+            )
 
 
 def _allowed(compared: int, draws: int = DRAWS) -> float:

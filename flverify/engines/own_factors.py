@@ -16,6 +16,7 @@ import numpy as np
 from flverify._core.errors import DomainError, ShapeError
 from flverify._core.exact import is_symbolic
 from flverify._core.scaling import PerClient
+from flverify._core.shown import shown
 from flverify.algorithms._algorithm import Algorithm
 from flverify.engines.own_calls import called, require_pure
 from flverify.engines.own_rounds import is_own, require_number
@@ -50,7 +51,7 @@ def require_round(algorithm: Algorithm, n_clients: int) -> None:
     ShapeError
         If it has more or fewer weights than clients.
     DomainError
-        If a number is complex, infinite or none.
+        If a number is complex, infinite, a list or text.
     """
     require_number(algorithm)
     require_pure(algorithm, n_clients)
@@ -58,6 +59,12 @@ def require_round(algorithm: Algorithm, n_clients: int) -> None:
         if isinstance(factor, PerClient):
             require_length(factor, n_clients)
     for value in _values(algorithm, n_clients):
+        if hasattr(value, "__len__"):
+            raise DomainError(
+                f"vectors must be multiplied by numbers; got {shown(value)} in "
+                f"{type(algorithm).__name__}; write a Fraction, or per_client of a "
+                "list."
+            )
         if isinstance(value, complex | float | np.inexact) and not _is_real(value):
             raise DomainError(
                 f"vectors must be multiplied by real numbers; got {value} in "

@@ -7,12 +7,12 @@ point. Whatever the forms cannot follow raises `ReadingError` with its reason.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Any
 
 from flverify._core.errors import ReadingError
-from flverify._core.exact import Scalar
 from flverify.algorithms._algorithm import Algorithm, Clients, Server
 from flverify.engines.forms import (
     ONE,
@@ -107,12 +107,15 @@ class TraceCohort:
             )
         return ServerForm({}, dict(stack.terms))
 
-    def numbers(self, value: Scalar) -> object:
-        """Refuse: numbers per client multiply vectors."""
+    def numbers(self, *given: object, **named: object) -> object:
+        """Refuse, as `equal` and `weighted_mean`: such numbers multiply vectors."""
+        del given, named
         raise ReadingError(
-            f"a linear round must keep no numbers per client; got {value}; the "
-            "algorithm can only be simulated."
+            "a linear round must keep no numbers per client; got some; the algorithm "
+            "can only be simulated."
         )
+
+    equal = weighted_mean = numbers
 
     def project(self, stack: object, region: object) -> object:
         """Refuse: a projection is not linear."""
@@ -199,7 +202,7 @@ def trace(
 
 def exact_twin(algorithm: Algorithm) -> Algorithm:
     """Return the same algorithm with every float setting as the rational it is."""
-    twin = algorithm.retuned(algorithm.step_size)
+    twin = copy(algorithm)
     for setting in fields(algorithm):  # type: ignore[arg-type]
         twin.settle(setting.name, _rational(getattr(twin, setting.name)))
     return twin

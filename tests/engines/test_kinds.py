@@ -2,6 +2,7 @@
 
 import math
 import random
+from collections import namedtuple
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
@@ -12,7 +13,7 @@ import pytest
 from flverify import moments, simulate, symbolic
 from flverify._core.errors import FlverifyError, InputError, ReadingError
 from flverify.algorithms import FedAvg, Focus
-from flverify.algorithms._algorithm import Algorithm, Numbers, Server
+from flverify.algorithms._algorithm import Algorithm, Clients, Numbers, Server
 from flverify.certify.bias import worst_bias
 from flverify.certify.neighbourhood import contraction, distance
 from flverify.certify.rates import certify
@@ -183,6 +184,38 @@ def test_algorithms_that_cannot_be_read(ask, algorithm, words):
     with pytest.raises(InputError, match=words) as error:
         ask(PROBLEM, algorithm, LAW)
     one_sentence(error)
+
+
+MISSPELT = "Sever"
+
+
+def slotted(made):
+    """Return an algorithm whose State is the one given."""
+    return type("Slotted", (Unslotted,), {"State": made, "__module__": __name__})()
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        (NamedTuple("S", [("model", Clients)]), "Slotted has model: Clients; mend it"),
+        (NamedTuple("S", [("model", Server), ("k", int)]), "model: Server, k: int"),
+        (namedtuple("S", "model"), "Slotted has model: object; mend it"),
+        (NamedTuple("S", [("model", MISSPELT)]), "NameError: name 'Sever' is not def"),
+    ],
+)
+@pytest.mark.parametrize("ask", OF_THREE.values(), ids=OF_THREE)
+def test_slots_of_no_kind(ask, state, words):
+    with pytest.raises(InputError, match=words) as error:
+        ask(PROBLEM, slotted(state), LAW)
+    one_sentence(error)
+
+
+def test_moments_need_no_step_size():
+    class Halving(Untuned):
+        def round(self, state, *_):
+            return Model(0.5 * state.model)
+
+    assert moments(PROBLEM.as_float(), Halving(), LAW).mean_square_rate == 0.25
 
 
 @dataclass(frozen=True)

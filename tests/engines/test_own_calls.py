@@ -146,6 +146,27 @@ def test_rounds_that_are_only_simulated_are_held_to_it_too(ask, rule):
         READINGS[ask](PROBLEM, Projecting(rule, {}), LAW)
 
 
+def restarts(kept, before, after, cohort):
+    return after if before == after else Fraction(1, 2) * after
+
+
+def where_it_is_large(kept, before, after, cohort):
+    return after if before else Fraction(1, 2) * after
+
+
+def where_it_is_listed(kept, before, after, cohort):
+    return after if before in [after] else Fraction(1, 2) * after
+
+
+@pytest.mark.parametrize("ask", READINGS.values(), ids=READINGS)
+@pytest.mark.parametrize("rule", [restarts, where_it_is_large, where_it_is_listed])
+@pytest.mark.parametrize("kind", [Keeping, Projecting])
+def test_branches_on_what_vectors_hold_are_refused(ask, rule, kind):
+    # whatever the reading, a vector would be true, and equal to no other
+    with pytest.raises(InputError, match="must not branch on what their vectors hold"):
+        ask(PROBLEM, kind(rule, {}), LAW)
+
+
 @pytest.mark.parametrize("ask", READINGS.values(), ids=READINGS)
 def test_what_is_only_kept_changes_nothing(ask):
     def logs(kept, before, after, cohort):
@@ -178,6 +199,23 @@ def test_numbers_per_client_count_rounds_as_they_should():
     for r in range(1, 5):
         error *= 1 - Fraction(3, 4 * r)
         assert math.isclose(found.errors[0, r], error**2)
+
+
+def test_weights_that_are_all_one_are_those_of_a_mean():
+    class Weighing(Keeping):
+        def round(self, state, cohort, oracle):
+            here = cohort.pull(state.model)
+            local = gradient_steps(here, self.step_size, 1, oracle)
+            ones = cohort.numbers(1)
+            ones = cohort.equal(ones, 1)
+            return Model(cohort.weighted_mean(local, ones, otherwise=state.model))
+
+    weighing = Weighing(None, {})
+    assert "keep no numbers per client" in moments(PROBLEM, weighing, LAW).reason
+    found = simulate(PROBLEM, weighing, LAW, **SIZES)
+    plain = simulate(PROBLEM, FedAvg("1/4"), LAW, **SIZES)
+    assert found.errors == pytest.approx(plain.errors)
+    assert "sampling" in assert_stable(PROBLEM, weighing, LAW).answered_by
 
 
 def test_an_own_region_is_written_without_its_address():

@@ -177,6 +177,15 @@ def test_roots_in_a_round_are_floats():
 
 def test_symbols_in_a_round_are_refused():
     assert "symbols belong to" in moments(PROBLEM, Symbolic(), ONE).reason
+    with pytest.raises(InputError, match="got symbols in Symbolic; substitute numbers"):
+        simulate(PROBLEM, Symbolic(), ONE, **SIZES)
+
+
+@pytest.mark.parametrize("scale", ["1/2", [0.5], np.ones(1), (1, 2)])
+@pytest.mark.parametrize("ask", [moments, lambda *s: simulate(*s, **SIZES)])
+def test_a_round_multiplies_by_no_lists_and_no_text(ask, scale):
+    with pytest.raises(DomainError, match="must be multiplied by numbers; got "):
+        ask(PROBLEM, Scaled(scale=scale), ONE)
 
 
 @pytest.mark.parametrize("scale", [1j, math.nan, math.inf, np.float32("nan")])

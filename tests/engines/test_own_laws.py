@@ -52,6 +52,12 @@ def draws_one_client(self, seed, runs, rounds):
     return draws_everybody(self, seed, runs, rounds) & [True, False]
 
 
+def draws_as_before(self, seed, runs, rounds):
+    """Draw two coins for four rounds: each of the last two is one of the first two."""
+    coins = [Either._draw(self, seed, runs, [r - r % 4 + r % 2]) for r in rounds]
+    return np.concatenate(coins, axis=1)
+
+
 def draws_floats(self, seed, runs, rounds):
     return draws_one_client(self, seed, runs, rounds).astype(float)
 
@@ -120,8 +126,12 @@ WRONG = {
     "every round": ({"_draw": draws_by_run}, "must draw every round anew"),
     "in turn": (
         {"_draw": draws_in_turn},
-        r"whatever the round before was, as a law without modes; client . and then "
-        r"client . came in 0\.?\d* of 2048 pairs of rounds, not 0.25; use ModeChain",
+        r"whatever those before were, as a law without modes; client . and, 1 round "
+        r"later, client . came in 0\.?\d* of 2048 pairs of rounds, not 0.25; use ModeC",
+    ),
+    "as two rounds before": (
+        {"_draw": draws_as_before},
+        r"client . and, 2 rounds later, client . came in 0\.?\d* of 2048 pairs",
     ),
     "float moment": (
         {"_moment": lambda self, *asked: float(Either._moment(self, *asked))},

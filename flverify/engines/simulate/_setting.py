@@ -20,7 +20,7 @@ from flverify.engines.kinds import (
     require_same_clients,
     require_setting,
 )
-from flverify.engines.own_factors import require_round
+from flverify.engines.own_factors import computes_in_symbols, require_round
 from flverify.engines.simulate._basis import Basis
 from flverify.participation._law import Participation
 from flverify.problems._problem import Problem
@@ -77,6 +77,11 @@ def check(
     require_setting(problem, algorithm, participation)
     require_algorithm(algorithm, "step_size")
     require_round(algorithm, problem.n_clients)
+    if computes_in_symbols(algorithm, problem.n_clients):
+        raise InputError(
+            "a simulated round must multiply vectors by numbers; got symbols in "
+            f"{type(algorithm).__name__}; substitute numbers."
+        )
     rounds, runs = whole(sizes[0], "rounds"), whole(sizes[1], "runs")
     seed = whole(sizes[2], "seed", least=0, most=(1 << 63) - 1)
     require_same_clients(problem, participation)
