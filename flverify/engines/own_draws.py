@@ -13,7 +13,7 @@ from flverify._core.sentences import number_of
 from flverify.participation._law import Participation
 
 DRAWS = 4096
-LAGS = 1, 2, 4, 8, 16, 32  # rounds between two that are compared: halves of 64 at most
+LAGS = range(1, 33)  # rounds, and runs, between two that are compared
 DOUBT = 1e-12  # probability that frequencies of a right law are called wrong
 MOST_PAIRED = 10  # clients whose pairs are counted
 
@@ -52,7 +52,7 @@ def require_draws(
     flat = drawn.reshape(DRAWS, -1)
     _require_listed(flat, outcomes, name)
     _require_frequencies(law, flat, name)
-    _require_no_memory(law, flat, name)
+    _require_no_memory(law, drawn, name)
 
 
 def _require_listed(
@@ -114,25 +114,34 @@ def _require_pairs(law: Participation, flat: Array, name: str) -> None:
         )
 
 
-def _require_no_memory(law: Participation, flat: Array, name: str) -> None:
-    """Check that a round says nothing of later ones: pairs of rounds are compared."""
+def _require_no_memory(law: Participation, drawn: Array, name: str) -> None:
+    """Check that rounds, and runs, say nothing of later ones: pairs are compared."""
     shares = np.asarray(law.inclusion(), dtype=float)
     said = np.outer(shares, shares)
-    for lag in LAGS:
-        pairs = flat.reshape(-1, 2, lag, law.n_clients).astype(float)
-        first, later = (pairs[:, k].reshape(DRAWS // 2, -1) for k in (0, 1))
-        often = first.T @ later / len(first)
-        wrong = np.argwhere(
-            abs(often - said) > _allowed(said.size * len(LAGS), DRAWS // 2)
-        )
-        if len(wrong):
-            (i, j), many = wrong[0], number_of(lag, "round")
-            raise DomainError(
-                f"sample() of {name} must draw a round whatever those before were, "
-                f"as a law without modes; client {i} and, {many} later, client "
-                f"{j} came in {often[i, j]:.3g} of {len(first)} pairs of rounds, not "
-                f"{said[i, j]:.3g}; use ModeChain for a law with memory."
-            )
+    for what, draws in (("round", drawn), ("run", drawn.swapaxes(0, 1))):
+        mend = "use ModeChain for a law with memory" if what == "round" else "mend it"
+        for lag in LAGS:
+            first, later = _pairs(draws.astype(float), lag)
+            often = first.T @ later / len(first)
+            allowed = _allowed(2 * len(LAGS) * said.size, len(first))
+            wrong = np.argwhere(abs(often - said) > allowed)
+            if len(wrong):
+                i, j = wrong[0]
+                raise DomainError(
+                    f"sample() of {name} must draw a {what} whatever those before "
+                    f"were; client {i} and, {number_of(lag, what)} later, client {j} "
+                    f"came in {often[i, j]:.3g} of {len(first)} pairs, not "
+                    f"{said[i, j]:.3g}; {mend}."
+                )
+
+
+def _pairs(draws: Array, lag: int) -> tuple[Array, Array]:
+    """Return rounds and those so many later, each of them in one pair alone."""
+    runs, rounds, n_clients = draws.shape
+    blocks = rounds // (2 * lag)
+    paired = draws[:, : 2 * lag * blocks].reshape(runs * blocks, 2, lag, n_clients)
+    first, later = (paired[:, k].reshape(-1, n_clients) for k in (0, 1))
+    return first, later
 
 
 def _allowed(compared: int, draws: int = DRAWS) -> float:

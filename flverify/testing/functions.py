@@ -29,6 +29,7 @@ import numpy as np
 
 from flverify._core.errors import ShapeError
 from flverify._core.exact import Array
+from flverify._core.shown import shown
 from flverify.engines.own_rounds import failing
 from flverify.problems.quadratics import Quadratics
 from flverify.testing import written
@@ -63,12 +64,22 @@ def run_models(asked: Setting, seed: int, runs: range, rounds: int) -> Array:
     return out
 
 
+def _floats(found: object) -> Array | None:
+    """Return what was returned as floats; None for what has none."""
+    try:
+        given = np.asarray(found)
+        return None if given.dtype.kind == "c" else given.astype(np.float64)
+    except (TypeError, ValueError):  # text, a generator, lists of several lengths
+        return None
+
+
 def _checked(found: object, start: Array, rounds: int) -> Array:
-    models = np.asarray(found, dtype=np.float64)
-    if models.shape != (rounds + 1, len(start)):
+    models = _floats(found)
+    if models is None or models.shape != (rounds + 1, len(start)):
+        told = shown(found) if models is None else f"shape {models.shape}"
         raise ShapeError(
             f"an algorithm given as a function must return {rounds + 1} models of "
-            f"{len(start)} numbers, the start first; got shape {models.shape}; return "
+            f"{len(start)} numbers, the start first; got {told}; return "
             "the model before the first round and after every round."
         )
     if not np.array_equal(models[0], start):

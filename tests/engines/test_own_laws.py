@@ -52,10 +52,18 @@ def draws_one_client(self, seed, runs, rounds):
     return draws_everybody(self, seed, runs, rounds) & [True, False]
 
 
-def draws_as_before(self, seed, runs, rounds):
-    """Draw two coins for four rounds: each of the last two is one of the first two."""
-    coins = [Either._draw(self, seed, runs, [r - r % 4 + r % 2]) for r in rounds]
-    return np.concatenate(coins, axis=1)
+def draws_as_before(lag):
+    """Draw coins for twice as many rounds: the later half repeats the first."""
+
+    def draw(self, seed, runs, rounds):
+        first = [r - r % (2 * lag) + r % lag for r in rounds]
+        return Either._draw(self, seed, runs, first)
+
+    return draw
+
+
+def draws_for_two_runs(self, seed, runs, rounds):
+    return Either._draw(self, seed, [run // 2 for run in runs], rounds)
 
 
 def draws_floats(self, seed, runs, rounds):
@@ -126,12 +134,20 @@ WRONG = {
     "every round": ({"_draw": draws_by_run}, "must draw every round anew"),
     "in turn": (
         {"_draw": draws_in_turn},
-        r"whatever those before were, as a law without modes; client . and, 1 round "
-        r"later, client . came in 0\.?\d* of 2048 pairs of rounds, not 0.25; use ModeC",
+        r"a round whatever those before were; client . and, 1 round later, client . "
+        r"came in 0\.?\d* of 2048 pairs, not 0.25; use ModeChain",
     ),
     "as two rounds before": (
-        {"_draw": draws_as_before},
+        {"_draw": draws_as_before(2)},
         r"client . and, 2 rounds later, client . came in 0\.?\d* of 2048 pairs",
+    ),
+    "as five rounds before": (
+        {"_draw": draws_as_before(5)},
+        r"client . and, 5 rounds later, client . came in 0\.?\d* of 1920 pairs",
+    ),
+    "as the run before": (
+        {"_draw": draws_for_two_runs},
+        r"must draw a run whatever those before were; client . and, 1 run later, ",
     ),
     "float moment": (
         {"_moment": lambda self, *asked: float(Either._moment(self, *asked))},

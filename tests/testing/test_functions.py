@@ -177,6 +177,10 @@ def test_outcomes_survive_pickling(problem, law):
         lambda masks, _, start: [start] * len(masks),
         lambda masks, _, start: [start + 1] * (len(masks) + 1),
         lambda _masks, _, start: start,
+        lambda masks, _, start: (start for _ in range(len(masks) + 1)),
+        lambda masks, _, start: [start + 0j] * (len(masks) + 1),
+        lambda masks, _, start: [start] * len(masks) + [[1, 2]],
+        lambda _masks, _, start: f"{start}",
     ],
 )
 def test_what_is_returned_is_checked(agreeing, law, wrong):
