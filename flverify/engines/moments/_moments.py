@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -259,13 +259,24 @@ def _in_floats(
     units = balancing(small)
     found = SmallMoments(measured(small, units), units=units)
     if not _misled(found, problem, algorithm, participation):
-        return found
+        return replace(found, whole=_whole(problem, algorithm, participation))
     # from the numbers as the floats they are
     law = exact_law(participation)
     twin = build(problem, exact_twin(algorithm), law, NEAREST)
     if isinstance(twin, Refusal):
         return twin
     return SmallMoments(found.system, measured(twin, units), units)
+
+
+def _whole(problem: Any, algorithm: Any, participation: Any) -> LargeMoments | None:
+    """Return the same setting as a large system; None with modes or untraced."""
+    if len(participation.modes().laws) > 1:
+        return None
+    try:
+        trace(algorithm, problem.n_clients)
+    except ReadingError:
+        return None
+    return LargeMoments(problem, algorithm, participation)
 
 
 def _misled(

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Protocol
 
 import flint
 import numpy as np
@@ -33,6 +34,16 @@ ONE_ROUNDED = 1e-14  # what rounding leaves of a map less the identity
 LARGEST_OPERATOR = 400  # order up to which operators are written out
 
 
+class Settled(Protocol):
+    """Where a setting ends."""
+
+    def mean_fixed_point(self) -> Array:
+        """Server model at the fixed point of the mean dynamics."""
+
+    def stationary_error(self, optimum: Array) -> float:
+        """E|x - optimum|^2 in the stationary law."""
+
+
 @dataclass(frozen=True)
 class SmallMoments:
     """Rates, fixed point, stationary error and error curve of one system.
@@ -44,11 +55,15 @@ class SmallMoments:
         The same system in rationals, which then decides what is reachable.
     units : array or None
         In which the coordinates of the system are measured; None for as they are.
+    whole : Settled or None
+        What floats leave out as weak moves fixed points by all of itself: those of the
+        same setting with nothing left out.
     """
 
     system: System
     twin: System | None = None
     units: Array | None = None
+    whole: Settled | None = None
 
     @property
     def exact(self) -> bool:
@@ -133,6 +148,8 @@ class SmallMoments:
         """
         if self.exact:
             return self._fixed(*self._mean(lambda system: system))
+        if self.whole is not None:
+            return self.whole.mean_fixed_point()
         found = self._fixed_in(self._unit_of())
         # in its own unit it is of the size of the constant, and floats see it best
         return self._fixed_in(self._unit_of(found))
@@ -204,6 +221,8 @@ class SmallMoments:
         sized = self._in_unit(self._unit_of())
         if sized._mean_grows():
             return math.inf
+        if self.whole is not None:
+            return self.whole.stationary_error(optimum)
         unit = self._unit_of(optimum)
         with suppress(RefusedError):
             unit = self._unit_of(optimum, self.mean_fixed_point())
