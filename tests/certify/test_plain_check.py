@@ -166,7 +166,7 @@ MANY = "eight", "eight of two classes", "thousand"
 
 @pytest.mark.parametrize("few", [_groups.FEW], indirect=True)
 def test_changes_of_many_clients_get_the_verdict_of_the_other_checker(few):
-    changed = mutations.mutants(90, "plain, many", MANY, certificate)
+    changed = mutations.mutants(45, "plain, many", MANY, certificate)
     both = Counter()
     for story, mutant in changed:
         new = reworded(mutant)
@@ -174,8 +174,8 @@ def test_changes_of_many_clients_get_the_verdict_of_the_other_checker(few):
         both[tuple(verdicts)] += 1
         assert verdicts[0] == verdicts[1], story
     assert few < 8
-    assert both[False, False] > 50
-    assert both[True, True] > 2
+    assert both[False, False] > 25
+    assert both[True, True] > 1
 
 
 def attacks():

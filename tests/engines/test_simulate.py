@@ -696,10 +696,10 @@ def test_states_of_earlier_rounds_are_let_go():
         first = cohort.select(here, 0.5 * state.first)
         return TwoStacks(state.model, first, cohort.select(here, state.second))
 
-    settings = {"rounds": 20, "runs": 3, "seed": 1, "method": "literal"}
+    settings = {"rounds": 6, "runs": 3, "seed": 1, "method": "literal"}
     gc.collect()  # stacks that earlier tests left in cycles
     simulate(line(), Crossed(play, begin), Full(2), **settings)
-    assert alive[-1] == alive[-19]  # the last round and the second
+    assert alive[-1] == alive[-5]  # the last round and the second
 
 
 @pytest.mark.usefixtures("waiting")
