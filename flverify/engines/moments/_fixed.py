@@ -11,6 +11,8 @@ from scipy.linalg import lapack, matrix_balance
 
 from flverify._core.exact import Array
 from flverify.engines.moments._messages import MessageSystem
+from flverify.engines.moments._reduce import means
+from flverify.engines.moments._system import System
 
 SINGULAR = 1e-13  # of the mean map or 1: size of an equation that is rounding
 DOUBTFUL = 1e-11  # the same: of one that leaves too few digits
@@ -38,11 +40,39 @@ def fixed_state(system: MessageSystem) -> tuple[Array, Array]:
     return found[:, 0], found[:, 1:]
 
 
+def fixed_modes(system: System) -> Array | None:
+    """Return the fixed mean states of all modes in one vector, constants among them.
+
+    z = A z + B pi for what is no constant, pi the shares of rounds. None where that is
+    nearly singular: something is kept, too slow for floats, or there is no one pi.
+    """
+    lifted = means(system).moves[0].mean
+    constants = np.cumsum(system.sizes) - 1
+    rest = np.setdiff1d(np.arange(len(lifted)), constants)
+    turned = lifted[np.ix_(constants, constants)] - np.eye(len(constants))
+    closed = np.vstack([turned, np.ones(len(constants))])
+    if np.linalg.matrix_rank(closed) < len(constants):
+        return None
+    fixed = np.zeros(len(lifted))
+    fixed[constants] = np.linalg.lstsq(closed, np.eye(len(closed))[-1])[0]
+    gap = np.eye(len(rest)) - lifted[np.ix_(rest, rest)]
+    if not _conditioned(_balanced(gap)[0]) > DOUBTFUL:
+        return None
+    fixed[rest] = np.linalg.solve(
+        gap, lifted[np.ix_(rest, constants)] @ fixed[constants]
+    )
+    return fixed
+
+
+def _balanced(gap: Array) -> tuple[Array, Array]:
+    """Return equations in units that balance them, and these units."""
+    _, scales = matrix_balance(gap, permute=False, separate=True)
+    return gap * scales[0] / scales[0][:, None], scales[0][:, None]
+
+
 def _solved(gap: Array, forcing: Array, begun: Array) -> Array:
     """Solve gap z = forcing; what left null vectors see of z is as it has begun."""
-    _, scales = matrix_balance(gap, permute=False, separate=True)
-    units = scales[0][:, None]
-    balanced = gap * scales[0] / units
+    balanced, units = _balanced(gap)
     known = _conditioned(balanced)
     if known > SINGULAR:
         some = np.linalg.solve(gap, forcing)

@@ -259,7 +259,10 @@ def _in_floats(
     units = balancing(small)
     found = SmallMoments(measured(small, units), units=units)
     if not _misled(found, problem, algorithm, participation):
-        return replace(found, whole=_whole(problem, algorithm, participation))
+        found = replace(found, whole=_whole(problem, algorithm, participation))
+        large = _state_size(problem, algorithm) > LARGEST_EXACT
+        if large or found.whole is not None or found.keeps_one_state:
+            return found
     # from the numbers as the floats they are
     law = exact_law(participation)
     twin = build(problem, exact_twin(algorithm), law, NEAREST)

@@ -19,6 +19,7 @@ from flverify._core.errors import RefusedError
 from flverify._core.exact import Array, Scalar
 from flverify._core.rationals import entries, matrix
 from flverify.engines.moments import _reduce
+from flverify.engines.moments._fixed import fixed_modes
 from flverify.engines.moments._operator import SecondMoments
 from flverify.engines.moments._radius import (
     Interval,
@@ -156,7 +157,24 @@ class SmallMoments:
 
     def _fixed_in(self, unit: float) -> Array:
         sized = self._in_unit(unit)
-        return sized._fixed(*sized._mean(lambda system: system)) * unit
+        if sized.twin is not None:
+            return sized._fixed(*sized._mean(lambda system: system)) * unit
+        if sized._kept is None:
+            raise RefusedError(
+                "the mean dynamics must have exactly one fixed point that floats tell; "
+                "got none, or a space of them; take a larger step size, or rationals."
+            )
+        values = np.concatenate(sized.system.readout, axis=1) @ sized._kept
+        return np.asarray(values[:-1] / values[-1]) * unit
+
+    @cached_property
+    def _kept(self) -> Array | None:
+        return fixed_modes(self.system)
+
+    @property
+    def keeps_one_state(self) -> bool:
+        """Whether float means of all modes keep one state, which floats tell."""
+        return self._in_unit(self._unit_of())._kept is not None
 
     @cached_property
     def _added(self) -> Array:
