@@ -718,7 +718,8 @@ def test_a_long_way_from_a_sum_to_the_model():
 @pytest.mark.usefixtures("waiting")
 def test_stacks_of_another_round_are_refused(monkeypatch):
     # as those are that a round brings so late that its other calls did not show it
-    monkeypatch.setattr(_setting, "require_round", lambda *_: None)
+    for looks in ("require_round", "computes_in_symbols"):
+        monkeypatch.setattr(_setting, looks, lambda *_: None)
     kept = []
 
     def play(state, cohort):
