@@ -67,7 +67,10 @@ def weight(power: int, client: int, members: frozenset[int]) -> Fraction:
         "(ii) rounds depending on each other / met": {"stay": Fraction(1, 2)},
     },
     exact=("power",),
-    structural={"chances": "of one law", "stay": "of one chain"},
+    structural={
+        "chances": "those of a law that is an instance",
+        "stay": "that of a chain that is an instance",
+    },
 )
 def assumption(c: Any) -> Finding:
     """Meet the assumption, and derive what its weights satisfy."""
