@@ -204,11 +204,18 @@ def test_a_bias_in_floats_is_compared_in_the_unit_of_the_problem(law, unit):
 
 
 def test_a_bias_that_cannot_be_told_from_the_claimed_one_is_no_answer(problem):
-    angles = [sympy.cos(k * sympy.pi / 7) for k in (1, 2, 3)]
-    nothing = angles[0] - angles[1] + angles[2] - sympy.Rational(1, 2)
+    nothing = sympy.sin(1) ** 2 + sympy.cos(1) ** 2 - 1
     parts = problem, FedAvg("1/4", 2), Full(2)
     found = unanswered(*parts, bias=[nothing - sympy.Rational(2, 57)])
     assert found.reason.startswith("an irrational bias cannot be told")
+    assert broken(*parts, bias=[nothing - sympy.Rational(2, 59)])
+
+
+def test_roots_that_cancel_are_seen_in_the_field_they_make(problem):
+    angles = [sympy.cos(k * sympy.pi / 7) for k in (1, 2, 3)]
+    nothing = angles[0] - angles[1] + angles[2] - sympy.Rational(1, 2)
+    parts = problem, FedAvg("1/4", 2), Full(2)
+    assert assert_fixed_point_bias(*parts, bias=[nothing - sympy.Rational(2, 57)])
     assert broken(*parts, bias=[nothing - sympy.Rational(2, 59)])
 
 
