@@ -63,7 +63,8 @@ class LargeMoments:
     def _alike(self) -> Array | None:
         """Columns of states whose clients that are alike hold the same; None if all."""
         # of few outcomes features are few too; so many columns of them tell soon
-        if np.linalg.matrix_rank(self.system.covariance[:, : 2 * FEW]) >= FEW:
+        some = self.system.covariance[:, : 2 * FEW]
+        if some.size and np.linalg.matrix_rank(some) >= FEW:
             return None
         found = classes(self.problem, self.algorithm, self.participation)
         return None if found is None else shared(self.system.layout, found)
