@@ -24,6 +24,7 @@ NO_NUMBERS = (*ENDS, sympy.AccumBounds, sympy.Order)  # or sets of them
 MOST_TERMS = 100_000  # of a power that is multiplied out
 MOST_WRITTEN = 10_000  # terms that sympy writes out in seconds
 MOST_PRODUCTS = 4_000_000  # of terms, where two polynomials are multiplied
+MOST_ROOTS = 4  # of which sympy makes one field in a second
 SMALL_PRIMES = 10**4  # that are looked for in numbers with a symbol for an exponent
 
 
@@ -56,12 +57,20 @@ def vanishes(expression: sympy.Expr) -> bool:
 def is_nought(number: sympy.Expr) -> bool:
     """Whether a number is zero: in the field of its roots; False: that is not seen.
 
+    The field of many roots takes too long to make; there they are unknowns.
+
     Examples
     --------
     >>> two, three, six = map(sympy.sqrt, (2, 3, 6))
     >>> is_nought((two + three) ** 2 - 2 * six - 5), is_nought(two - 1)
     (True, False)
     """
+    if vanishes(number):
+        return True
+    parts = set(sympy.preorder_traversal(number))
+    roots = [e for e in parts if e.is_Function or (e.is_Pow and not e.exp.is_Integer)]
+    if len(roots) > MOST_ROOTS:
+        return False
     field, (found,) = sympy.construct_domain([number], extension=True)
     return bool(not field.is_EX and found == field.zero)
 

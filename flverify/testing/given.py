@@ -39,7 +39,8 @@ def real(value: object, name: str) -> Scalar:
     _require_no_symbol(found, name)
     # a root that cancels is a rational, whose sign can be told
     plain = found.simplify() if is_symbolic(found) else found
-    return scalar(plain, name) if plain == found or is_nought(found - plain) else found
+    told = plain.is_Rational and is_nought(found - plain) if plain != found else False
+    return scalar(plain, name) if told else found
 
 
 def above_zero(value: object, name: str) -> Scalar:
