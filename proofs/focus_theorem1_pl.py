@@ -44,13 +44,13 @@ from flverify.claims.focus_theorem1_steps import (
     decrease,
     eta,
     for_each_q,
+    implied_under,
     plugged_87,
     q,
     smooth_step,
     stale,
 )
 from flverify.claims.rationals import rational
-from flverify.claims.sg_focus_steps import implied_under
 from flverify.claims.stack_norms import ONE_NORM, STALE, either_norm, loosened_norm
 from flverify.claims.verdict import Finding
 

@@ -33,7 +33,11 @@ from flverify.claims import sg_focus_theorem4 as proof
 from flverify.claims.claim import Free, claim
 from flverify.claims.focus_families import GENERAL
 from flverify.claims.focus_search import number, powers
-from flverify.claims.focus_theorem1_steps import conditions, decrease
+from flverify.claims.focus_theorem1_steps import (
+    conditions,
+    decrease,
+    implied_under,
+)
 from flverify.claims.rationals import rational
 from flverify.claims.sg_focus_descent import noisy_descent
 from flverify.claims.sg_focus_moments import Curves, NoisyClients
@@ -52,7 +56,7 @@ from flverify.claims.sg_focus_search import (
     remembered,
     searched,
 )
-from flverify.claims.sg_focus_steps import FULL, implied_under
+from flverify.claims.sg_focus_steps import FULL
 from flverify.claims.verdict import Finding
 from flverify.participation import Full, UniformCohort
 

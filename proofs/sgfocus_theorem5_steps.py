@@ -18,10 +18,11 @@ import sympy
 from flverify._core.sources import Source
 from flverify.claims import judge
 from flverify.claims.claim import Free, claim
+from flverify.claims.focus_theorem1_steps import implied_under
 from flverify.claims.rationals import rational
 from flverify.claims.sg_focus_descent import noisy_descent
 from flverify.claims.sg_focus_search import SAMPLES, remembered
-from flverify.claims.sg_focus_steps import FULL, implied_under
+from flverify.claims.sg_focus_steps import FULL
 from flverify.claims.verdict import Finding
 from flverify.claims.written import at_most
 

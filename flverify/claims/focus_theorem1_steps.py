@@ -169,6 +169,24 @@ def _implied(hypotheses: tuple[Any, ...], conclusion: Any, scope: str) -> Findin
     return judge.implied(hypotheses, conclusion, scope)
 
 
+def implied_under(
+    caps: Relations, nearby: Relations, conclusion: Any, scope: str
+) -> Finding:
+    """Judge an implication; refute it under the caps printed nearby, too, if it can be.
+
+    Examples
+    --------
+    >>> x = sympy.Symbol("x", positive=True)
+    >>> implied_under([x <= 4], [x <= 2], x <= 1, "all x").evidence["given"]
+    ['x <= 4', 'x <= 2']
+    >>> implied_under([x <= 4], [x <= 1], x <= 1, "all x").evidence["given"]
+    ['x <= 4']
+    """
+    found = judge.implied([*caps, *nearby], conclusion, scope)
+    refuted = found.verdict == Verdict.REFUTED
+    return found if refuted else judge.implied(caps, conclusion, scope)
+
+
 def without_scale(relation: Any) -> Any:
     """Put L = 1 in a relation, after checking that it keeps its form under scaling.
 

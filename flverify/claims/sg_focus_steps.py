@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import cache
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import sympy
@@ -31,31 +30,13 @@ from flverify.claims.sg_focus_search import (
     remembered,
     searched,
 )
-from flverify.claims.verdict import Finding, Verdict
+from flverify.claims.verdict import Finding
 
 FULL = {"laws": "full", "samples": SAMPLES[:1]}
 SEARCHED = (
     "N = 1, 2, 5; curvatures 1, one of them 30, half of them 0 or -1/2; tau = 1, 2, "
     "20; loud and quiet noise; 15 rounds"
 )
-
-
-def implied_under(
-    caps: list[Any], nearby: list[Any], conclusion: Any, scope: str
-) -> Finding:
-    """Judge an implication; refute it under the caps printed nearby, too, if it can be.
-
-    Examples
-    --------
-    >>> x = sympy.Symbol("x", positive=True)
-    >>> implied_under([x <= 4], [x <= 2], x <= 1, "all x").evidence["given"]
-    ['x <= 4', 'x <= 2']
-    >>> implied_under([x <= 4], [x <= 1], x <= 1, "all x").evidence["given"]
-    ['x <= 4']
-    """
-    found = judge.implied([*caps, *nearby], conclusion, scope)
-    refuted = found.verdict == Verdict.REFUTED
-    return found if refuted else judge.implied(caps, conclusion, scope)
 
 
 @remembered
