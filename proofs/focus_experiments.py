@@ -134,7 +134,8 @@ def split(c: Any, reading: str) -> Finding:
     """Judge the mean number of classes exactly, the two largest in twenty draws.
 
     The draws are listed because other seeds differ: about one in 150 has a client whose
-    two largest classes are less than half.
+    two largest classes are less than half. Nor do draws of ours refute a print: where
+    the classes are spread evenly none has it, and the draws are left open.
     """
     alpha, seen = parse_number(c.alpha), []
     for seed in range(20):

@@ -118,6 +118,14 @@ def test_splits_are_rows_of_shares():
     assert verdict("focus.F1.fig8", classes=1) != Verdict.SUPPORTED
 
 
+def test_draws_of_classes_that_are_spread_evenly_are_not_supported():
+    """Data of ours refute no print, so their control is one that leaves them open."""
+    for found in claims()["focus.F1.fig8"].check(alpha="100").readings.values():
+        mean, draws = found.parts["classes of a client"], found.parts["draws"]
+        assert (mean.verdict, draws.verdict) == (Verdict.REFUTED, Verdict.INCONCLUSIVE)
+        assert draws.evidence["seen"] == 0
+
+
 @pytest.mark.parametrize(("reading", "seed"), [("clients", 485), ("classes", 146)])
 def test_splits_of_other_seeds_than_the_listed_ones_may_differ(reading, seed):
     assert sg.leading(sg.shares(reading, 0.05, 32, seed), 2).min() < 1 / 2
