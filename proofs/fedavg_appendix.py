@@ -25,7 +25,7 @@ import sympy
 from flverify._core.sources import Source
 from flverify.claims import cohorts, judge
 from flverify.claims.claim import claim
-from flverify.claims.fedavg_any_round import pulled_and_averaged
+from flverify.claims.fedavg_any_round import all_rows_averaged, pulled_and_averaged
 from flverify.claims.fedavg_averages import gaps_below, mean_below, weighted_mean
 from flverify.claims.fedavg_expansion import expanded
 from flverify.claims.fedavg_recursions import Run, single_line
@@ -357,14 +357,15 @@ def _line(communication: int, first: int, late: int, compared_from: int) -> Find
         return replace(run, cohorts=(*run.cohorts[late:], *run.cohorts[:late]))
 
     def counted(run: Run) -> list[Any]:
-        steps = run.local_steps + 1 - first + communication
-        return by_counting(run, steps, late)
+        return by_counting(run, run.local_steps + 1 - first + communication, late)
 
-    return runs_through(
+    listed = runs_through(
         lambda run: single_line(turned(run), first, communication),
         counted,
         late=compared_from,
     )
+    proof = all_rows_averaged(communication, late - compared_from)
+    return judge.proof_or_search(proof, listed) if first == 1 else listed
 
 
 # (38)-(40) -----------------------------------------------------------------------

@@ -27,6 +27,7 @@ import sympy
 from flverify._core.sources import Source
 from flverify.claims import judge
 from flverify.claims.claim import claim
+from flverify.claims.fedavg_any_round import all_rows_averaged
 from flverify.claims.fedavg_recursions import (
     Run,
     formal_runs,
@@ -39,11 +40,7 @@ from flverify.claims.printed_mixing import virtual
 from flverify.claims.scalar_runs import CURVATURES, MINIMISERS, STEP
 from flverify.claims.schedules import ROUND, whole_round
 from flverify.claims.verdict import Finding
-from flverify.mixing import (
-    is_column_stochastic,
-    is_row_stochastic,
-    virtual_matrix,
-)
+from flverify.mixing import is_column_stochastic, is_row_stochastic, virtual_matrix
 
 Recursion = Callable[[Run], list[Any]]
 
@@ -370,11 +367,14 @@ def singleline(c: SimpleNamespace) -> Finding:
 
 
 def _single_line_finding(first: int, communication: int) -> Finding:
-    return same_trajectory(
+    """Run it, gradients and matrices; from k = 1 prove it for every N and tau."""
+    listed = same_trajectory(
         lambda run: single_line(run, first, communication),
         lambda run: _single_line_again(run, first, communication),
         own_starts=False,
     )
+    proof = all_rows_averaged(communication)
+    return judge.proof_or_search(proof, listed) if first == 1 else listed
 
 
 def _doubly_stochastic(dropped: int, how: str) -> Finding:

@@ -75,13 +75,15 @@ def pulled_and_averaged(behind: int, late: int, *, everybody: bool) -> Finding:
 
 
 @cache
-def all_rows_averaged(averaged: int) -> Finding:
+def all_rows_averaged(averaged: int, late: int = 0) -> Finding:
     """Judge (8), or (33)-(35), from k = 1 and consensus, against (2), round by round.
 
     Parameters
     ----------
     averaged : int
         (2c) averages the local models of index tau + averaged.
+    late : int
+        W in round r is that of S_{r + late}.
 
     Examples
     --------
@@ -94,6 +96,7 @@ def all_rows_averaged(averaged: int) -> Finding:
     return judge.all_of(
         {
             "W": judge.identity([("rows", rows, [mean_of_participants()] * 5)], scope),
+            "cohorts": judge.identity([("of (2) and of W", r + late, r)], scope),
             "steps": judge.identity([("of a round", tau + averaged, steps)], scope),
             "a local step": local_step(scope, everybody=True),
             "iterations of a round": one_pull_and_one_mean(scope),

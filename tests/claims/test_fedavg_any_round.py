@@ -81,6 +81,7 @@ def test_another_cohort_or_another_count_of_steps_is_refuted():
         fedavg_any_round.pulled_and_averaged(1, 1, everybody=True),
         fedavg_any_round.all_rows_averaged(1),
         fedavg_any_round.all_rows_averaged(-1),
+        fedavg_any_round.all_rows_averaged(0, late=1),
     ]
     assert {found.verdict for found in wrong} == {Verdict.REFUTED}
 

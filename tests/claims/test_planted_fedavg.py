@@ -66,7 +66,10 @@ def test_a_longer_local_part_breaks_both_counts(matrix_form):
 
 
 def test_the_communication_of_the_single_line_follows_the_first_index(matrix_form):
-    assert verdicts(matrix_form.singleline.check()) == [PROVED, PROVED, REFUTED]
+    found = matrix_form.singleline.check()
+    assert verdicts(found) == [PROVED, PROVED, REFUTED]
+    scopes = [one.parts["trajectory"].scope for one in found.readings.values()][:2]
+    assert all(scope.startswith("every N and tau") for scope in scopes)
     assert matrix_form.singleline.check(communication=1).verdict == REFUTED
     early = matrix_form.singleline.check(communication=-1)
     assert verdicts(early) == [REFUTED, REFUTED, PROVED]
