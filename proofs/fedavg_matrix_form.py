@@ -2,11 +2,11 @@
 
 The recursions are run row by row with the matrices of `flverify.mixing` and compared
 with the plain loop of (2). A search over rational quadratics comes first; where it
-finds nothing, the same recursion is run on formal gradients, so that what then agrees
-agrees for every differentiable f_i. Two details decide: the range r tau <= k <
-(r+1) tau gives the gradient step at the aggregation iteration k = (r+1) tau to the
-cohort of the next round, and (4) puts the averaging weights into the server's column.
-In (8) it matters whether the first iteration is numbered 0 or 1.
+finds nothing, the same recursion is run on formal gradients, and what agrees then is
+proved round by round, for all N, tau and differentiable f_i. Two details decide: the
+range r tau <= k < (r+1) tau gives the gradient step at the aggregation iteration
+k = (r+1) tau to the cohort of the next round, and (4) puts the averaging weights into
+the server's column. In (8) it matters whether the first iteration is numbered 0 or 1.
 
 Conventions: tau local steps per round; cohorts are never empty ((2c) divides by |S|);
 clients start from models of their own in (6), from the server's in (8); the first
@@ -27,7 +27,7 @@ import sympy
 from flverify._core.sources import Source
 from flverify.claims import judge
 from flverify.claims.claim import claim
-from flverify.claims.fedavg_any_round import all_rows_averaged
+from flverify.claims.fedavg_any_round import all_rows_averaged, pulled_and_averaged
 from flverify.claims.fedavg_recursions import (
     Run,
     formal_runs,
@@ -52,11 +52,7 @@ def same_trajectory(
 
     `again` is a second transcription of the recursion on rational quadratics.
     """
-    searched = (
-        "any client models at the start"
-        if own_starts
-        else "all models equal at the start"
-    )
+    searched = f"{'any' if own_starts else 'equal'} client models at the start"
     cases = (
         _case(run, recursion, again, r, own_starts)
         for run in rational_runs()
@@ -261,11 +257,15 @@ def _one_index_readings(c: SimpleNamespace) -> Finding:
 
 @cache
 def _one_index_finding(first: int, place: str, range_from: int) -> Finding:
-    return same_trajectory(
+    listed = same_trajectory(
         lambda run: one_index(run, first, place, range_from),
         lambda run: _one_index_again(run, first, place, range_from),
         own_starts=True,
     )
+    if (place, range_from) != ("[0, i]", 1):
+        return listed
+    # these are (30)-(32), with R, D and A of one round; nothing moves at k = 0
+    return judge.proof_or_search(pulled_and_averaged(1, 0, everybody=False), listed)
 
 
 EVERY_ITERATION = (

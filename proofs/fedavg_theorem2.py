@@ -109,8 +109,8 @@ def drift_li(c: SimpleNamespace) -> Finding:
     found = _drifts(c.power)
     some = leaves_far(c.power, c.idle_steps)
     return judge.readings({PAIRS: found, SOME_CONVEX: some}).corrected(
-        r"\|x^o-x^\star\|=\Theta\big((\tau-1)\eta\big)\|x^\star\|, \text{ with "
-        r"constants that depend on the clients}",
+        r"\|x^o-x^\star\|=\Theta\big((\tau-1)\eta\big)\|x^\star\|, \text{ for "
+        r"two scalar quadratics, with constants that depend on them}",
         _drifts(1),
     )
 

@@ -52,6 +52,8 @@ def test_the_mended_range_does_not_save_the_printed_weights(matrix_form):
 def test_the_printed_range_is_what_breaks_the_one_index_form(matrix_form):
     finding = matrix_form.fedavg_one_index.check()
     assert verdicts(finding) == [REFUTED] * 4 + [PROVED, PROVED, REFUTED, REFUTED]
+    passing = [one for one in finding.readings.values() if one.passes()]
+    assert all(one.scope.startswith("every N and tau") for one in passing)
 
 
 def test_a_longer_local_part_breaks_both_counts(matrix_form):
