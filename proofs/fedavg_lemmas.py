@@ -30,6 +30,7 @@ from flverify.certify.gram import Function, Lemma, square, vector
 from flverify.claims import cohorts, judge
 from flverify.claims.bent_pair import bent_apart
 from flverify.claims.claim import Free, claim
+from flverify.claims.fedavg_any_round import one_pull_and_one_mean
 from flverify.claims.fedavg_averages import averages, weighted_mean
 from flverify.claims.fedavg_client_step import one_client
 from flverify.claims.fedavg_limit import limit, summed_58
@@ -208,22 +209,21 @@ def disagreement(c: SimpleNamespace) -> Finding:
 
 
 def _apart_proof(c: SimpleNamespace) -> Finding:
-    """(48)-(53) with t = eta (tau - 1), u = eta tau and s = delta^2 + sigma^2."""
+    """(48)-(53) with t = eta (tau - 1), u = eta tau and s = delta^2 + sigma^2.
+
+    From k = 1 on x_{r tau+1} is common, and x_k is m = k - r tau - 1 steps from it.
+    """
     t, u, s, m, last = sympy.symbols("t u s m last", nonnegative=True)
     bound, cap = rational(c.bound), rational(c.cap)
     four = (A + B + C + D) ** 2 <= 4 * (A**2 + B**2 + C**2 + D**2)
     grown = 8 * L**2 * Q + 4 * s  # (50), for one iteration
     held = [bound * t**2 * s >= Q, t * L <= cap]
-    steps = [
-        (f"tau = {n}, k = 1, ..., 3 tau", _since_consensus(n), [*range(n)] * 3)
-        for n in (1, 2, 3, 5)
-    ]
     small = 4 * t**2 * s <= bound * t**2 * s * (1 - 8 * t**2 * L**2)
     printed = 4 * t**2 * s / (1 - 8 * t**2 * L**2)
     solves = 4 * t**2 * (2 * L**2 * printed + s)
     return judge.all_of(
         {
-            "steps since consensus": judge.identity(steps, "tau = 1, 2, 3, 5"),
+            "one W in tau iterations": one_pull_and_one_mean("every tau and round"),
             "(48)": sum_of_vectors(),
             "(48), m <= tau - 1": judge.implied([m <= last], m * Q <= last * Q, EVERY),
             "(49a)": judge.implied([], four, EVERY),
@@ -234,15 +234,6 @@ def _apart_proof(c: SimpleNamespace) -> Finding:
             "(53)": judge.implied(held, u**2 * grown <= bound * u**2 * s, EVERY),
         }
     )
-
-
-def _since_consensus(n: int) -> list[int]:
-    """Follow (33)-(35) from consensus at k = 1: local steps that made x_k."""
-    since, out = 0, []
-    for k in range(1, 3 * n + 1):
-        out.append(since)
-        since = 0 if k % n == 0 else since + 1
-    return out
 
 
 def _apart(c: SimpleNamespace, *, extra: int) -> Finding:

@@ -139,6 +139,8 @@ def test_the_lemma_of_descent_needs_its_constants_up_to_a_percent(proofs):
 
 def test_the_disagreement_holds_up_to_its_cap_and_no_further(proofs):
     claim = proofs("fedavg_lemmas").disagreement
+    proved = next(iter(claim.check().readings.values()))
+    assert proved.scope.startswith("every tau")
     assert verdicts(claim.check(cap="13/50"))[0] == OPEN  # the proof stops at 1/4
     assert verdicts(claim.check(bound="1/10"))[0] == REFUTED
 
