@@ -5,8 +5,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-from flverify.claims import ledger
-from flverify.claims.registry import proofs_folder
+from flverify._core.shipped import shipped_folder
+from flverify.claims import ledger_file
 
 WIDTH = 80
 
@@ -54,7 +54,7 @@ def verdicts(claims: Sequence[str], readings: bool = False) -> str:
     >>> verdicts(["focus.eq4.R", "no.such.claim"])
     'focus.eq4.R: PROVED; no.such.claim: no verdict in the ledger'
     """
-    known = ledger.read(proofs_folder() / "ledger.toml")
+    known = ledger_file.read(shipped_folder("proofs") / "ledger.toml")
     out = []
     for claim in claims:
         entry = known.get(claim, {"verdict": "no verdict in the ledger"})

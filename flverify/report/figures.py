@@ -21,8 +21,7 @@ from flverify._core.errors import FormatError, InputError, UnknownNameError
 from flverify._core.sentences import nearest
 from flverify._core.shipped import shipped_folder
 from flverify._core.shown import shown
-from flverify.claims import ledger
-from flverify.claims.registry import proofs_folder
+from flverify.claims import ledger_file
 from flverify.engines.own_rounds import failing
 from flverify.report import style
 from flverify.report.files import filling, require_folder
@@ -235,7 +234,7 @@ def _require_size(path: Path, size: object) -> None:
 def _require_claims(path: Path, named: object) -> None:
     """Check that a figure names claims that have a verdict, by a tuple of texts."""
     listed = list(named) if isinstance(named, tuple | list) else [named]
-    known = ledger.read(proofs_folder() / "ledger.toml")
+    known = ledger_file.read(shipped_folder("proofs") / "ledger.toml")
     wrong = [one for one in listed if not isinstance(one, str) or one not in known]
     if wrong or not isinstance(named, tuple | list):
         raise FormatError(

@@ -101,6 +101,19 @@ def read(terminal: int) -> bytes:
         return b""
 
 
+def test_neither_a_wrong_name_nor_the_list_waits_for_the_provers():
+    for words in (["nonsense"], ["--list"]):
+        code = (
+            "import sys; from flverify.cli import main\n"
+            f"try: main({['figure', *words]!r})\n"
+            "finally: print(*sys.modules)"
+        )
+        asked = [sys.executable, "-c", code]
+        done = subprocess.run(asked, capture_output=True, text=True, check=False)
+        assert done.returncode == (0 if words == ["--list"] else 2)
+        assert not {"sympy", "cvxpy", "z3"} & {*done.stdout.split()}
+
+
 def test_a_list_that_nobody_reads_is_no_error(monkeypatch):
     monkeypatch.setattr(sys, "stdout", None)  # as where it is closed
     with pytest.raises(SystemExit) as ended:
