@@ -285,16 +285,24 @@ def _by_sampling(claim: _Claim, how: sampling.Plan) -> Outcome:
             status = Status.BROKEN
         if status != Status.INCONCLUSIVE:
             break
-    away = f"{off:.6g} +- {seen.radius:.3g} from the claimed one"
     return replace(
         claim.outcome(),
         status=status,
-        found=f"the mean model, from {how.rounds} rounds, is {away}",
+        found=f"the mean model, from {how.rounds} rounds, {_away(off, seen.radius)}",
         reason="" if status != Status.INCONCLUSIVE else seen.why or _why(reach, runs),
         answered_by=_words(how, runs),
         setting=asked.text_with_start,
         reproduce=_repeated(asked, how, runs),
     )
+
+
+def _away(off: float, radius: float) -> str:
+    """Say how far the mean model is, and how closely that is known."""
+    if not math.isfinite(off):
+        return "leaves the range of floats"
+    if not math.isfinite(radius):
+        return f"is {off:.6g} from the claimed one in the sample, which bounds nothing"
+    return f"is {off:.6g} +- {radius:.3g} from the claimed one"
 
 
 _MOVING = "the mean model moved in the last round; raise rounds, if it settles at all"

@@ -157,7 +157,9 @@ def test_rounding_of_a_sample_breaks_no_equality(problem, step):
 def test_a_mean_on_its_way_is_no_fixed_point(problem):
     short = {"bias": 0, "rounds": 40, "budget": 1200}
     parts = problem, descent(1e-4), Full(2)  # unbiased, and far from done
-    assert "moved" in unanswered(*parts, tolerance="1/100", **short).reason
+    found = unanswered(*parts, tolerance="1/100", **short)
+    assert "moved" in found.reason
+    assert found.found.endswith("in the sample, which bounds nothing")
     parts = problem, GradientDescent("1/10000"), Full(2)
     options = {"tolerance": "1/100", "method": "sampled"}
     assert "moved" in unanswered(*parts, **options, **short).reason
@@ -172,6 +174,9 @@ def test_a_mean_on_its_way_is_no_fixed_point(problem):
 def test_a_step_that_overflows_is_no_fixed_point(problem):
     parts = problem.as_float(), GradientDescent(1e160), Full(2)
     assert unanswered(*parts, bias=0, budget=300).reason
+    parts = problem, descent(1e160), Full(2)
+    found = unanswered(*parts, bias=0, tolerance=1, rounds=4, budget=300).found
+    assert found == "the mean model, from 4 rounds, leaves the range of floats"
 
 
 def test_a_far_start_excuses_no_bias(problem, law):
