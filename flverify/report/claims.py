@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -12,6 +14,7 @@ from rich.text import Text
 from flverify._core.sentences import number_of
 from flverify.claims.audit import Audited
 from flverify.claims.claim import Claim
+from flverify.claims.store import read, written
 from flverify.claims.verdict import Finding, Verdict
 from flverify.report import console
 
@@ -24,6 +27,12 @@ _STYLE = {
 }
 
 
+def as_read(one: Audited) -> Audited:
+    """Return an audited claim with powers as readers write them: x^2, not x**2."""
+    text = re.sub(r"(?<=[\w)])\*\*(?=[\w(-])", "^", json.dumps(written(one)))
+    return read(one.claim, json.loads(text))
+
+
 def verdict_table(audited: Sequence[Audited]) -> None:
     """Print id, verdict, scope and reason of every claim."""
     rows = [
@@ -33,7 +42,7 @@ def verdict_table(audited: Sequence[Audited]) -> None:
             one.finding.scope,
             one.finding.reason,
         )
-        for one in audited
+        for one in map(as_read, audited)
     ]
     console.table(("claim", "verdict", "scope", "reason"), rows, keep=2)
 

@@ -16,7 +16,7 @@ from flverify.claims.ledger import Entry
 from flverify.claims.premises import Lines
 from flverify.claims.verdict import Finding, Verdict
 from flverify.report import console
-from flverify.report.claims import coloured, reproduce, twin_of
+from flverify.report.claims import as_read, coloured, reproduce, twin_of
 from flverify.report.exhibits import (
     STEP,
     alike,
@@ -45,6 +45,7 @@ def show(
     whole : bool
         Whether every step of a proof and long lists are shown too.
     """
+    audited = as_read(audited)
     claim, finding = audited.claim, audited.finding
     expected = entries.get(claim.id, {}).get("verdict")
     console.fields(

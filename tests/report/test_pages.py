@@ -26,6 +26,8 @@ from flverify.report.pages.latex_text import escaped, formula
 from flverify.report.pages.mathematics import mathml, understood
 from flverify.report.pages.model import papers
 from flverify.report.pages.trees import Step
+from tests.explore.conftest import NAMES as CHROMIUM
+from tests.explore.conftest import missing
 
 HOSTILE = (
     "<script>alert(1)</script> &lt; &amp; \"q\" 'a' </details> <!-- ]]> $x$ %c #h _u_ "
@@ -508,6 +510,36 @@ def test_a_proof_is_shown_with_its_steps_and_its_argument(module):
         steps = ("a first case", "one more", "listed", "N = 1")
         for word in ("sums", "u1", *(steps if module is html else ["2 steps"])):
             assert word in page, word
+
+
+def test_what_is_folded_on_the_screen_is_printed(tmp_path):
+    program = next(filter(None, map(shutil.which, CHROMIUM)), None)
+    if program is None:
+        missing("chromium is not installed")
+    long = Finding(Verdict.PROVED, "s", "r", argument="a line\n" * 500)
+    for many, folds in enumerate((long, replace(long, argument="", parts={"a": long}))):
+        source = tmp_path / f"{many}.html"
+        found = made("focus.a", parts=folds.parts, argument=folds.argument)
+        source.write_text("".join(written(html, [found])))
+        pdf = tmp_path / "page.pdf"
+        asked = ["--headless", "--no-sandbox", "--disable-gpu"]
+        asked += [f"--user-data-dir={tmp_path / 'own'}", f"--print-to-pdf={pdf}"]
+        command = [program, *asked, source.as_uri()]
+        subprocess.run(command, check=True, capture_output=True, timeout=300)
+        assert len(re.findall(rb"/Type\s*/Page\b", pdf.read_bytes())) > 5
+
+
+@pytest.mark.parametrize("module", FORMATS, ids=NAMES)
+def test_powers_of_evidence_are_written_as_those_of_the_print(module):
+    computed = "L*eta**2 <= (1 - q)**(k - 1) + 2**-r"
+    listed = {"given": [computed], "counterexample": {"N": 2}, "left": computed}
+    at = Finding(Verdict.REFUTED, "counterexample", computed, listed)
+    one = made("focus.a", "REFUTED", reason=computed, evidence=listed)
+    one = replace(one, finding=replace(one.finding, readings={computed: at}))
+    page = "".join(written(module, [one])).replace(r"\brk{}", "").replace("\\", "")
+    assert "eta" in page
+    assert not re.search(r"\*\*[2(-]", page)
+    assert computed in one.finding.reason  # what is kept and compared is as it was
 
 
 @pytest.mark.parametrize("module", [html, markdown], ids=["html", "md"])

@@ -101,5 +101,6 @@ details > table, details > div { margin: .3rem 0 .6rem; }
   .claim, .tree > li { break-inside: auto; } .head, h3, h4 { break-after: avoid; }
   .badge, .bar i, .statement { print-color-adjust: exact; }
   .statement { overflow: visible; } a { color: inherit; text-decoration: none; }
+  details::details-content { content-visibility: visible; block-size: auto; }
 }
 """

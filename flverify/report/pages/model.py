@@ -14,6 +14,7 @@ from flverify.claims.counterexamples import standing
 from flverify.claims.ledger import Entry, entry
 from flverify.claims.premises import warnings
 from flverify.claims.verdict import Correction, Verdict
+from flverify.report.claims import as_read
 from flverify.report.pages.outlines import OUTLINES, Chapter, places
 from flverify.report.pages.trees import Step, proofs
 
@@ -99,6 +100,7 @@ def papers(
     ledger : mapping of str to Entry, optional
         What is known of claims that are on no page, but that others rest on.
     """
+    audited = [as_read(one) for one in audited]
     keys = paper_keys([one.claim for one in audited])
     entries = {**(ledger or {}), **{one.claim.id: entry(one) for one in audited}}
     beware = {k.id: tuple(warnings(k, entries)) for k in (one.claim for one in audited)}
