@@ -18,6 +18,7 @@ import numpy as np
 
 from flverify._core.errors import InputError, ReadingError, RefusedError
 from flverify._core.exact import Scalar, is_exact
+from flverify._core.sentences import sentence
 from flverify.advise.setting import short
 from flverify.algorithms._algorithm import Algorithm
 from flverify.certify.classes import MOST_CLASSES, classes
@@ -138,7 +139,7 @@ def class_wide(
     except REFUSED as error:
         return ClassWide(None, None, None, "", _refusal(error, law), *theorem)
     except FAILED as error:
-        why = f"the floats of the search failed: {error}"
+        why = f"the floats of the search failed: {sentence(error)}"
         return ClassWide(None, None, None, "", why, *theorem)
     best = row.best
     kind = "contraction" if row.contraction else "rate"

@@ -132,7 +132,9 @@ def answer(question: Question) -> Answer:
     except (RefusedError, ReadingError) as error:
         return Answer("refused", sentence(error))
     except (OverflowError, FloatingPointError, np.linalg.LinAlgError) as error:
-        return Answer("inconclusive", f"the floats of the search failed: {error}")
+        return Answer(
+            "inconclusive", f"the floats of the search failed: {sentence(error)}"
+        )
 
 
 def _kind(question: Question) -> Kind:

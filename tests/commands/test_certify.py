@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -342,6 +343,14 @@ def test_floats_that_fail_are_inconclusive(run, monkeypatch, fault):
     ran = run(*FOCUS, "--json")
     assert (ran.code, ran.json["status"]) == (1, "inconclusive")
     assert "too large" in ran.json["reason"]
+
+
+@pytest.mark.parametrize("mu", ["1/10", "1e399"])
+def test_a_class_beyond_floats_gets_a_reason_that_says_what_to_do(run, mu):
+    beyond = ["--mu", mu, "--smoothness", "1e400", "--step-size", "1e-401"]
+    ran = run("certify", "focus", *TWO, *beyond, "--json")
+    assert (ran.code, ran.json["status"]) == (1, "inconclusive")
+    assert re.search("range of floats.*choose (a )?smaller", ran.json["reason"])
 
 
 @pytest.mark.parametrize("step", ["1e-100", "1e-9", "1e9", "1e100"])
