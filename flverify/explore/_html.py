@@ -20,7 +20,10 @@ TEMPLATE = """
 <a class="skip" href="#results">Skip to the results</a>
 <header>
   <h1>flverify explorer</h1>
-  <span class="about">Rate = factor per round of the squared distance.</span>
+  <span class="about">Rate = factor per round of the squared distance.
+    <noscript><b>This page needs JavaScript, so it is empty. The commands
+      <code>flverify rate</code>, <code>bias</code> and <code>certify</code> tell the
+      same numbers.</b></noscript></span>
   <nav class="export" aria-label="Export this view">
     Export:
     <a data-export="view.png" href="view.png" download>PNG</a>

@@ -189,6 +189,14 @@ def test_a_page_without_its_server_says_so_and_shows_no_old_numbers(chromium):
     page.close()
 
 
+def test_without_scripts_the_page_says_why_it_is_empty(chromium, served):
+    for scripts in (False, True):
+        with closing(chromium.new_context(java_script_enabled=scripts)) as context:
+            page = context.new_page()
+            page.goto(served)
+            assert page.locator("noscript b").is_visible() is not scripts
+
+
 def test_the_view_is_exported_three_ways(opened, tmp_path: Path):
     here = opened(n_clients=3, step_size="1/7")
     here.view()  # the links have followed
