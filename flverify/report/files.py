@@ -96,6 +96,11 @@ def filling(folder: Path) -> Iterator[Path]:
         try:
             with naming(folder):
                 yield scratch
+        except OSError as error:  # its reader asked for the folder, not for this one
+            hidden = Path(str(error.filename))
+            if hidden.is_relative_to(scratch):
+                error.filename = str(folder / hidden.relative_to(scratch))
+            raise
         finally:
             shutil.rmtree(scratch)
     except BaseException:

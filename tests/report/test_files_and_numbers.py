@@ -14,7 +14,7 @@ import pytest
 
 from flverify._core.errors import InputError
 from flverify.report.envelope import envelope, jsonable
-from flverify.report.files import require_writable, write_whole
+from flverify.report.files import filling, require_writable, write_whole
 from flverify.report.numbers import enclosure, listed, shown
 
 with suppress(ImportError):  # POSIX alone has it
@@ -41,6 +41,14 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
         write_whole(path, "new")
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_fails_is_named_as_it_would_have_been_called(tmp_path):
+    out = tmp_path / "out"
+    with pytest.raises(FileNotFoundError) as caught, filling(out) as scratch:
+        (scratch / "none" / "fig1.csv").read_text()
+    assert caught.value.filename == str(out / "none" / "fig1.csv")
+    assert not out.exists()
 
 
 def test_a_link_keeps_pointing_to_its_file(tmp_path):
