@@ -27,10 +27,20 @@ _STYLE = {
 }
 
 
+def powers(text: str) -> str:
+    """Write the powers of a formula as readers do.
+
+    Examples
+    --------
+    >>> powers("eta**2 <= (1 - q)**(k - 1), **not** here")
+    'eta^2 <= (1 - q)^(k - 1), **not** here'
+    """
+    return re.sub(r"(?<=[\w)])\*\*(?=[\w(-])", "^", text)
+
+
 def as_read(one: Audited) -> Audited:
-    """Return an audited claim with powers as readers write them: x^2, not x**2."""
-    text = re.sub(r"(?<=[\w)])\*\*(?=[\w(-])", "^", json.dumps(written(one)))
-    return read(one.claim, json.loads(text))
+    """Return an audited claim with the powers in its findings as readers write them."""
+    return read(one.claim, json.loads(powers(json.dumps(written(one)))))
 
 
 def verdict_table(audited: Sequence[Audited]) -> None:

@@ -11,7 +11,7 @@ from flverify.certify.brackets import Bracket, Side, Tried
 from flverify.claims.sharpest import Sharpest
 from flverify.claims.verdict import Finding
 from flverify.report import console
-from flverify.report.claims import flat
+from flverify.report.claims import flat, powers
 from flverify.report.numbers import bound, shown
 
 CLAIMED = (
@@ -26,7 +26,7 @@ def show(found: Sequence[Sharpest]) -> None:
     for place, one in enumerate(found):
         if place:
             console.line()
-        console.fields([*_fields(one)])
+        console.fields([(name, powers(text)) for name, text in _fields(one)])
     console.remarks([CLAIMED])
 
 

@@ -104,6 +104,38 @@ def test_as_json_every_free_constant_in_exact_text(run, mine):
     assert (second["best"]["value"], second["beyond"]["value"]) == ("5", "4")
 
 
+SQUARE = """
+import sympy
+from flverify._core.sources import Source
+from flverify.claims import judge
+from flverify.claims.claim import Free, claim
+from flverify.claims.written import at_least
+
+
+@claim("demo.square", source=Source("flverify", "x"), statement="", proposition="p",
+       constants={"c": 3}, twin={"c": 1}, free=Free("c", 0, 4, weaker="smaller"))
+def square(k):
+    x = sympy.Symbol("x", real=True)
+    return judge.implied([], at_least(x**2 + 1, sympy.Rational(k.c)), "every x")
+"""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["sharpest", "demo.square", "--file"],
+        ["show", "demo.square", "--file"],
+        ["audit"],
+    ],
+)
+def test_powers_are_printed_as_readers_write_them(run, write, words):
+    mine = write("square.py", SQUARE)
+    told = run(*words, mine).stdout
+    assert "x^2 + 1 >= " in told
+    assert "x**2" not in told
+    assert "x**2 + 1 >= " in run(*words, mine, "--json").stdout
+
+
 def test_the_output_repeats(run, mine):
     outputs = {run("sharpest", "demo.sharp", "--file", mine).stdout for _ in range(2)}
     assert len(outputs) == 1
