@@ -182,3 +182,10 @@ def test_what_a_page_says_to_import_is_that_object(built):
     assert len(lines) > 20
     for place, name in lines:
         assert callable(getattr(importlib.import_module(place), name)), (place, name)
+
+
+def test_what_commands_print_is_as_dark_as_the_rest(built):
+    sheets = [built / "_static" / name for name in ("pygments.css", "guide.css")]
+    rules = "".join(sheet.read_text(encoding="utf-8") for sheet in sheets)
+    colours = re.findall(r"\.highlight \.go \{ color: ([^;} ]+)", rules)
+    assert colours[-1] == "inherit"
