@@ -16,15 +16,16 @@ import numpy as np
 from flverify._core.errors import ReadingError
 from flverify._core.exact import Array, Scalar
 from flverify._core.scaling import PerClient
+from flverify._core.vectors import Vector
 from flverify.algorithms._algorithm import Algorithm, Server
 from flverify.engines.lower import Layout
-from flverify.engines.own_rounds import require_state, require_vectors, running
+from flverify.engines.own_rounds import performed, require_vectors
 
 Convert = Callable[[Scalar], Scalar]
 
 
 @dataclass(frozen=True)
-class Rows:
+class Rows(Vector):
     """Rows of linear maps of the state: (d, n) at the server, (N, d, n) at clients.
 
     `partial` marks a stack that is known at participants only.
@@ -33,8 +34,6 @@ class Rows:
     values: Array
     convert: Convert
     partial: bool = False
-    typed = True
-    __array_ufunc__ = None
 
     def _with(self, other: Rows, sign: int) -> Rows:
         if not isinstance(other, Rows) or other.values.ndim != self.values.ndim:
@@ -185,9 +184,7 @@ def outcome_matrix(
         basis = np.full((layout.size, layout.size), convert(0), dtype=hessians.dtype)
         np.fill_diagonal(basis, convert(1))
     state = _state(algorithm, layout, basis, convert)
-    with running(algorithm, "round"):
-        after = algorithm.round(state, cohort, oracle)
-    require_state(algorithm, "round", after, algorithm.slots())
+    after = performed(algorithm, "round", state, cohort, oracle)
     out = np.full(basis.shape, convert(0), dtype=hessians.dtype)
     place(out, after, layout)
     out[-1, -1] = convert(1)
@@ -207,9 +204,7 @@ def start_of(
     np.fill_diagonal(origin, convert(1))
     cohort = ListedCohort(frozenset(), layout.n_clients, convert)
     oracle = LinearOracle(hessians, linear)
-    with running(algorithm, "init"):
-        begun = algorithm.init(Rows(origin, convert), cohort, oracle)
-    require_state(algorithm, "init", begun, algorithm.slots())
+    begun = performed(algorithm, "init", Rows(origin, convert), cohort, oracle)
     out = np.full((layout.size, d + 1), convert(0), dtype=hessians.dtype)
     place(out, begun, layout)
     out[-1, d] = convert(1)

@@ -19,6 +19,7 @@ from flverify._core.errors import ReadingError
 from flverify._core.exact import Scalar, is_symbolic
 from flverify._core.scaling import PerClient, PerRun
 from flverify._core.shown import shown
+from flverify._core.vectors import Vector
 
 Feature: TypeAlias = Literal["1", "I", "a"]
 ONE: Feature = "1"
@@ -73,14 +74,12 @@ def require(other: object, kind: Any, what: str) -> None:
 
 
 @dataclass(frozen=True)
-class ServerForm:
+class ServerForm(Vector):
     """fixed + sum_i feature_i coefficient_i symbol_i."""
 
     fixed: Mapping[Symbol, Scalar] = field(default_factory=dict)
     summed: Mapping[Key, Scalar] = field(default_factory=dict)
-    typed = True
     words = "a server vector"
-    __array_ufunc__ = None
 
     def _plus(self, other: ServerForm, sign: int) -> ServerForm:
         require(other, ServerForm, "what meets a server vector")
@@ -107,7 +106,7 @@ class ServerForm:
 
 
 @dataclass(frozen=True)
-class ClientForm:
+class ClientForm(Vector):
     """For client i: sum of feature_i coefficient_i symbol_i.
 
     `partial` marks a stack that is known at participants only.
@@ -115,9 +114,7 @@ class ClientForm:
 
     terms: Mapping[Key, Scalar] = field(default_factory=dict)
     partial: bool = False
-    typed = True
     words = "a clients stack"
-    __array_ufunc__ = None
 
     def _plus(self, other: ClientForm, sign: int) -> ClientForm:
         require(other, ClientForm, "what meets a clients stack")

@@ -31,11 +31,13 @@ from flverify._core.rationals import ldl
 from flverify.algorithms._algorithm import Algorithm
 from flverify.engines import enumerate as listing
 from flverify.engines.arithmetic import FLOAT, Arithmetic, arithmetic_for
-from flverify.engines.kinds import require_setting
+from flverify.engines.kinds import require_listed, require_setting
 from flverify.engines.lower import Layout
 from flverify.engines.moments._moments import Moments
 from flverify.engines.moments._small import SmallMoments
 from flverify.engines.moments._system import LARGEST_LISTED, Move, System
+from flverify.engines.own_factors import require_round
+from flverify.engines.own_rounds import performed
 from flverify.participation._law import Participation
 
 LARGEST_STATE = 64  # state numbers up to which noisy systems are built
@@ -135,6 +137,8 @@ def noisy_moments(
             f"problem and law must have the same clients; got {problem.n_clients} and "
             f"{participation.n_clients}.",
         )
+    require_listed(algorithm)
+    require_round(algorithm, problem.n_clients)
     covariances = _covariances(noise, problem.n_clients, problem.dim)
     arithmetic = arithmetic_for(problem, algorithm, participation)
     if any(isinstance(v, float) for v in covariances.flat):
@@ -229,7 +233,8 @@ class _Reader:
         def play(carried: Array, oracle: NoisyOracle) -> Any:
             convert = self.arithmetic.convert
             cohort = listing.ListedCohort(members, self.layout.n_clients, convert)
-            return self.algorithm.round(self._slots(carried), cohort, oracle)
+            given = self._slots(carried), cohort, oracle
+            return performed(self.algorithm, "round", *given)
 
         return self._terms(play, size)
 
@@ -240,7 +245,7 @@ class _Reader:
             convert = self.arithmetic.convert
             nobody = listing.ListedCohort(frozenset(), self.layout.n_clients, convert)
             origin = listing.Rows(carried[: self.layout.dim], convert)
-            return self.algorithm.init(origin, nobody, oracle)
+            return performed(self.algorithm, "init", origin, nobody, oracle)
 
         return self._terms(play, self.layout.dim)
 

@@ -13,8 +13,9 @@ from collections.abc import Callable
 from typing import Any
 
 from flverify._core.errors import InputError, TerminatedError
+from flverify._core.vectors import Vector, in_words, inverse
 from flverify.algorithms._algorithm import Algorithm
-from flverify.engines.own_rounds import TOO_LARGE, is_own
+from flverify.engines.own_rounds import TOO_LARGE, is_own, place
 
 FEWEST, MOST = 12, 50  # calls: own coins of probability 1/2 look alike in 1 of 2048
 LONG = 200_000  # steps that are taken, where a round is long
@@ -53,11 +54,8 @@ class Call:
         return f"#{given.number}"
 
 
-class _Vector:
+class _Vector(Vector):
     """A vector, stack or numbers of which nothing is known."""
-
-    typed = True
-    __array_ufunc__ = None
 
     def __init__(self, call: Call, number: int) -> None:
         self.call, self.number = call, number
@@ -68,8 +66,10 @@ class _Vector:
     def __sub__(self, other: Any) -> _Vector:
         return self.call.vector("-", self, other)
 
-    def __truediv__(self, other: Any) -> _Vector:
-        return self.call.vector("/", self, other)
+    def __truediv__(self, other: Any) -> Any:
+        if isinstance(other, _Vector):  # numbers divide one another
+            return self.call.vector("/", self, other)
+        return self * inverse(other)
 
     def __mul__(self, factor: Any) -> _Vector:
         if not isinstance(factor, _Vector):  # numbers multiply stacks
@@ -105,6 +105,15 @@ class _Verbs:
         return step
 
 
+def _unknown_to_vectors(name: str, error: Exception) -> InputError:
+    return InputError(
+        f"init and round of {name} must be written in what vectors know, which is "
+        f"v + w, v - w, -v, c * v and v / c with numbers c; {place(error)} raised "
+        f"{type(error).__name__}: {in_words(str(error))}; write it as a function of "
+        "masks and gradients."
+    )
+
+
 def called(algorithm: Algorithm, method: str, n_clients: int) -> Call:
     """Call init or round; the rest of a failing call is left out.
 
@@ -126,9 +135,14 @@ def called(algorithm: Algorithm, method: str, n_clients: int) -> Call:
         if method == "round":
             given = algorithm.State(**{s: call.vector(s) for s in algorithm.slots()})
         returned = getattr(algorithm, method)(given, *verbs)
-        call.vector("return", *returned)
+        parts = returned if isinstance(returned, tuple) else (returned,)
+        call.vector("return", *parts)
     except (InputError, TerminatedError, *TOO_LARGE):
         raise
+    except (TypeError, AttributeError) as error:
+        if _Vector.__name__ in str(error):
+            raise _unknown_to_vectors(call.name, error) from error
+        call.steps.append(f"raise {type(error).__name__}")
     except (Exception, SystemExit) as error:  # noqa: BLE001  # told by whoever reads it
         call.steps.append(f"raise {type(error).__name__}")
     return call

@@ -19,7 +19,9 @@ from flverify._core.errors import (
 )
 from flverify._core.exact import is_symbolic, scalar
 from flverify._core.places import own_line
+from flverify._core.sentences import number_of
 from flverify._core.shown import shown
+from flverify._core.vectors import Vector, in_words
 from flverify._core.whole_files import FULL
 from flverify.algorithms._algorithm import Algorithm, Cohort, Numbers
 
@@ -90,26 +92,49 @@ def failing(what: str) -> Iterator[None]:
         if isinstance(error, OSError) and error.errno in FULL:
             raise
         raise InputError(
-            f"{what} must run without an error; {_place(error)} raised "
+            f"{what} must run without an error; {place(error)} raised "
             f"{type(error).__name__}: {_reason(error)}; mend it."
         ) from error
 
 
-def require_state(
-    algorithm: Algorithm, method: str, state: Any, slots: Mapping[str, type]
-) -> None:
-    """Check that init or round returned every slot.
+def performed(algorithm: Algorithm, method: str, *given: Any) -> Any:
+    """Run init or round, and return the state that it must return.
 
     Raises
     ------
     InputError
-        If it did not.
+        If own code raises, or returns no State.
+
+    Examples
+    --------
+    >>> from flverify.algorithms import FedAvg
+    >>> performed(FedAvg("1/4"), "init", 2, None, None).model
+    2
     """
+    with running(algorithm, method):
+        state = getattr(algorithm, method)(*given)
+    _require_state(algorithm, method, state, algorithm.slots())
+    return state
+
+
+def _require_state(
+    algorithm: Algorithm, method: str, state: Any, slots: Mapping[str, type]
+) -> None:
+    """Check that init or round returned every slot."""
     if getattr(state, "_fields", None) != tuple(slots):
         raise InputError(
             f"{method} of {type(algorithm).__name__} must return its State with "
-            f"{', '.join(slots)}; got {shown(state)}; return all of it."
+            f"{', '.join(slots)}; got {_told(state)}; return all of it."
         )
+
+
+def _told(state: Any) -> str:
+    """Word what was returned in place of a State, without what its vectors hold."""
+    if isinstance(state, Vector):
+        return state.words
+    if isinstance(state, tuple | list) and any(isinstance(v, Vector) for v in state):
+        return f"a {type(state).__name__} of {number_of(len(state), 'value')}"
+    return shown(state)
 
 
 def require_vectors(algorithm: Algorithm) -> None:
@@ -128,7 +153,8 @@ def require_vectors(algorithm: Algorithm) -> None:
         )
 
 
-def _place(error: BaseException) -> str:
+def place(error: BaseException) -> str:
+    """Say where own code raised an error."""
     if isinstance(error, SyntaxError):
         return f"line {error.lineno} of {error.filename}" if error.filename else "it"
     line = own_line(error)
@@ -142,4 +168,4 @@ def _reason(error: BaseException) -> str:
         return f"a cohort has no {error.name}, but {', '.join(verbs)}"
     if isinstance(error, SyntaxError):
         return error.msg
-    return str(error).rstrip(".")
+    return in_words(str(error)).rstrip(".")

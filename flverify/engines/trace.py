@@ -25,7 +25,7 @@ from flverify.engines.forms import (
     require,
 )
 from flverify.engines.own_factors import require_round
-from flverify.engines.own_rounds import require_state, require_vectors, running
+from flverify.engines.own_rounds import performed, require_vectors
 
 
 @dataclass(frozen=True)
@@ -184,13 +184,10 @@ def trace(
     slots = algorithm.slots()
     nobody, cohort = TraceCohort(n_clients), cohort or TraceCohort(n_clients)
     first, oracle = TraceOracle(), TraceOracle()
-    with running(algorithm, "init"):
-        begun = algorithm.init(ServerForm({("server", "start"): 1}), nobody, first)
-    require_state(algorithm, "init", begun, slots)
+    begin = ServerForm({("server", "start"): 1})
+    begun = performed(algorithm, "init", begin, nobody, first)
     state = algorithm.State(**{n: _slot(n, kind) for n, kind in slots.items()})
-    with running(algorithm, "round"):
-        after = algorithm.round(state, cohort, oracle)
-    require_state(algorithm, "round", after, slots)
+    after = performed(algorithm, "round", state, cohort, oracle)
     return Trace(
         slots,
         _record(begun, slots),

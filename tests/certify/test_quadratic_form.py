@@ -544,7 +544,7 @@ def test_a_fresh_aggregate_returned_to_clients_is_listed():
         (lambda: square(X) == 0, "an inequality"),
         (lambda: gram.number("s") <= square(X), "vocabulary"),
         (lambda: square(gram.vector("x")) <= square(X), "vocabulary"),
-        (lambda: kept_zero(None, 3), "Algorithm"),
+        (lambda: kept_zero(None, 3), "algorithm"),
         (lambda: kept_zero(Focus("1/4"), 0), "n_clients"),
     ],
 )
@@ -556,9 +556,9 @@ def test_misuse_says_what_to_do(write, word):
 @pytest.mark.parametrize(
     ("algorithm", "law", "word"),
     [
-        (None, LAW3, "Algorithm"),
-        (FedAvg, LAW3, "Algorithm"),
-        (FedAvg("1/4"), None, "Participation"),
+        (None, LAW3, "algorithm must be"),
+        (FedAvg, LAW3, "algorithm must be"),
+        (FedAvg("1/4"), None, "participation must be"),
     ],
 )
 def test_a_setting_must_be_of_its_kinds(algorithm, law, word):

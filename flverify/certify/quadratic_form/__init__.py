@@ -32,7 +32,7 @@ from flverify.certify._vectors import (
 )
 from flverify.certify.quadratic_form._evaluate import evaluate
 from flverify.certify.quadratic_form._matrices import Matrices
-from flverify.certify.quadratic_form._rounds import read_round, require_kind
+from flverify.certify.quadratic_form._rounds import read_round
 from flverify.certify.quadratic_form._words import (
     after,
     client,
@@ -46,6 +46,7 @@ from flverify.certify.quadratic_form._words import (
     value,
 )
 from flverify.engines.conserved import conserved, vanishes_at_start
+from flverify.engines.kinds import require_algorithm
 from flverify.engines.lower import Layout
 
 __all__ = [
@@ -230,7 +231,7 @@ def kept_zero(algorithm: Algorithm, n_clients: int) -> tuple[Vector, ...]:
     >>> [str(v) for v in kept_zero(Focus("1/8", 2), 2)]
     ['stored[0] + stored[1] - tracker']
     """
-    require_kind(algorithm, Algorithm, "the algorithm")
+    require_algorithm(algorithm)
     whole(n_clients, "n_clients")
     slots = algorithm.slots()
     found = []

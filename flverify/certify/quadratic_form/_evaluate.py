@@ -39,7 +39,7 @@ from flverify.engines.enumerate import (
     ListedCohort,
     Rows,
 )
-from flverify.engines.own_rounds import require_vectors
+from flverify.engines.own_rounds import performed, require_vectors
 
 State = Mapping[str, Any]  # slot -> (d,) at the server, (N, d) at the clients
 
@@ -160,7 +160,7 @@ def _played(
     cohort = ListedCohort(members, problem.n_clients, Fraction)
     oracle = LinearOracle(problem.hessians, problem.linear)
     slots = {name: Rows(values[..., None], Fraction) for name, values in before.items()}
-    later = algorithm.round(algorithm.State(**slots), cohort, oracle)
+    later = performed(algorithm, "round", algorithm.State(**slots), cohort, oracle)
     return {name: getattr(later, name).values[..., 0] for name in before}
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from flverify._core.errors import InputError, ReadingError, Refusal, RefusedError
+from flverify._core.errors import ReadingError, Refusal, RefusedError
 from flverify._core.exact import Array, is_exact, objects
 from flverify._core.rationals import ldl, to_flint
 from flverify.algorithms._algorithm import Algorithm, Server
@@ -26,10 +26,10 @@ from flverify.engines.arithmetic import (
     settings_are_symbolic,
 )
 from flverify.engines.enumerate import listed_layout, outcome_matrix
+from flverify.engines.kinds import require_setting
 from flverify.engines.lower import ALWAYS, Layout, Lowering, dense, lower
 from flverify.engines.moments._system import feature_moments
 from flverify.engines.trace import trace
-from flverify.participation._law import Participation
 
 LARGEST = 96  # numbers in a state whose quadratic forms are decided
 MOST_OUTCOMES = 4096  # cohorts that are listed where a round cannot be traced
@@ -87,12 +87,11 @@ def unfit(problem: Any, algorithm: Algorithm, participation: Any) -> str:
     Raises
     ------
     InputError
-        If the algorithm or the law is none at all.
+        If a part of the setting is of another kind.
     """
-    require_kind(algorithm, Algorithm, "the algorithm")
-    require_kind(participation, Participation, "the participation")
     if not hasattr(problem, "hessians"):
         return "the problem must be quadratic"
+    require_setting(problem, algorithm, participation)
     if problem.n_clients != participation.n_clients:
         return (
             "problem and law must have the same clients; got "
@@ -103,20 +102,6 @@ def unfit(problem: Any, algorithm: Algorithm, participation: Any) -> str:
             "problem, settings, probabilities and numbers in the round must be rational"
         )
     return ""
-
-
-def require_kind(value: object, kind: type, name: str) -> None:
-    """Check that an argument is an instance of a kind.
-
-    Raises
-    ------
-    InputError
-        If it is not.
-    """
-    if not isinstance(value, kind):
-        raise InputError(
-            f"{name} must be of kind {kind.__name__}; got {value!r}; pass an instance."
-        )
 
 
 def _rational(problem: Any, algorithm: Algorithm, participation: Any) -> bool:

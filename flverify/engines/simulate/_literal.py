@@ -19,7 +19,7 @@ from flverify.algorithms import _algorithm
 from flverify.algorithms._algorithm import Region
 from flverify.algorithms.agnostic_fedavg import Ball
 from flverify.engines.forms import require
-from flverify.engines.own_rounds import require_state, running
+from flverify.engines.own_rounds import performed, running
 from flverify.engines.simulate._blocks import Block
 from flverify.engines.simulate._draws import Draw
 from flverify.engines.simulate._panels import Numbers, Panel
@@ -215,9 +215,7 @@ class LiteralWalker:
         self.cohort, self.oracle = LiteralCohort(self.room), LiteralOracle(self.room)
         start = Panel(np.tile(setting.start, (block.n_rows, 1)))
         algorithm = self._algorithm(0)
-        with running(algorithm, "init"):
-            begun = algorithm.init(start, self.cohort, self.oracle)
-        require_state(algorithm, "init", begun, self.slots)
+        begun = performed(algorithm, "init", start, self.cohort, self.oracle)
         self.state: Any = None
         with running(algorithm, "init"):
             self.state = self._kept(begun)
@@ -230,9 +228,8 @@ class LiteralWalker:
         """Execute the round as it is written."""
         self.room.current = draw
         algorithm = self._algorithm(round_index)
-        with running(algorithm, "round"):
-            after = algorithm.round(self.state, self.cohort, self.oracle)
-        require_state(algorithm, "round", after, self.slots)
+        given = self.state, self.cohort, self.oracle
+        after = performed(algorithm, "round", *given)
         with running(algorithm, "round"):
             self.state = self._kept(after)
 

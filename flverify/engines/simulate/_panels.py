@@ -14,6 +14,7 @@ import numpy as np
 from flverify._core.errors import ReadingError
 from flverify._core.exact import Array, Scalar, within_floats
 from flverify._core.scaling import PerClient, PerRun
+from flverify._core.vectors import Vector
 from flverify.engines.forms import require
 from flverify.engines.simulate._stacks import Stack
 
@@ -21,12 +22,10 @@ DEEPEST = 50  # operations that wait for one another: reading them is recursive
 Work: TypeAlias = Callable[[], Array]
 
 
-class Panel:
+class Panel(Vector):
     """One server vector per row, shape (rows, d); `depth` is 0 once it is known."""
 
-    typed = True
     words = "a server vector"
-    __array_ufunc__ = None
 
     def __init__(self, values: Array | None, work: Work | None = None, depth: int = 0):
         self._values, self._work, self.depth = values, work, depth
@@ -71,12 +70,10 @@ class Panel:
     __mul__ = __rmul__
 
 
-class Numbers:
+class Numbers(Vector):
     """One number per client and row, shape (N, rows)."""
 
-    typed = True
     words = "numbers per client"
-    __array_ufunc__ = None
 
     def __init__(self, values: Array) -> None:
         self.values = values

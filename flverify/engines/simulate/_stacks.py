@@ -16,6 +16,7 @@ import numpy as np
 
 from flverify._core.errors import ReadingError
 from flverify._core.exact import Array
+from flverify._core.vectors import Vector
 from flverify.engines.forms import require
 from flverify.engines.simulate._draws import Draw
 from flverify.engines.simulate._places import Place
@@ -25,16 +26,14 @@ from flverify.engines.simulate._room import Buffer, Room
 Write = Callable[..., None]
 
 
-class Stack:
+class Stack(Vector):
     """One vector per client and row; `partial`: known at participants only.
 
     `write` fills the rows of a place from those of `parents`, over one of these if
     `over`. Once values are there they are in `buffer`, and the stack has no parents.
     """
 
-    typed = True
     words = "a clients stack"
-    __array_ufunc__ = None
 
     def __init__(
         self,
