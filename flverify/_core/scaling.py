@@ -21,6 +21,19 @@ from flverify._core.exact import Array, Scalar, scalar
 from flverify._core.shown import shown
 
 
+def plain(value: Any) -> Any:
+    """Return a number of numpy as one of Python, which no sum or product overflows.
+
+    Examples
+    --------
+    >>> type(plain(np.int64(3))).__name__, plain("1/2")
+    ('int', '1/2')
+    """
+    if isinstance(value, Fraction):  # its parts may be of numpy
+        return Fraction(int(value.numerator), int(value.denominator))
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def _float(value: Scalar) -> Any:
     return float(value) if isinstance(value, Fraction) else value
 
@@ -82,13 +95,16 @@ class PerClient(_Arithmetic):
     values: tuple[Scalar, ...]
     __array_ufunc__ = None
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", tuple(map(plain, self.values)))
+
     def _with(self, other: Any, op: Callable[[Any, Any], Any]) -> Any:
         if isinstance(other, PerClient):
             pairs = zip(self.values, other.values, strict=True)
             return PerClient(tuple(op(a, b) for a, b in pairs))
         if hasattr(other, "typed"):
             return NotImplemented
-        return PerClient(tuple(op(a, other) for a in self.values))
+        return PerClient(tuple(op(a, plain(other)) for a in self.values))
 
 
 def per_client(weights: Iterable[Scalar]) -> PerClient:

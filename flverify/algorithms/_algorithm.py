@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from copy import copy
+from functools import cached_property
 from typing import Any, ClassVar, Protocol, Self, get_type_hints
 
 from flverify._core.checks import positive, whole
@@ -122,6 +123,9 @@ class Algorithm(metaclass=Complete):
     def retuned(self, step_size: Any) -> Self:
         """Return the same algorithm at another step size, unchecked (for sweeps)."""
         other = copy(self)
+        for name in vars(self):  # what is computed once would be of the old one
+            if isinstance(getattr(type(self), name, None), cached_property):
+                del other.__dict__[name]
         object.__setattr__(other, "step_size", step_size)
         return other
 

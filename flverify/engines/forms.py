@@ -17,7 +17,7 @@ import numpy as np
 
 from flverify._core.errors import ReadingError
 from flverify._core.exact import Scalar, is_symbolic
-from flverify._core.scaling import PerClient, PerRun
+from flverify._core.scaling import PerClient, PerRun, plain
 from flverify._core.shown import shown
 from flverify._core.vectors import Vector
 
@@ -59,7 +59,8 @@ def combine(
 
 def scale(terms: Mapping[Any, Scalar], factor: Scalar) -> dict[Any, Scalar]:
     """Return factor * terms, without terms that vanish."""
-    scaled = {key: _settled(factor * value) for key, value in terms.items()}
+    by = plain(factor)
+    scaled = {key: _settled(by * value) for key, value in terms.items()}
     return {key: value for key, value in scaled.items() if not is_zero(value)}
 
 

@@ -9,7 +9,7 @@ list, brings it to a call in which it was not given.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from flverify._core.errors import InputError, TerminatedError
@@ -34,6 +34,13 @@ class Call:
         """Return what a step makes of what it is given."""
         self.steps.append(f"{verb} {' '.join(map(self.told, given))}")
         return _Vector(self, len(self.steps))
+
+    def slots(self, names: Iterable[str], one: bool | None) -> dict[str, _Vector]:
+        """Return the vectors of a state."""
+        if one is None:
+            return {name: self.vector(name) for name in names}
+        first = self.vector("slots")
+        return {n: first if one else _Vector(self, first.number) for n in names}
 
     def told(self, given: Any) -> str:
         """Word what a step is given.
@@ -114,8 +121,12 @@ def _unknown_to_vectors(name: str, error: Exception) -> InputError:
     )
 
 
-def called(algorithm: Algorithm, method: str, n_clients: int) -> Call:
+def called(
+    algorithm: Algorithm, method: str, n_clients: int, one: bool | None = None
+) -> Call:
     """Call init or round; the rest of a failing call is left out.
+
+    Slots are told apart, unless `one` says whether all of them are one object.
 
     Raises
     ------
@@ -133,7 +144,7 @@ def called(algorithm: Algorithm, method: str, n_clients: int) -> Call:
     try:
         given = call.vector("start")
         if method == "round":
-            given = algorithm.State(**{s: call.vector(s) for s in algorithm.slots()})
+            given = algorithm.State(**call.slots(algorithm.slots(), one))
         returned = getattr(algorithm, method)(given, *verbs)
         parts = returned if isinstance(returned, tuple) else (returned,)
         call.vector("return", *parts)
@@ -154,7 +165,8 @@ def require_pure(algorithm: Algorithm, n_clients: int) -> None:
     Raises
     ------
     InputError
-        If two calls differ, or share a vector that no slot holds.
+        If two calls differ, or share a vector that no slot holds, or slots are
+        compared by `is`.
 
     Examples
     --------
@@ -174,3 +186,10 @@ def require_pure(algorithm: Algorithm, n_clients: int) -> None:
                     "differ; keep counters in the state, and leave all randomness to "
                     "the law."
                 )
+    apart, alike = (called(algorithm, "round", n_clients, one) for one in (False, True))
+    if apart.steps != alike.steps:
+        raise InputError(
+            f"round of {type(algorithm).__name__} must not ask whether two slots are "
+            "the same object; its steps differ where they are; keep in a slot what "
+            "tells rounds apart."
+        )

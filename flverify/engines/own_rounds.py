@@ -26,6 +26,7 @@ from flverify._core.whole_files import FULL
 from flverify.algorithms._algorithm import Algorithm, Cohort, Numbers
 
 DOUBTFUL = (bool, float, complex, np.generic, np.ndarray)  # perhaps no finite number
+DRAWN = {"pull", "select", "sum", "mean", "weighted_mean"}  # verbs that need a round
 TOO_LARGE = (MemoryError, OverflowError)  # said by whoever asked for the numbers
 
 
@@ -97,6 +98,21 @@ def failing(what: str) -> Iterator[None]:
         ) from error
 
 
+class Undrawn:
+    """A cohort as init sees it: no round has been drawn, and no verb may ask for it."""
+
+    def __init__(self, cohort: Any) -> None:
+        self._cohort = cohort
+
+    def __getattr__(self, verb: str) -> Any:
+        if verb in DRAWN:
+            raise ReadingError(
+                f"init must not ask who participates; got {verb}(), and no round has "
+                "been drawn; use broadcast and everyone."
+            )
+        return getattr(self._cohort, verb)
+
+
 def performed(algorithm: Algorithm, method: str, *given: Any) -> Any:
     """Run init or round, and return the state that it must return.
 
@@ -104,6 +120,8 @@ def performed(algorithm: Algorithm, method: str, *given: Any) -> Any:
     ------
     InputError
         If own code raises, or returns no State.
+    ReadingError
+        If init asks who participates.
 
     Examples
     --------
@@ -111,6 +129,9 @@ def performed(algorithm: Algorithm, method: str, *given: Any) -> Any:
     >>> performed(FedAvg("1/4"), "init", 2, None, None).model
     2
     """
+    if method == "init":
+        start, cohort, oracle = given
+        given = start, Undrawn(cohort), oracle
     with running(algorithm, method):
         state = getattr(algorithm, method)(*given)
     _require_state(algorithm, method, state, algorithm.slots())

@@ -178,6 +178,40 @@ def test_what_is_only_kept_changes_nothing(ask):
     assert moments(PROBLEM, Keeping(logs, {}), LAW).bias == plain.bias
 
 
+class Pair(NamedTuple):
+    model: Server
+    before: Server
+
+
+@pytest.mark.parametrize("ask", READINGS.values(), ids=READINGS)
+def test_slots_that_are_one_object_are_slots_all_the_same(ask):
+    class First(Keeping):
+        State = Pair
+
+        def init(self, start, cohort, oracle):
+            del cohort, oracle
+            return Pair(start, start)
+
+        def round(self, state, cohort, oracle):
+            del oracle
+            return Pair(self.rule(state, cohort), state.model)
+
+    def by_object(state, cohort):
+        return state.model / (2 if state.before is state.model else 3)
+
+    def by_key(state, cohort):
+        paces = {state.model: 1, state.before: 2}
+        return state.model / (3 * paces[state.model])
+
+    def plainly(state, cohort):
+        return state.model / 3
+
+    for rule in (by_object, by_key):
+        with pytest.raises(InputError, match="whether two slots are the same object"):
+            ask(PROBLEM, First(rule, {}), LAW)
+    assert ask(PROBLEM, First(plainly, {}), LAW)
+
+
 def test_numbers_per_client_count_rounds_as_they_should():
     @dataclass(frozen=True)
     class Slower(Algorithm):

@@ -21,6 +21,7 @@ from flverify.engines.kinds import (
     require_setting,
 )
 from flverify.engines.own_factors import computes_in_symbols, require_round
+from flverify.engines.own_settings import require_step_size_alone
 from flverify.engines.simulate._basis import Basis
 from flverify.participation._law import Participation
 from flverify.problems._problem import Problem
@@ -92,6 +93,9 @@ def check(
         )
     given = [algorithm.step_size] if step_sizes is None else step_sizes
     steps = _positives(given, "step_sizes")
+    timed = None if schedule is None else _schedule(schedule, rounds)
+    if step_sizes is not None or timed is not None:
+        require_step_size_alone(algorithm, {*(steps if timed is None else timed)})
     flag(keep_models, "keep_models")
     _require_room(len(steps) * runs, rounds, problem.dim, keep_models)
     plain = _in_floats(problem)
@@ -104,7 +108,7 @@ def check(
         seed,
         steps,
         step_sizes is not None,
-        None if schedule is None else _schedule(schedule, rounds),
+        timed,
         _start(start, problem.dim),
         _minimiser(plain),
         keep_models,
