@@ -5,13 +5,14 @@ The package's problems are held to this, and to more, by its tests.
 
 from __future__ import annotations
 
+import math
 from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from flverify._core.checks import whole
-from flverify._core.errors import DomainError, ShapeError
+from flverify._core.errors import DomainError, InputError, ShapeError
 from flverify._core.exact import Array
 from flverify._core.shown import shown
 from flverify.engines.own_rounds import failing
@@ -25,6 +26,8 @@ NEAR = 1e-3  # a computed minimiser at 0 is less: its own size says no scale
 # nearer ones are inside
 DISTANCES = (0.8112, 0.0507, 0.0032)
 WIDTH = 1e-4  # half of a difference of values, over the distance
+SAME = 1e-9  # of a gradient: what two calls may differ by, where sums are in any order
+DESCENT = 12  # steps, each half as long as it is to the minimiser: few are enough
 APART = 1e-3  # of a slope: what a difference of values may differ from it by
 
 
@@ -42,8 +45,7 @@ def require_consistent(problem: Problem) -> None:
     >>> require_consistent(Quadratics([[[1]]], [[2]]))
     """
     name = type(problem).__name__
-    own = type(problem).__module__.split(".")[0] != "flverify"
-    if not own or not hasattr(problem, "minimiser"):
+    if not _is_own(problem) or not hasattr(problem, "minimiser"):
         return
     for size in ("n_clients", "dim"):
         whole(getattr(problem, size, None), f"{size} of {name}")
@@ -63,6 +65,37 @@ def require_consistent(problem: Problem) -> None:
         away = _inside(problem, best)
         _require_minimiser(problem, best, away, name)
         _require_values(problem, best, away, name)
+        _require_least(problem, best, away, name)
+
+
+def require_start(problem: Problem, start: Array) -> None:
+    """Check that an own problem has gradients where a run starts.
+
+    Raises
+    ------
+    InputError
+        If one of them is no finite number there.
+
+    Examples
+    --------
+    >>> from flverify.problems import Quadratics
+    >>> require_start(Quadratics([[[1]], [[2]]], [[0], [2]]), np.zeros(1))
+    """
+    name = type(problem).__name__
+    if not _is_own(problem) or problem.n_clients > MOST_CLIENTS:
+        return
+    at = np.asarray(start, dtype=np.float64)[None]
+    with failing(f"gradient of {name}"), np.errstate(all="ignore"):
+        found = [problem.client_gradients(i, at)[0] for i in range(problem.n_clients)]
+    if not np.isfinite(np.array(found, dtype=np.float64)).all():
+        raise DomainError(
+            f"the gradients of {name} must be finite numbers where runs start; got "
+            f"{shown(np.array(found).tolist())} at {at[0].tolist()}; start elsewhere."
+        )
+
+
+def _is_own(problem: Problem) -> bool:
+    return type(problem).__module__.split(".")[0] != "flverify"
 
 
 def _inside(problem: Any, best: Array) -> float:
@@ -83,7 +116,7 @@ def _are_numbers(problem: Any, best: Array, away: float) -> bool:
         for client in range(problem.n_clients):
             found = problem.client_gradients(client, places).astype(float)
             with suppress(NotImplementedError):
-                ahead = places[1] + away * WIDTH * _way(problem)
+                ahead = places[1] + away * WIDTH * _aside(problem)
                 found = np.append(found, problem.value(client, ahead))
             if not np.isfinite(found).all():
                 return False
@@ -95,6 +128,13 @@ def _way(problem: Any) -> Array:
     return np.asarray(way / np.linalg.norm(way))
 
 
+def _aside(problem: Any) -> Array:
+    """Return another direction, in every two coordinates."""
+    way = 1 / _way(problem)
+    way[1::2] *= -1
+    return np.asarray(way / np.linalg.norm(way))
+
+
 def _require_minimiser(problem: Any, best: Array, away: float, name: str) -> None:
     """Compare the mean gradient with those of clients, and with their slopes."""
     size = max(float(np.abs(best).max()), NEAR)
@@ -103,7 +143,14 @@ def _require_minimiser(problem: Any, best: Array, away: float, name: str) -> Non
     clients = range(problem.n_clients)
     with failing(f"gradient of {name}"):
         given = np.stack([problem.client_gradients(i, around) for i in clients])
+        again = problem.client_gradients(0, around)
     found = given.astype(float)
+    least = SAME * np.nanmax(np.abs(found[0]), initial=0.0)
+    if not np.allclose(again.astype(float), found[0], SAME, least, equal_nan=True):
+        raise DomainError(
+            f"gradient of {name} must be a pure function of the client and the point; "
+            "two calls with the same ones differ; draw and count nothing in it."
+        )
     if not np.isfinite(found[:, 0]).all():
         raise DomainError(
             f"the gradients of {name} must be finite numbers at its minimiser(); got "
@@ -119,9 +166,12 @@ def _require_minimiser(problem: Any, best: Array, away: float, name: str) -> Non
 
 
 def _require_values(problem: Any, best: Array, away: float, name: str) -> None:
-    """Compare differences of values with gradients, at one place off the minimiser."""
-    way, width = _way(problem), away * WIDTH
-    here = best + away * way
+    """Compare differences of values with gradients, at one place off the minimiser.
+
+    Not along the way there, where H x looks like a gradient if H is not symmetric, too.
+    """
+    way, width = _aside(problem), away * WIDTH
+    here = best + away * _way(problem)
     for client in range(problem.n_clients):
         gradient = problem.client_gradients(client, here[None])[0].astype(float)
         high = _value(problem, client, here + width * way, name)
@@ -134,6 +184,50 @@ def _require_values(problem: Any, best: Array, away: float, name: str) -> None:
                 f"value({client}, x); at x = {here.tolist()} the slope of the value is "
                 f"{found:.6g}, that of the gradient {told:.6g}; mend one of them."
             )
+
+
+def _require_least(problem: Any, best: Array, away: float, name: str) -> None:
+    """Check that the minimiser is no maximum, nor a saddle: steps leave one downhill.
+
+    A minimiser that was computed may be less than others by what was left to do.
+    """
+    (least, size), place = _mean_value(problem, best, name), best + away * _way(problem)
+    beside = _mean_value(problem, place, name)[0]
+    for _ in range(DESCENT):
+        value, other = _mean_value(problem, place, name)
+        rounding = 8 * np.finfo(float).eps * (size + other)
+        if value < least - max(APART * abs(beside - least), rounding):
+            raise DomainError(
+                f"minimiser() of {name} must be where the mean of the values is least; "
+                f"it is {least:.6g} at {best.tolist()} and {value:.6g} at "
+                f"{place.tolist()}; mend one of them."
+            )
+        slope = _mean_gradient(problem, place, name)
+        steep = float(np.linalg.norm(slope))
+        if not 0 < steep < math.inf:
+            return
+        place = place - slope * (float(np.linalg.norm(place - best)) / (2 * steep))
+
+
+def _mean_gradient(problem: Any, place: Array, name: str) -> Array:
+    """Return the mean of the gradients; infinite beyond their domain."""
+    try:
+        with failing(f"gradient of {name}"), np.errstate(all="ignore"):
+            clients = range(problem.n_clients)
+            found = [problem.client_gradients(i, place[None])[0] for i in clients]
+    except InputError:
+        return np.full(len(place), np.inf)
+    return np.asarray(np.mean(np.array(found, dtype=np.float64), axis=0))
+
+
+def _mean_value(problem: Any, place: Array, name: str) -> tuple[float, float]:
+    """Return the mean of the values and of their sizes; nan beyond their domain."""
+    try:
+        with np.errstate(all="ignore"):
+            values = [_value(problem, i, place, name) for i in range(problem.n_clients)]
+    except InputError:
+        return math.nan, math.nan
+    return float(np.mean(values)), float(np.mean(np.abs(values)))
 
 
 def _value(problem: Any, client: int, point: Array, name: str) -> float:

@@ -7,7 +7,7 @@ from abc import abstractmethod
 import numpy as np
 
 from flverify._core.complete import Complete
-from flverify._core.errors import ShapeError
+from flverify._core.errors import DomainError, ShapeError
 from flverify._core.exact import Array, Scalar
 
 
@@ -44,13 +44,20 @@ class Problem(metaclass=Complete):
         ------
         ShapeError
             If a gradient has not the shape of its point.
+        DomainError
+            If a gradient is complex.
         """
-        found = [np.asarray(self.gradient(client, point.copy())) for point in points]
+        found = [np.array(self.gradient(client, point.copy())) for point in points]
         wrong = next((g.shape for g in found if g.shape != points.shape[1:]), None)
         if wrong is not None:
             raise ShapeError(
                 f"a gradient must have the shape {points.shape[1:]} of its point; got "
                 f"{wrong} from gradient({client}, ...) of {type(self).__name__}; mend "
                 "it."
+            )
+        if any(g.dtype.kind == "c" for g in found):
+            raise DomainError(
+                f"a gradient must be real; got complex numbers from gradient({client}, "
+                f"...) of {type(self).__name__}; mend it."
             )
         return np.array(found).reshape(points.shape)

@@ -93,7 +93,7 @@ def _checked(found: object, start: Array, rounds: int) -> Array:
 def _gradient(problem: Any) -> Gradient:
     """Gradients in floats, without the checks that every call would repeat."""
     if not isinstance(problem, Quadratics):
-        return lambda client, point: np.asarray(problem.gradient(client, point))
+        return lambda client, point: np.array(problem.gradient(client, point.copy()))
     plain = problem.as_float()
     hessians, linear = plain.hessians, plain.linear
 

@@ -21,6 +21,7 @@ from flverify.engines.kinds import (
     require_same_clients,
 )
 from flverify.engines.own_factors import require_round
+from flverify.engines.own_problems import require_start
 from flverify.participation._law import Participation
 from flverify.problems._problem import Problem
 from flverify.testing import given, written
@@ -177,4 +178,6 @@ def setting(
         given.require_numbers(part, name, irrational=name == "algorithm")
     made = Setting(problem, algorithm, law, begin)
     _require_range(made)
+    if not hasattr(problem, "hessians"):  # moments ask for no start
+        require_start(problem, made.begin)
     return made

@@ -226,3 +226,138 @@ def test_what_bends_in_small_units_only_agrees_with_itself():
     for changed in (steep | other, short | other):
         with pytest.raises(InputError, match="must have the mean 0 at its minimiser"):
             require_consistent(type("Wrong", (Mine,), changed)())
+
+
+class Matrix(Mine):
+    """f_i(x) = (i + 1) x'Hx/2 with the gradient (i + 1) H x."""
+
+    dim, matrix = 3, ((2, 1, 0), (1, 3, 0), (0, 0, 1))
+
+    def gradient(self, client, point):
+        return (client + 1) * np.array(self.matrix, float) @ point
+
+    def value(self, client, point):
+        return float(self.gradient(client, point) @ point) / 2
+
+    def minimiser(self):
+        return np.zeros(3)
+
+
+def test_a_matrix_that_is_not_symmetric_makes_no_gradient():
+    require_consistent(Matrix())
+    for matrix in (
+        ((2, 1, 0), (0, 3, 0), (0, 0, 1)),
+        ((2, 0.1, 0), (-0.1, 3, 0), (0, 0, 1)),
+        ((2, 0, 0), (0, 3, 0.1), (0, 0, 1)),
+        ((2, 0, 0.1), (0, 3, 0), (0, 0, 1)),
+    ):
+        with pytest.raises(InputError, match="must be the gradient of value"):
+            require_consistent(type("Wrong", (Matrix,), {"matrix": matrix})())
+
+
+@pytest.mark.parametrize(
+    "matrix",
+    [-np.eye(3), np.diag([-2, 3, 3]), np.diag([3, -2, 3]), np.diag([1, 1, -9])],
+)
+def test_a_maximum_or_a_saddle_is_no_minimiser(matrix):
+    with pytest.raises(InputError, match="where the mean of the values is least; it i"):
+        require_consistent(type("Wrong", (Matrix,), {"matrix": matrix})())
+
+
+def test_a_minimiser_among_others_or_of_values_that_cancel_is_one():
+    require_consistent(type("Level", (Matrix,), {"matrix": np.diag([1, 0, 0])})())
+
+    class Large(Mine):
+        def gradient(self, client, point):
+            return point - 1 + (1e9 if client else -1e9)
+
+        def value(self, client, point):
+            return float((point[0] - 1) ** 2 / 2 + (1e9 if client else -1e9) * point[0])
+
+        def minimiser(self):
+            return np.ones(1)
+
+    require_consistent(Large())
+
+
+@pytest.mark.parametrize("ask", ASK.values(), ids=ASK)
+@pytest.mark.parametrize("size", [1.0, 1e-5])
+def test_gradients_at_random_are_refused(ask, size):
+    draws = np.random.default_rng(0)
+    noisy = {"gradient": lambda _, i, x: (i + 1) * x + size * draws.normal(size=1)}
+    with pytest.raises(InputError, match="must be a pure function of the client and"):
+        ask(type("Noisy", (Mine,), noisy)())
+
+
+def test_gradients_that_sum_in_any_order_are_not_random():
+    count = iter(range(10**6))
+
+    def gradient(_, client, point):
+        return (client + 1) * point * (1 + (next(count) % 2) * 1e-15)
+
+    require_consistent(type("Summed", (Mine,), {"gradient": gradient})())
+
+
+@pytest.mark.parametrize("ask", ASK.values(), ids=ASK)
+def test_complex_gradients_are_refused(ask):
+    turned = {"gradient": lambda _, i, x: (i + 1) * x + 0j}
+    with pytest.raises(InputError, match="must be real; got complex numbers from grad"):
+        ask(type("Turned", (Mine,), turned)())
+
+
+def test_a_gradient_in_one_buffer_is_read_at_once():
+    buffer = np.zeros(1)
+
+    def gradient(_, client, point):
+        np.multiply(point, client + 1, out=buffer)
+        return buffer
+
+    kept = type("Kept", (Mine,), {"gradient": gradient})()
+    errors = ASK["simulate"](kept).errors
+    assert np.array_equal(errors, ASK["simulate"](Mine()).errors)
+
+
+def test_a_start_beyond_the_domain_is_no_divergence():
+    class Positive(Mine):
+        """f_i(x) = (i + 1) x - log x, from 0 on."""
+
+        def gradient(self, client, point):
+            return client + 1 - 1 / point
+
+        def value(self, client, point):
+            return float((client + 1) * point[0] - np.log(point[0]))
+
+        def minimiser(self):
+            return np.array([2 / 3])
+
+    sizes = {"rounds": 3, "runs": 2, "seed": 1}
+    with pytest.raises(InputError, match=r"-inf\]\] at \[0.0\]; start elsewhere"):
+        simulate(Positive(), ALGORITHM, LAW, **sizes)
+    with pytest.raises(InputError, match="must be finite numbers where runs start"):
+        assert_error_bound(Positive(), ALGORITHM, LAW, bound=1, rounds=3)
+    inside = simulate(Positive(), FedAvg("1/9"), LAW, start=[1], **sizes)
+    assert np.isfinite(inside.errors).all()
+    assert assert_error_bound(
+        Positive(), FedAvg("1/9"), LAW, bound=1, rounds=3, start=[1]
+    )
+
+
+def test_a_gradient_that_writes_to_the_point_of_a_loop_moves_nothing():
+    def doubles(self, client, point):
+        point *= client + 1
+        return point
+
+    def loop(masks, gradient, start):
+        models = [start]
+        for mask in masks:
+            x = models[-1]
+            slopes = [gradient(i, x) for i in mask.nonzero()[0]]
+            models.append(x - sum(slopes) / 4 if slopes else x)
+        return models
+
+    in_place = type("InPlace", (Mine,), {"gradient": doubles})()
+    found = [
+        assert_error_bound(one, loop, LAW, bound=100, rounds=3, start=[2]).found
+        for one in (in_place, Mine())
+    ]
+    assert found[0] == found[1]

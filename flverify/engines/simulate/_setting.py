@@ -21,6 +21,7 @@ from flverify.engines.kinds import (
     require_setting,
 )
 from flverify.engines.own_factors import computes_in_symbols, require_round
+from flverify.engines.own_problems import require_start
 from flverify.engines.own_settings import require_step_size_alone
 from flverify.engines.simulate._basis import Basis
 from flverify.participation._law import Participation
@@ -98,7 +99,8 @@ def check(
         require_step_size_alone(algorithm, {*(steps if timed is None else timed)})
     flag(keep_models, "keep_models")
     _require_room(len(steps) * runs, rounds, problem.dim, keep_models)
-    plain = _in_floats(problem)
+    plain, begin = _in_floats(problem), _start(start, problem.dim)
+    require_start(problem, begin)
     return Setting(
         plain,
         _float_twin(algorithm),
@@ -109,7 +111,7 @@ def check(
         steps,
         step_sizes is not None,
         timed,
-        _start(start, problem.dim),
+        begin,
         _minimiser(plain),
         keep_models,
     )
