@@ -12,7 +12,8 @@ from flverify._core.exact import Array
 from flverify._core.sentences import number_of
 from flverify.participation._law import Participation
 
-DRAWS = 4096
+ROUNDS = 64  # of as many runs
+DRAWS = ROUNDS**2
 LAGS = range(1, 33)  # rounds, and runs, between two that are compared
 DOUBT = 1e-12  # probability that frequencies of a right law are called wrong
 MOST_PAIRED = 10  # clients whose pairs are counted
@@ -35,8 +36,8 @@ def require_draws(
     >>> from flverify.participation import Bernoulli
     >>> require_draws(Bernoulli(["1/2", "1/3"]), [], "Bernoulli")
     """
-    drawn, again = (law.sample(0, DRAWS // 64, 64) for _ in range(2))
-    shape = (DRAWS // 64, 64, law.n_clients)
+    drawn, again = (law.sample(0, ROUNDS, ROUNDS) for _ in range(2))
+    shape = (ROUNDS, ROUNDS, law.n_clients)
     kind = str(getattr(drawn, "dtype", type(drawn).__name__))
     if kind != "bool" or drawn.shape != shape:
         raise ShapeError(

@@ -18,7 +18,7 @@ from flverify._core.checks import whole
 from flverify._core.errors import DomainError, InputError, RefusedError, ShapeError
 from flverify._core.exact import Scalar, is_symbolic
 from flverify._core.shown import shown
-from flverify.engines.own_draws import require_draws
+from flverify.engines.own_draws import ROUNDS, require_draws
 from flverify.engines.own_tables import (
     POWERS,
     Ask,
@@ -52,11 +52,32 @@ def require_consistent(law: Participation) -> None:
     >>> from flverify.participation import Bernoulli
     >>> require_consistent(Bernoulli(["1/2", "1/3"]))
     """
-    if type(law).__module__.split(".")[0] == "flverify":
+    if not _is_own(law):
         for part in _parts(law):
             require_consistent(part)
     else:
         _require_own(law)
+
+
+def how_compared(law: Participation) -> str:
+    """Say how far an own law was compared with itself; nothing of the package's laws.
+
+    Examples
+    --------
+    >>> from flverify.participation import Bernoulli
+    >>> how_compared(Bernoulli(["1/2", "1/3"]))
+    ''
+    """
+    own = [one for one in (law, *_parts(law)) if _is_own(one)]
+    if not own:
+        return ""
+    if any(one.n_clients > MOST_CLIENTS or _parts(one) for one in own):
+        return "not compared with itself"
+    return f"compared with itself over {ROUNDS} rounds"
+
+
+def _is_own(law: Participation) -> bool:
+    return type(law).__module__.split(".")[0] != "flverify"
 
 
 def _parts(law: Participation) -> list[Participation]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from flverify._core.exact import Scalar, is_symbolic
 from flverify._core.sentences import number_of
+from flverify.engines.own_laws import how_compared
 from flverify.participation._law import Participation
 
 LONGEST = 24  # characters of a rational that is written out
@@ -90,10 +91,12 @@ def algorithm(given: Any) -> str:
 
 
 def law(given: Participation) -> str:
-    """Text of a law: its notation and its number of clients."""
+    """Text of a law: its notation, its number of clients, and what is known of it."""
     spec = given.spec
     shown = spec if len(spec) <= 60 else f"{spec[:57]}..."
-    return f"{shown} on {number_of(given.n_clients, 'client')}"
+    known = how_compared(given)
+    note = f" (a law of your own, {known})" if known else ""
+    return f"{shown} on {number_of(given.n_clients, 'client')}{note}"
 
 
 def call(made: Any, text: Callable[[Any], str]) -> str:

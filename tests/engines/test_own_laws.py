@@ -8,6 +8,7 @@ import pytest
 from flverify import moments, simulate
 from flverify._core.errors import InputError
 from flverify.algorithms import FedAvg
+from flverify.participation import Bernoulli, ModeChain
 from flverify.participation._law import Participation
 from flverify.problems import Quadratics
 from flverify.testing import assert_averaging_weights, assert_stable
@@ -189,3 +190,27 @@ LAWS = {"rational": Either(), "floats": Rounded()}
 @pytest.mark.parametrize("ask", ASK.values(), ids=ASK)
 def test_own_laws_that_agree_with_themselves(ask, law):
     assert ask(law)
+
+
+@pytest.mark.parametrize("n_clients", [2, 65])
+def test_what_is_said_to_hold_names_how_far_a_law_was_compared(n_clients):
+    class Any(Either):
+        """One of the first two clients."""
+
+        shares = (HALF, HALF, *[Fraction(0)] * (n_clients - 2))
+
+        def _draw(self, seed, runs, rounds):
+            drawn = Either._draw(self, seed, runs, rounds)
+            return np.pad(drawn, [(0, 0), (0, 0), (0, n_clients - 2)])
+
+    Any.n_clients = n_clients
+    told = assert_averaging_weights(Any(), Any.shares).setting
+    due = "compared with itself over 64 rounds" if n_clients == 2 else "not compared"
+    assert f"(a law of your own, {due}" in told
+    package = assert_averaging_weights(Bernoulli(["1/2", "1/2"]), ["3/8", "3/8"])
+    assert "your own" not in package.setting
+    problem = Quadratics([[[1]]] * n_clients, [[0]] * n_clients)
+    chain = ModeChain([[HALF, HALF]] * 2, [Any(), Any()])
+    for law in (Any(), chain):
+        found = assert_stable(problem, FedAvg("1/4"), law, method="exact")
+        assert f"(a law of your own, {due}" in found.setting
