@@ -12,7 +12,8 @@ gradient : callable
 start : (d,) array of floats
     Server model before the first round.
 models : (rounds + 1, d) array
-    The server model before round 0 (the start) and after every round. The model after
+    The server model before round 0 (the start) and after every round, each in an array
+    of its own where clients came. The model after
     round r must depend on the masks up to round r alone; nothing can check that here.
 
     Every call must be an independent run: nothing may be kept from one to the next.
@@ -23,11 +24,12 @@ Such an algorithm can only be sampled, since nothing is known of how it computes
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from flverify._core.errors import ShapeError
+from flverify._core.errors import InputError, ShapeError
 from flverify._core.exact import Array
 from flverify._core.shown import shown
 from flverify.engines.own_rounds import failing
@@ -49,7 +51,7 @@ def run_models(asked: Setting, seed: int, runs: range, rounds: int) -> Array:
     ShapeError
         If the function returns another shape, or not the start first.
     InputError
-        If it raises.
+        If it raises, or returns one array for several models.
     """
     gradient = _gradient(asked.problem)
     start = np.asarray(asked.begin, dtype=np.float64)
@@ -59,9 +61,27 @@ def run_models(asked: Setting, seed: int, runs: range, rounds: int) -> Array:
     name = written.algorithm(asked.algorithm)
     for row, mask in enumerate(masks):
         with np.errstate(over="ignore", invalid="ignore"), failing(name):
-            found = asked.algorithm(mask, gradient, start.copy())
+            found = asked.algorithm(mask, gradient, begun := start.copy())
         out[row] = _checked(found, start, rounds)
+        _require_own_arrays(found, begun, mask)
     return out
+
+
+def _require_own_arrays(found: object, begun: Array, mask: Array) -> None:
+    """Refuse a list that holds one array twice: what is written to it later is in both.
+
+    A round without participants may leave the model as it is; the start is compared.
+    """
+    if not isinstance(found, list | tuple):
+        return
+    for r, (before, after) in enumerate(pairwise(found)):
+        own = isinstance(after, np.ndarray) and after is not begun
+        if own and before is after and mask[r : r + 1].any():
+            raise InputError(
+                "an algorithm given as a function must return an array of its own for "
+                f"every model; got the same one before and after round {r + 1}, in "
+                "which clients came; append a copy."
+            )
 
 
 def _floats(found: object) -> Array | None:

@@ -247,3 +247,39 @@ def test_a_gradient_is_that_of_the_problem():
 
     run_models(setting(plane, asks, Full(1)), 0, range(1), 1)
     assert seen[0].tolist() == [3.0, 8.0]
+
+
+@pytest.mark.parametrize("ask", [assert_error_bound, assert_linear_rate])
+def test_models_that_are_one_array_are_refused(problem, law, ask):
+    def stepped(masks, gradient, start, keep):
+        x = start.copy()
+        models = [start]
+        for mask in masks:
+            for client in np.flatnonzero(mask):
+                x -= gradient(client, x) / 8
+            models.append(keep(x))
+        return models
+
+    def once(masks, gradient, start):  # a list of the last model alone
+        return stepped(masks, gradient, start, keep=lambda x: x)
+
+    def copied(masks, gradient, start):
+        return stepped(masks, gradient, start, keep=np.copy)
+
+    def paused(masks, gradient, start):  # in rounds without clients it stays as it is
+        models = [start]
+        for mask in masks:
+            x = models[-1]
+            steps = [x - gradient(i, x) / 8 for i in np.flatnonzero(mask)]
+            models.append(sum(steps) / len(steps) if steps else x)
+        return models
+
+    claim = {assert_error_bound: {"bound": 9}, assert_linear_rate: {"rate": "99/100"}}
+    asked = {"rounds": 30, "budget": 400, **claim[ask]}
+    with pytest.raises(
+        InputError, match=r"same one before and after round \d+, in whi"
+    ):
+        ask(problem, once, law, **asked)
+    for mine in (copied, paused):
+        models = run_models(setting(problem, mine, law), 0, range(1), 9)
+        assert len(np.unique(models)) > 2
