@@ -32,8 +32,9 @@ class Vector:
     def __truediv__(self, divisor: Any) -> Any:
         if hasattr(divisor, "typed"):
             raise ReadingError(
-                "a vector must be divided by numbers; got another vector; a quotient "
-                "of states is not linear."
+                f"a vector must be divided by plain numbers; got {divisor.words}; a "
+                "quotient of states is not linear, and numbers per client n multiply: "
+                "cohort.numbers(1) / n * v."
             )
         return self.__rmul__(inverse(divisor))
 

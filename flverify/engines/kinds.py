@@ -90,7 +90,7 @@ def require_algorithm(given: object, *needed: str) -> None:
     Raises
     ------
     InputError
-        If it is not, or lacks the slot model or a setting.
+        If it is not, or lacks the slot model or a setting that can be set.
     """
     _require(given, "algorithm", Algorithm)
     slots = getattr(getattr(given, "State", None), "_fields", ())
@@ -105,6 +105,11 @@ def require_algorithm(given: object, *needed: str) -> None:
             raise InputError(
                 f"an algorithm must have the setting {name}; {type(given).__name__} "
                 "has none; add it."
+            )
+        if isinstance(getattr(type(given), name, None), property):
+            raise InputError(
+                f"the setting {name} of an algorithm must be one that can be set; "
+                f"{type(given).__name__} computes it; make it a field of the dataclass."
             )
 
 

@@ -295,6 +295,20 @@ class Counted(Ruled):
         return CountedModel(start, cohort.numbers(1))
 
 
+def test_a_step_size_that_is_computed_cannot_be_set():
+    class Halved(Untuned):
+        @property
+        def step_size(self):
+            return Fraction(self.eta) / 2
+
+    assert moments(PROBLEM, Halved(), LAW)  # which sets none
+    with pytest.raises(
+        InputError, match="must be one that can be set; Halved"
+    ) as error:
+        OF_THREE["simulate"](PROBLEM, Halved(), LAW)
+    one_sentence(error)
+
+
 def test_own_rounds_that_are_only_simulated():
     counted = Counted(rule=lambda x, *_: Model(x))
     with pytest.raises(InputError, match="must return its State with model, rounds"):

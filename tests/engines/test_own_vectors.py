@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from flverify import moments, simulate, symbolic
-from flverify._core.errors import InputError
+from flverify._core.errors import InputError, ReadingError
 from flverify.algorithms import FedAvg
 from flverify.engines.noise import noisy_moments
 from flverify.participation import Bernoulli
@@ -198,3 +198,19 @@ def test_dividing_by_a_step_size_of_a_sweep():
     ours = simulate(PROBLEM, Undone("1/4"), LAW, method="literal", **asked)
     plain = simulate(PROBLEM, FedAvg("1/4"), LAW, method="literal", **asked)
     assert np.allclose(ours.errors, plain.errors)
+
+
+@pytest.mark.parametrize("ask", READINGS.values(), ids=READINGS)
+@pytest.mark.parametrize("divided", [lambda x, _: x / x, lambda _, here: here / here])
+def test_quotients_of_states_are_refused(ask, divided):
+    def rule(own, state, cohort, oracle):
+        del own, oracle
+        found = divided(state.model, cohort.pull(state.model))
+        return cohort.mean(found, otherwise=state.model)
+
+    try:
+        said = str(ask(PROBLEM, Ruled(rule), LAW))
+    except ReadingError as error:
+        said = str(error)
+    assert "must be divided by plain numbers; got a" in said
+    assert "cohort.numbers(1) / n * v." in said
