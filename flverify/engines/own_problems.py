@@ -27,7 +27,7 @@ NEAR = 1e-3  # a computed minimiser at 0 is less: its own size says no scale
 DISTANCES = (0.8112, 0.0507, 0.0032)
 WIDTH = 1e-4  # half of a difference of values, over the distance
 SAME = 1e-9  # of a gradient: what two calls may differ by, where sums are in any order
-DESCENT = 12  # steps, each half as long as it is to the minimiser: few are enough
+DESCENT = 12  # steps, each half as long as it is to the minimiser; of many clients one
 APART = 1e-3  # of a slope: what a difference of values may differ from it by
 
 
@@ -193,7 +193,7 @@ def _require_least(problem: Any, best: Array, away: float, name: str) -> None:
     """
     (least, size), place = _mean_value(problem, best, name), best + away * _way(problem)
     beside = _mean_value(problem, place, name)[0]
-    for _ in range(DESCENT):
+    for _ in range(min(DESCENT, MOST_CLIENTS // problem.n_clients)):
         value, other = _mean_value(problem, place, name)
         rounding = 8 * np.finfo(float).eps * (size + other)
         if value < least - max(APART * abs(beside - least), rounding):
