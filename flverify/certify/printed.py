@@ -109,9 +109,9 @@ def printed(
     """
     mu, smooth = limits(strong_convexity, smoothness)
     law = require_law(participation)
-    if isinstance(algorithm, Focus):
+    if type(algorithm) is Focus:  # an own class derived from it is another algorithm
         return _focus(algorithm, law, mu, smooth)
-    if not isinstance(algorithm, FedAvg):
+    if type(algorithm) is not FedAvg:
         return None
     as_printed = (algorithm.aggregation, algorithm.server_step_size) == ("mean", 1)
     return _fedavg(algorithm, mu, smooth) if as_printed else None
@@ -146,7 +146,7 @@ def printed_sag(
     n = require_law(participation).n_clients
     step = SAG_STEP / (smooth * n)
     alone = isinstance(participation, UniformCohort) and participation.m == 1
-    plain = isinstance(algorithm, Focus) and algorithm.local_steps == 1
+    plain = type(algorithm) is Focus and algorithm.local_steps == 1
     if not (alone and plain and algorithm.step_size == step):
         return None
     rate = 1 - min(mu / (16 * smooth), Fraction(1, 8 * n))
