@@ -100,6 +100,7 @@ def check(
     flag(keep_models, "keep_models")
     _require_room(len(steps) * runs, rounds, problem.dim, keep_models)
     plain, begin = _in_floats(problem), _start(start, problem.dim)
+    best = _minimiser(plain)
     require_start(problem, begin)
     return Setting(
         plain,
@@ -112,7 +113,7 @@ def check(
         step_sizes is not None,
         timed,
         begin,
-        _minimiser(plain),
+        best,
         keep_models,
     )
 
