@@ -47,7 +47,7 @@ def test_an_error_of_0_far_from_the_origin_is_not_made_of_rounding():
     assert found.stationary_mean_square_error == pytest.approx(0, abs=1e-3)
 
 
-def test_an_error_in_floats_is_a_number_or_refused():
+def test_an_error_of_0_is_small_where_flat_directions_are_slow():
     hessians = [
         [[21 / 64, -29 / 2**16], [-29 / 2**16, 41 / 2**25]],
         [[15 / 16, 0], [0, 15 / 2**24]],
@@ -56,11 +56,11 @@ def test_an_error_in_floats_is_a_number_or_refused():
     linear = [[-1, -7 / 2**12], [-15 / 8, 1 / 2**13], [3 / 8, -7 / 2**12]]
     problem = Quadratics(hessians, linear)
     optimum = np.asarray(problem.minimiser())
-    slow, fast = (ProxSkip(h, 2, variant="notebook") for h in (0.125, 0.25))
-    with pytest.raises(RefusedError, match="too close to 1"):
-        LargeMoments(problem, slow, AllOrNothing(3, 0.25)).stationary_error(optimum)
-    large = LargeMoments(problem, fast, AllOrNothing(3, 0.125))
-    assert large.stationary_error(optimum) == pytest.approx(0, abs=1e-6)  # x* is 1600
+    for step, chance in ((0.125, 0.25), (0.25, 0.125)):
+        algorithm = ProxSkip(step, 2, variant="notebook")
+        large = LargeMoments(problem, algorithm, AllOrNothing(3, chance))
+        error = large.stationary_error(optimum)
+        assert error == pytest.approx(0, abs=1e-6)  # x* is 1600
 
 
 def test_of_steps_too_small_for_floats_the_error_is_refused():

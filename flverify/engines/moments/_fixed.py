@@ -19,20 +19,25 @@ DOUBTFUL = 1e-11  # the same: of one that leaves too few digits
 CONSISTENT = 1e-6  # relative: what equations may be off by
 
 
-def fixed_state(system: MessageSystem) -> tuple[Array, Array]:
+def fixed_state(system: MessageSystem, drift: Array) -> tuple[Array, Array]:
     """Return the fixed state from the start 0, and how it moves with the start.
 
-    Shapes (n,) and (n, d); not numbers where the mean has no fixed state.
+    Shapes (n,) and (n, d); not numbers where the mean has no fixed state. The drift is
+    Mbar - 1 in the units of the system.
     """
-    mean, start = system.mean, system.start[:-1]
-    gap = np.eye(len(mean) - 1) - mean[:-1, :-1]
+    start = system.start[:-1]
+    # beside slots that move at once the model may move by little
+    sizes = np.abs(drift[:, :-1]).max(axis=1)
+    sizes = np.where(sizes > 0, sizes, 1.0)
+    drift = drift / sizes[:, None]
+    gap = -drift[:, :-1]
     begun = np.column_stack([start[:, -1], start[:, :-1]])
     forcing = np.zeros_like(begun)
-    forcing[:, 0] = mean[:-1, -1]
+    forcing[:, 0] = drift[:, -1]
     idle = np.asarray(~gap.any(axis=1))
     moving = forcing[idle, 0] != 0
     gap[idle, idle], forcing[idle] = 1.0, begun[idle]
-    found = _solved(gap, forcing, np.where(idle[:, None], 0.0, begun))
+    found = _solved(gap, forcing, np.where(idle[:, None], 0.0, begun), sizes)
     off = np.abs(gap @ found - forcing)
     allowed = CONSISTENT * (1 + np.abs(forcing)) if not moving.any() else -1.0
     if not (off <= allowed).all():
@@ -70,15 +75,19 @@ def _balanced(gap: Array) -> tuple[Array, Array]:
     return gap * scales[0] / scales[0][:, None], scales[0][:, None]
 
 
-def _solved(gap: Array, forcing: Array, begun: Array) -> Array:
-    """Solve gap z = forcing; what left null vectors see of z is as it has begun."""
+def _solved(gap: Array, forcing: Array, begun: Array, divided: Array) -> Array:
+    """Solve gap z = forcing; what left null vectors see of z is as it has begun.
+
+    Null vectors of equations that were divided by numbers are divided by them, too.
+    """
     balanced, units = _balanced(gap)
     known = _conditioned(balanced)
     if known > SINGULAR:
         some = np.linalg.solve(gap, forcing)
         return np.asarray(some if known > DOUBTFUL else np.full_like(some, np.nan))
     left, sizes, _ = np.linalg.svd(balanced)
-    kept = left[:, sizes <= SINGULAR * max(float(sizes.max()), 1.0)].T
+    kept = left[:, sizes <= SINGULAR * max(float(sizes.max()), 1.0)].T / divided
+    kept = kept / np.linalg.norm(kept, axis=1, keepdims=True)
     rows = np.concatenate([balanced, kept])
     right = np.concatenate([forcing / units, kept @ (begun / units)])
     found, _, rank, _ = np.linalg.lstsq(rows, right, rcond=SINGULAR)

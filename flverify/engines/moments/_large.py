@@ -20,6 +20,7 @@ from flverify._core.errors import RefusedError
 from flverify._core.exact import Array
 from flverify.engines.moments._alike import FEW, classes, shared
 from flverify.engines.moments._dimension import dimension
+from flverify.engines.moments._drift import drift
 from flverify.engines.moments._eigen import least_modulus, visible_radius
 from flverify.engines.moments._fixed import fixed_state
 from flverify.engines.moments._messages import MessageSystem, message_system
@@ -176,7 +177,8 @@ class LargeMoments:
     @cached_property
     def _fixed_state(self) -> Array:
         """Homogeneous state at the fixed point of the mean, in the system's unit."""
-        fixed, moved = fixed_state(self.system)
+        changed = drift(self.problem, self.algorithm, self.participation)
+        fixed, moved = fixed_state(self.system, self.system.measured(changed))
         model = np.abs(moved[self._model]).max(initial=0.0)
         if not np.isfinite(fixed).all() or not model <= STILL:
             raise RefusedError(

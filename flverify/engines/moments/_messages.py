@@ -60,6 +60,7 @@ class MessageSystem:
     start: Array
     retention: Array  # per message: share of its memory slot kept on average, else 0
     shares: Mapping[str, Mapping[str, Any]]  # redundant server slots that were kept
+    units: Mapping[str, float]  # of the slots, powers of 2
     unit: float = 1.0  # of points, so that what a round adds is of the constant's size
 
     @property
@@ -82,6 +83,12 @@ class MessageSystem:
             out[places[row], places[column]] += part
         out[-1, -1] = 1.0
         return out
+
+    def measured(self, drift: Array) -> Array:
+        """Measure Mbar - 1 of the state as it is in the units of the system."""
+        blocks, dim = self.layout.blocks, self.layout.dim
+        own = np.repeat([self.units[slot] for _, slot, _ in blocks], dim)
+        return np.asarray(drift * np.append(own, 1 / self.unit) / own[:, None])
 
     @cached_property
     def rows(self) -> Array:
@@ -214,7 +221,7 @@ def message_system(
         slot: {o: float(v) * units[o] / units[slot] for o, v in part.items()}
         for slot, part in kept.items()
     }
-    return replace(system, shares=shares, unit=unit)
+    return replace(system, shares=shares, units=units, unit=unit)
 
 
 def _units(rows: Rows, begun: Rows, layout: Layout) -> dict[str, float]:
@@ -313,7 +320,9 @@ def _assemble(
         1.0 - value if remembers and kind == TAKES_PART else 0.0
         for (kind, _), value in zip(draws, means.tolist(), strict=True)
     ]
-    return MessageSystem(layout, mean, messages, covariance, start, np.array(kept), {})
+    return MessageSystem(
+        layout, mean, messages, covariance, start, np.array(kept), {}, {}
+    )
 
 
 def _mean_blocks(
