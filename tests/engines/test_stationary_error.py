@@ -9,9 +9,15 @@ import numpy as np
 import pytest
 
 from flverify import RefusedError, moments
-from flverify.algorithms import FedAvg, ProxSkip, Scaffold
+from flverify.algorithms import FedAvg, Focus, ProxSkip, Scaffold
 from flverify.engines.moments._large import LargeMoments
-from flverify.participation import AllOrNothing, Bernoulli, Full
+from flverify.participation import (
+    AllOrNothing,
+    Bernoulli,
+    Full,
+    ModeChain,
+    UniformCohort,
+)
 from flverify.problems import Quadratics
 from tests.testing.own import PilesUp
 
@@ -61,6 +67,21 @@ def test_an_error_of_0_is_small_where_flat_directions_are_slow():
         large = LargeMoments(problem, algorithm, AllOrNothing(3, chance))
         error = large.stationary_error(optimum)
         assert error == pytest.approx(0, abs=1e-6)  # x* is 1600
+
+
+@pytest.mark.parametrize("kind", [Scaffold, FedAvg, Focus])
+@pytest.mark.parametrize("power", [10, 23])
+def test_nor_is_one_of_modes(kind, power):
+    # x* is 1e6: errors of .0012 and 0 came out as .035 and .06; of a tiny step, 3125
+    curvatures, linear = [2, 4, 5], [2**21, 2**22 + 4, 5 * 2**20 + 10]
+    exact = Quadratics([[[h]] for h in curvatures], [[b] for b in linear])
+    laws = UniformCohort(3, 1), Bernoulli(["1/2", "1/4", "1/3"])
+    law = ModeChain((("3/4", "1/4"), ("1/2", "1/2")), laws)
+    expected = moments(exact, kind(F(1, 2**power)), law).stationary_mean_square_error
+    found = moments(exact.as_float(), kind(2.0**-power), law)
+    assert found.stationary_mean_square_error == pytest.approx(
+        float(expected), rel=1e-2, abs=1e-6
+    )
 
 
 def test_of_steps_too_small_for_floats_the_error_is_refused():

@@ -87,15 +87,37 @@ def rescaled(system: System, unit: float) -> System:
         out[:-1, -1] = out[:-1, -1] / size
         return out
 
+    return replace(_mapped(system, scaled), start=tuple(map(scaled, system.start)))
+
+
+def moved(system: System, origin: Array) -> System:
+    """Measure float states from an origin, and start there; what cancels is 0."""
+
+    def shifted(values: Array) -> Array:
+        out, parts = values.copy(), (values[:-1, :-1], values[:-1, -1:], origin)
+        kept = values[-1, -1]  # 1 of a mean or an outcome, 0 of a deviation
+        left = parts[0] @ origin + values[:-1, -1] - kept * origin
+        turned, added, whole = map(np.abs, parts)
+        terms = turned @ whole + added[:, 0] + kept * whole
+        out[:-1, -1] = np.where(np.abs(left) > ROUNDING * terms, left, 0.0)
+        return out
+
+    start = [part.copy() for part in system.start]
+    for part in start:
+        part[:-1, -1] = 0.0
+    return replace(_mapped(system, shifted), start=tuple(start))
+
+
+def _mapped(system: System, change: Callable[[Array], Array]) -> System:
     moves = tuple(
         replace(
             move,
-            mean=scaled(move.mean),
-            terms=tuple((w, scaled(a)) for w, a in move.terms),
+            mean=change(move.mean),
+            terms=tuple((w, change(a)) for w, a in move.terms),
         )
         for move in system.moves
     )
-    return replace(system, moves=moves, start=tuple(map(scaled, system.start)))
+    return replace(system, moves=moves)
 
 
 def most(values: Array) -> float:

@@ -244,13 +244,31 @@ class SmallMoments:
         unit = self._unit_of(optimum)
         with suppress(RefusedError):
             unit = self._unit_of(optimum, self.mean_fixed_point())
-        error = self._in_unit(unit)._stationary_error(optimum / unit)
-        return in_square(float(error), unit)
+        return in_square(float(self._in_unit(unit)._about(optimum / unit)), unit)
+
+    def _about(self, optimum: Array) -> float:
+        """Stationary error, about the fixed mean state where floats tell it.
+
+        Moments about an origin far from it have no digits left for the error.
+        """
+        told = self.twin is None and len(set(self.system.sizes)) == 1
+        if not told or self._kept is None or self._diverges():
+            return float(self._stationary_error(optimum))
+        state = np.split(self._kept, len(self.system.sizes))
+        origin = np.sum(state, axis=0)[:-1]
+        about = replace(self, system=_reduce.moved(self.system, origin))
+        away = optimum - self.system.readout[0][:-1, :-1] @ origin
+        unit = about._unit_of(away, about._fixed_in(about._unit_of()))
+        return float(about._in_unit(unit)._settled_error(away / unit)) * unit**2
 
     def _stationary_error(self, optimum: Array) -> Scalar:
+        return math.inf if self._diverges() else self._settled_error(optimum)
+
+    def _diverges(self) -> bool:
+        return self._constants_move_more(self._states) and self._wanders(self._states)
+
+    def _settled_error(self, optimum: Array) -> Scalar:
         operator = self._states
-        if self._constants_move_more(operator) and self._wanders(operator):
-            return math.inf
         values = operator.matrix()
         ones = 0 * values
         np.fill_diagonal(ones, self.system.arithmetic.convert(1))
