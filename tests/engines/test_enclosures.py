@@ -84,3 +84,14 @@ def test_a_step_that_is_sure_to_be_close_enough_is_not_checked_by_another(monkey
     found = moments(*setting).mean_square_rate
     assert len(steps) < 50  # a secant step more takes 18
     assert found == pytest.approx(0.62226332649804, rel=1e-10)  # of many more steps
+
+
+@pytest.mark.parametrize("chance", ["1", "1/2", "1/1000", "1/1000000"])
+def test_directions_that_are_left_out_are_in_the_interval(chance):
+    # one start moves stored gradients almost as it moves the model: the rest is weak
+    one, step = Quadratics([[[4]]], [[1]]), Fraction(1, 2**21)
+    law, readings = Bernoulli([chance]), ("step", "start", "sum")
+    exact = moments(one, Focus(step, 1, *readings), law).mean_square_rate_interval
+    found = LargeMoments(one.as_float(), Focus(float(step), 1, *readings), law)
+    low, high = found.mean_square_rate_interval
+    assert low <= exact[0] <= exact[1] <= high

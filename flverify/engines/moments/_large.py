@@ -34,6 +34,7 @@ VERIFIED = 1e-6  # relative gap that an eigenvector of the operator may leave
 ABOVE = (1e-6, 1e-4, 1e-2)  # how far above the rate, relatively, enclosures look
 VANISHED = 1e-13  # of its terms: noise so small is 0
 NEAR_ONE = 1e-9  # a mean map that near is not followed as a whole
+LEFT_OUT = 1e-13  # of an image, beside its map: less is rounding
 STILL = 1e-6  # what the start may do to a fixed point, by rounding
 
 
@@ -143,8 +144,13 @@ class LargeMoments:
         X solves c X = T(X) + identity for c just above the rate. From below the rate
         is at least that of the mean map squared, and the least quotient of T(X) by X.
         All of them are moved outward by what is rounded. Near repeated modes the rate
-        itself has fewer digits (9e-8 off was seen), and may be an end.
+        itself has fewer digits (9e-8 off was seen), and may be an end. Directions too
+        weak to be followed may have any rate above; below, they move it by a root.
         """
+        if self._thin.lost > LEFT_OUT:
+            size = float(np.linalg.norm(self._thin.mean))
+            moved = np.sqrt(self._thin.lost * size)
+            return max(self.mean_square_rate - float(moved), 0.0), float("inf")
         mapped = MessageMap(self._spectrum, self._thin)
         floor = least_modulus(self._thin.mean, self._spectrum.largest) ** 2
         for margin in ABOVE:

@@ -231,11 +231,7 @@ def _engine(
     size = _state_size(problem, algorithm)
     one_mode = len(participation.modes().laws) == 1
     if not arithmetic.exact and size > LARGEST_DENSE and one_mode:
-        try:
-            trace(algorithm, problem.n_clients)
-        except ReadingError as error:
-            return Refusal("moments", str(error))
-        return LargeMoments(problem, algorithm, participation)
+        return _traced(problem, algorithm, participation)
     if size > (LARGEST_EXACT if arithmetic.exact else LARGEST_DENSE):
         return Refusal(
             "moments",
@@ -271,15 +267,21 @@ def _in_floats(
     return SmallMoments(found.system, measured(twin, units), units)
 
 
+def _traced(problem: Any, algorithm: Any, participation: Any) -> LargeMoments | Refusal:
+    """Return a setting of one mode as a large system, if its round can be traced."""
+    try:
+        trace(algorithm, problem.n_clients)
+    except ReadingError as error:
+        return Refusal("moments", str(error))
+    return LargeMoments(problem, algorithm, participation)
+
+
 def _whole(problem: Any, algorithm: Any, participation: Any) -> LargeMoments | None:
     """Return the same setting as a large system; None with modes or untraced."""
     if len(participation.modes().laws) > 1:
         return None
-    try:
-        trace(algorithm, problem.n_clients)
-    except ReadingError:
-        return None
-    return LargeMoments(problem, algorithm, participation)
+    found = _traced(problem, algorithm, participation)
+    return None if isinstance(found, Refusal) else found
 
 
 def _misled(

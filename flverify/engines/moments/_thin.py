@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -30,6 +31,7 @@ class Thin:
     start: Array  # columns: what a start moves
     seen: Array  # rows of the server model
     kept: Array  # orthonormal rows: sums that no round changes, zero at the start
+    lost: float = 0.0  # largest part of an image, beside its map, that was left out
 
     def restricted(self, seeds: Array) -> tuple[Thin, Array]:
         """Restrict to the smallest invariant subspace that holds the seeds."""
@@ -43,14 +45,18 @@ class Thin:
         if _spans_all(seeds, self):
             return self, picked
         basis = _closure(seeds, self)
-        return self._within(basis), basis
+        lost = max(self.lost, _left_out(basis, self))
+        return replace(self._within(basis), lost=lost), basis
 
     def _within(self, basis: Array) -> Thin:
         """Take coordinates in the orthonormal columns of a basis."""
         mean = _cleared(basis.T @ self.mean @ basis, self.mean)
         rows = _cleared(basis.T @ self.rows, self.rows)
         columns = _cleared(self.columns @ basis, self.columns)
-        moved = {"start": basis.T @ self.start, "seen": self.seen @ basis}
+        moved: dict[str, Any] = {
+            "start": basis.T @ self.start,
+            "seen": self.seen @ basis,
+        }
         none = np.zeros((0, len(mean)))
         return replace(self, mean=mean, rows=rows, columns=columns, kept=none, **moved)
 
@@ -58,13 +64,16 @@ class Thin:
         """Measure each coordinate in its own unit."""
         mean = self.mean * scales / scales[:, None]
         rows, columns = self.rows / scales[:, None], self.columns * scales
-        moved = {"start": self.start / scales[:, None], "seen": self.seen * scales}
+        moved: dict[str, Any] = {
+            "start": self.start / scales[:, None],
+            "seen": self.seen * scales,
+        }
         return replace(self, mean=mean, rows=rows, columns=columns, **moved)
 
     def transposed(self) -> Thin:
         """Return the dual system, which observes what this one reaches."""
         rows, columns = self.columns.T, self.rows.T
-        moved = {"start": self.seen.T, "seen": self.start.T}
+        moved: dict[str, Any] = {"start": self.seen.T, "seen": self.start.T}
         return replace(self, mean=self.mean.T, rows=rows, columns=columns, **moved)
 
     def apply(self, second: Array) -> Array:
@@ -240,6 +249,13 @@ def _closure(seeds: Array, system: Thin) -> Array:
             still = 0 if len(grown) > len(basis) else still + 1
             basis = grown
     return basis.T
+
+
+def _left_out(basis: Array, system: Thin) -> float:
+    """Return the largest part of images by which they leave a subspace."""
+    images = _images(basis.T, system, np.random.default_rng(1))
+    images = images - (images @ system.kept.T) @ system.kept
+    return float(np.abs(images - (images @ basis) @ basis.T).max(initial=0.0))
 
 
 def _images(basis: Array, system: Thin, draws: np.random.Generator) -> Array:
