@@ -88,7 +88,7 @@ def _require_keyed(law: Participation, drawn: Array, name: str) -> None:
 
 def _require_frequencies(law: Participation, flat: Array, name: str) -> None:
     said = np.asarray(law.inclusion(), dtype=float)
-    often, allowed = flat.mean(axis=0), _allowed(law.n_clients)
+    often, allowed = flat.mean(axis=0), tolerated(law.n_clients)
     wrong = np.flatnonzero(abs(said - often) > allowed)
     if len(wrong):
         i = wrong[0]
@@ -105,7 +105,7 @@ def _require_pairs(law: Participation, flat: Array, name: str) -> None:
     said = np.asarray(law.joint_inclusion(), dtype=float)
     ones = flat.astype(float)
     often = ones.T @ ones / DRAWS
-    wrong = np.argwhere(abs(said - often) > _allowed(law.n_clients**2))
+    wrong = np.argwhere(abs(said - often) > tolerated(law.n_clients**2))
     if len(wrong):
         i, j = wrong[0]
         raise DomainError(
@@ -124,7 +124,7 @@ def _require_no_memory(law: Participation, drawn: Array, name: str) -> None:
         for lag in LAGS:
             first, later = _pairs(draws.astype(float), lag)
             often = first.T @ later / len(first)
-            allowed = _allowed(2 * len(LAGS) * said.size, len(first))
+            allowed = tolerated(2 * len(LAGS) * said.size, len(first))
             wrong = np.argwhere(abs(often - said) > allowed)
             if len(wrong):
                 i, j = wrong[0]
@@ -145,6 +145,6 @@ def _pairs(draws: Array, lag: int) -> tuple[Array, Array]:
     return first, later
 
 
-def _allowed(compared: int, draws: int = DRAWS) -> float:
+def tolerated(compared: int, draws: int = DRAWS) -> float:
     """How far so many frequencies may be off, by Hoeffding's inequality."""
     return math.sqrt(math.log(2 * compared / DOUBT) / (2 * draws))

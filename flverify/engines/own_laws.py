@@ -19,6 +19,7 @@ from flverify._core.errors import DomainError, InputError, RefusedError, ShapeEr
 from flverify._core.exact import Scalar, is_symbolic
 from flverify._core.shown import shown
 from flverify.engines.own_draws import ROUNDS, require_draws
+from flverify.engines.own_modes import require_modes
 from flverify.engines.own_tables import (
     POWERS,
     Ask,
@@ -99,10 +100,12 @@ def _require_own(law: Participation) -> None:
             f"spec of {name} must be a text, by which the law is told; got "
             f"{shown(law.spec)}; write one."
         )
-    parts = _parts(law)
-    for part in parts:
+    for part in _parts(law):
         require_consistent(part)
-    if law.n_clients > MOST_CLIENTS or parts:
+    if law.n_clients > MOST_CLIENTS:
+        return
+    if len(law.modes().laws) > 1:
+        require_modes(law, name)
         return
     outcomes = _outcomes(law, name) if law.n_clients <= MOST_LISTED else {}
     if any(is_symbolic(share) for share in outcomes.values()):

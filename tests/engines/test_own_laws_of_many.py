@@ -11,8 +11,8 @@ from flverify import moments, simulate
 from flverify._core.errors import InputError, RefusedError
 from flverify.algorithms import FedAvg
 from flverify.engines.own_laws import require_consistent
-from flverify.participation import Bernoulli, ModeChain, NonEmpty, UniformCohort
-from flverify.participation._law import UniformDriven
+from flverify.participation import Bernoulli, Full, ModeChain, NonEmpty, UniformCohort
+from flverify.participation._law import Participation, UniformDriven
 from flverify.problems import Quadratics
 
 HALF, EPS = Fraction(1, 2), Fraction(1, 10**12)
@@ -252,5 +252,55 @@ def test_own_laws_with_modes_that_are_wrong():
     wrong = type("Wrong", (Cohort,), {"support": fewer})()
     chain = ModeChain((("1/2", "1/2"), (1, 0)), (Cohort(), wrong))
     own = type("Own", (Cohort,), {"modes": lambda _: chain.modes()})()
+    with pytest.raises(InputError, match="sum to 1; got the sum 1/2"):
+        require_consistent(own)
+
+
+RARE = Bernoulli(["1/8"] * 3)
+CHAIN = ModeChain((("1/8", "7/8"), ("3/4", "1/4")), (Full(3), RARE))
+
+
+class Weather(Participation):
+    """A law of one's own with the modes of a chain."""
+
+    n_clients, exact, spec, chain = 3, True, "weather", CHAIN
+
+    def support(self):
+        return self.chain.support()
+
+    def modes(self):
+        return CHAIN.modes()
+
+    def _moment(self, clients, power):
+        return self.chain.moment(clients, power)
+
+    def _draw(self, seed, runs, rounds):
+        return self.chain.sample(seed, runs, rounds)
+
+
+class Forgetful(Weather):
+    """Draws every round from the stationary mode."""
+
+    def _draw(self, seed, runs, rounds):
+        drawn = [self.chain.sample(seed + r, runs, 1)[:, 0] for r in rounds]
+        return np.stack(drawn, axis=1)
+
+
+def test_own_laws_with_modes_are_what_their_modes_say():
+    require_consistent(Weather())
+    other = ModeChain(((0, 1), (1, 0)), CHAIN.laws)
+    late = ModeChain(CHAIN.transition, CHAIN.laws, initial=1)
+    for kind, chain, words in (
+        (Weather, other, r"moment\(\(0,\), 0\) of Weather must be that of its"),
+        (Weather, late, "must draw client 0 as modes"),
+        (Forgetful, CHAIN, "in round 0 and . in round 1 as modes"),
+    ):
+        law = type(kind.__name__, (kind,), {"chain": chain})()
+        with pytest.raises(InputError, match=words):
+            require_consistent(law)
+
+
+def test_own_laws_made_of_another_are_compared_too():
+    own = type("Own", (Cohort,), {"law": UniformCohort(8, 1), "support": fewer})()
     with pytest.raises(InputError, match="sum to 1; got the sum 1/2"):
         require_consistent(own)
