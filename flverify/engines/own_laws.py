@@ -72,8 +72,10 @@ def how_compared(law: Participation) -> str:
     own = [one for one in (law, *_parts(law)) if _is_own(one)]
     if not own:
         return ""
-    if any(one.n_clients > MOST_CLIENTS or _parts(one) for one in own):
+    if any(one.n_clients > MOST_CLIENTS for one in own):
         return "not compared with itself"
+    if any(len(one.modes().laws) > 1 for one in own):
+        return "compared with its modes over 2 rounds"
     return f"compared with itself over {ROUNDS} rounds"
 
 

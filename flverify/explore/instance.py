@@ -13,11 +13,13 @@ import numpy as np
 
 from flverify._core.exact import Array
 from flverify.certify.quadratics.rows import Batch
+from flverify.engines.moments._moments import Moments, moments
 from flverify.explore.corners import unit_rates
 from flverify.explore.view import View
 from flverify.problems.quadratics import Quadratics
 
 START = 1.0  # distance of the start from x*
+SAME = 1e-12  # relative difference of curvatures that are equal but for rounding
 
 
 def curvatures(view: View) -> Array:
@@ -64,6 +66,21 @@ def describe(view: View) -> str:
     return f"{', '.join(parts)}; start at distance 1 from x*"
 
 
+def _of_it_alone(view: View, values: tuple[float, float]) -> float | None:
+    """Return the rate where a step ends in a minimiser, or all curvatures are alike.
+
+    Directions that no start moves there count in rates of groups, as limits of others.
+    """
+    high, low = (1.0 if abs(value - 1) < SAME else value for value in values)
+    if 1.0 not in (high, low) and abs(high - low) > SAME * high:
+        return None
+    h = np.where(np.arange(view.n_clients) % 2 == 1, low, high)
+    alike = Quadratics(h[:, None, None], np.zeros((view.n_clients, 1)))
+    algorithm = view.algorithm_object().retuned(1.0)
+    found = moments(alike, algorithm, view.participation(floats=True))
+    return float(found.mean_square_rate) if isinstance(found, Moments) else None
+
+
 @lru_cache(maxsize=512)
 def instance_rate(view: View, ratio: float, scale: float) -> float:
     """Mean-square rate of the instance, exact but for rounding.
@@ -74,7 +91,16 @@ def instance_rate(view: View, ratio: float, scale: float) -> float:
         In the form of `law_of`.
     ratio, scale : float
         mu/L and eta L.
+
+    Examples
+    --------
+    >>> view = View("focus", 2, probability="9/10")
+    >>> [round(instance_rate(view, 0.1, scale), 4) for scale in (1.0, 1.001)]
+    [0.8051, 1.0186]
     """
+    alone = _of_it_alone(view, (scale, scale * ratio))
+    if alone is not None:
+        return alone
     rates = unit_rates(view)
     clients, values = [], []
     first = 0

@@ -25,7 +25,7 @@ from flverify.claims.registry import proofs_folder
 from flverify.explore import error_curves, slices
 from flverify.explore.at_the_point import rounds_to
 from flverify.explore.corners import corner_batch, law_of, scaled, unit_rates
-from flverify.explore.instance import centres, curvatures, problem
+from flverify.explore.instance import centres, curvatures, instance_rate, problem
 from flverify.explore.rounds import rounds_of
 from flverify.explore.view import View
 from flverify.problems import Quadratics
@@ -112,6 +112,34 @@ def test_curve_rate_and_bias_are_those_of_the_moments_engine(view):
         engine.mean_square_rate, rel=1e-6
     )
     assert value(view, "bias") == pytest.approx(abs(engine.bias[0]), abs=1e-11)
+
+
+TWO = {"smoothness": "2", "step_size": "1/2"}
+THREE = {"local_steps": 3, "strong_convexity": "1", "smoothness": "2"}
+SPECIAL = [  # where a step ends in a minimiser, or all curvatures are alike
+    View("focus", 2, probability="9/10", strong_convexity="1/5", **TWO),
+    View("scaffold", 4, "all_or_nothing", step_size="1", **THREE),
+    View("proxskip", 2, "all_or_nothing", strong_convexity="2", **TWO, **ONE),
+]
+
+
+@pytest.mark.parametrize("view", SPECIAL, ids=name)
+def test_what_no_start_moves_is_no_rate_of_the_curves(view):
+    """The exact engine finds in rationals what starts move; of groups it is a limit."""
+    ends = view.number("smoothness"), view.number("strong_convexity")
+    h = [ends[i % 2] for i in range(view.n_clients)]
+    shift = sum((-1) ** i * v for i, v in enumerate(h)) / sum(h)
+    linear = [[v * ((-1) ** i - shift)] for i, v in enumerate(h)]
+    given = Quadratics([[[v]] for v in h], linear)
+    exact = moments(given, view.algorithm_object(), view.participation())
+    assert exact.exact
+    ratio, scale = scaled(view)
+    beside = instance_rate(law_of(view), ratio * (1 - 1e-7), scale * (1 + 1e-7))
+    found = value(view, "instance_rate")
+    assert found == pytest.approx(float(exact.mean_square_rate), rel=1e-5, abs=1e-9)
+    assert found < 0.99 * beside
+    error = float(exact.stationary_mean_square_error)
+    assert value(view, "stationary_error") == pytest.approx(error, abs=1e-9)
 
 
 @pytest.mark.parametrize("view", SETTINGS, ids=name)
