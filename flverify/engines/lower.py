@@ -109,9 +109,13 @@ class Lowering:
             hessian = self.hessians[client]
             row = {block: hessian @ part for block, part in point.items()}
             shift = row.get(CONSTANT, 0)
-            row[CONSTANT] = shift - self.linear[client][:, None]
+            row[CONSTANT] = shift - self.column(client)
             self._gradients[call, client] = row
         return self._gradients[call, client]
+
+    def column(self, client: int) -> Any:
+        """b_i as a column, (d, 1)."""
+        return self.linear[client][:, None]
 
     def add(self, into: Row, row: Row, coefficient: Scalar, client: int) -> None:
         """Add coefficient * row to a row under construction."""

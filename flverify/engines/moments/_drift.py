@@ -1,12 +1,14 @@
-"""What a round changes in the mean, Mbar - 1, with every number rounded once.
+"""What a round changes in the mean, Mbar - 1, to the digits of floats.
 
 A tiny step moves a state by little beside itself: of Mbar in floats that little has
-few digits left, and a fixed point made of it is wrong by as many.
+few digits left, and a fixed point made of it is wrong by as many. Multiples of the
+identity are kept apart, in rationals, so that they cancel before anything is rounded.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,6 +29,54 @@ from flverify.engines.lower import (
 from flverify.engines.trace import exact_twin, trace
 
 
+@dataclass(frozen=True)
+class _Beside:
+    """A multiple of the identity, rational, and the rest of a block in floats."""
+
+    share: Any
+    rest: Array
+    __array_ufunc__ = None
+
+    def __add__(self, other: _Beside) -> _Beside:
+        return _Beside(self.share + other.share, self.rest + other.rest)
+
+    def __rmul__(self, factor: Any) -> _Beside:
+        return _Beside(factor * self.share, float(factor) * self.rest)
+
+    def __sub__(self, other: _Beside) -> _Beside:
+        return self + -1 * other
+
+    def __rsub__(self, nothing: int) -> _Beside:  # a point without a constant
+        return -1 * self
+
+    def __rmatmul__(self, hessian: Array) -> _Beside:
+        moved = hessian @ self.rest
+        return _Beside(
+            NONE, moved + float(self.share) * hessian if self.share else moved
+        )
+
+    def floats(self) -> Array:
+        """Round the multiple, and put it beside the rest."""
+        whole = float(self.share) * np.eye(*self.rest.shape) if self.share else 0.0
+        return np.asarray(self.rest + whole)
+
+
+NONE = NEAREST.convert(0)
+
+
+class _Apart(Lowering):
+    """Blocks whose multiples of the identity are kept apart."""
+
+    def __init__(self, problem: Any, points: Any) -> None:
+        plain = problem.as_float()
+        super().__init__(plain.hessians, plain.linear, points, NEAREST.convert)
+        self.identity: Any = _Beside(NEAREST.convert(1), np.zeros_like(self.identity))
+
+    def column(self, client: int) -> _Beside:
+        """b_i, no multiple of the identity."""
+        return _Beside(NONE, super().column(client))
+
+
 def drift(problem: Any, algorithm: Any, participation: Any) -> Array:
     """Return Mbar - 1 without redundant slots, the constant in its last column.
 
@@ -40,13 +90,12 @@ def drift(problem: Any, algorithm: Any, participation: Any) -> Array:
     array([[-1.,  2.]])
     """
     twin, n_clients = exact_twin(algorithm), problem.n_clients
-    data = NEAREST.array(problem.hessians), NEAREST.array(problem.linear)
     traced = trace(twin, n_clients)
     layout = Layout(traced.server_slots, traced.client_slots, n_clients, problem.dim)
-    lowering = Lowering(*data, traced.points, NEAREST.convert)
+    lowering = _Apart(problem, traced.points)
     rows = lower(traced.after, layout, lowering)
     weights = _weights(participation, {draw for draw, _ in rows})
-    total = {(block, block): -lowering.identity for block in layout.blocks}
+    total = {(block, block): -1 * lowering.identity for block in layout.blocks}
     for (draw, block), row in rows.items():
         for column, part in row.items():
             key, value = (block, column), weights[draw] * part
@@ -63,7 +112,7 @@ def _weights(participation: Any, draws: set[Draw]) -> Mapping[Draw, Any]:
 
 
 def _eliminated(
-    total: Mapping[tuple[Block, Block], Array],
+    total: Mapping[tuple[Block, Block], _Beside],
     layout: Layout,
     gone: Mapping[str, Mapping[str, Any]],
 ) -> Array:
@@ -71,7 +120,7 @@ def _eliminated(
     places, kept = layout.places, np.ones(layout.size, dtype=bool)
     out = np.zeros((layout.size, layout.size))
     for (row, column), part in total.items():
-        out[places[row], places[column]] = part.astype(np.float64)
+        out[places[row], places[column]] = part.floats()
     for slot, shares in gone.items():
         place = places["server", slot, -1]
         for other, share in shares.items():
