@@ -164,3 +164,16 @@ def test_nor_does_a_bias_of_a_tiny_step_get_lost():
     for step in (2.0**-10, 2.0**-33):
         found = repeated(problem, FedAvg(step), law)
         assert found.mean_fixed_point == pytest.approx(np.full(82, ended), rel=1e-12)
+
+
+@pytest.mark.parametrize("dim", [2, 12])
+@pytest.mark.parametrize("step", [2.0**-10, 2.0**-34])
+def test_few_or_many_coordinates_lose_no_digits_to_a_tiny_step(dim, step):
+    # of many, products of Hessians are in floats, and what they are added to is not
+    draws = np.random.default_rng(8)
+    roots = draws.normal(size=(12, dim, dim))
+    hessians = roots @ roots.transpose(0, 2, 1) + np.eye(dim) / 2
+    linear = (hessians @ (1e6 * draws.normal(size=(12, dim, 1))))[..., 0]
+    problem, law = Quadratics(hessians, linear), UniformCohort(12, 3)
+    found = LargeMoments(problem, Scaffold(step, 3), law).mean_fixed_point()
+    assert found == pytest.approx(problem.minimiser(), abs=1e-7)

@@ -1,8 +1,9 @@
 """What a round changes in the mean, Mbar - 1, to the digits of floats.
 
 A tiny step moves a state by little beside itself: of Mbar in floats that little has
-few digits left, and a fixed point made of it is wrong by as many. Multiples of the
-identity are kept apart, in rationals, so that they cancel before anything is rounded.
+few digits left, and a fixed point made of it is wrong by as many. So it is read in
+rationals; of many coordinates, whose products would take minutes, the multiples of the
+identity alone: they cancel before anything is rounded.
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ from flverify.engines.lower import (
     lower,
 )
 from flverify.engines.trace import exact_twin, trace
+
+FEW = 8  # coordinates up to which all of it is read in rationals
+NONE = NEAREST.convert(0)
 
 
 @dataclass(frozen=True)
@@ -55,13 +59,10 @@ class _Beside:
             NONE, moved + float(self.share) * hessian if self.share else moved
         )
 
-    def floats(self) -> Array:
+    def astype(self, kind: type) -> Array:
         """Round the multiple, and put it beside the rest."""
         whole = float(self.share) * np.eye(*self.rest.shape) if self.share else 0.0
-        return np.asarray(self.rest + whole)
-
-
-NONE = NEAREST.convert(0)
+        return np.asarray(self.rest + whole, dtype=kind)
 
 
 class _Apart(Lowering):
@@ -92,7 +93,7 @@ def drift(problem: Any, algorithm: Any, participation: Any) -> Array:
     twin, n_clients = exact_twin(algorithm), problem.n_clients
     traced = trace(twin, n_clients)
     layout = Layout(traced.server_slots, traced.client_slots, n_clients, problem.dim)
-    lowering = _Apart(problem, traced.points)
+    lowering = _lowering(problem, traced.points)
     rows = lower(traced.after, layout, lowering)
     weights = _weights(participation, {draw for draw, _ in rows})
     total = {(block, block): -1 * lowering.identity for block in layout.blocks}
@@ -101,6 +102,13 @@ def drift(problem: Any, algorithm: Any, participation: Any) -> Array:
             key, value = (block, column), weights[draw] * part
             total[key] = total[key] + value if key in total else value
     return _eliminated(total, layout, redundant(twin, n_clients))
+
+
+def _lowering(problem: Any, points: Any) -> Lowering:
+    if problem.dim > FEW:
+        return _Apart(problem, points)
+    data = NEAREST.array(problem.hessians), NEAREST.array(problem.linear)
+    return Lowering(*data, points, NEAREST.convert)
 
 
 def _weights(participation: Any, draws: set[Draw]) -> Mapping[Draw, Any]:
@@ -112,7 +120,7 @@ def _weights(participation: Any, draws: set[Draw]) -> Mapping[Draw, Any]:
 
 
 def _eliminated(
-    total: Mapping[tuple[Block, Block], _Beside],
+    total: Mapping[tuple[Block, Block], Any],
     layout: Layout,
     gone: Mapping[str, Mapping[str, Any]],
 ) -> Array:
@@ -120,7 +128,7 @@ def _eliminated(
     places, kept = layout.places, np.ones(layout.size, dtype=bool)
     out = np.zeros((layout.size, layout.size))
     for (row, column), part in total.items():
-        out[places[row], places[column]] = part.floats()
+        out[places[row], places[column]] = part.astype(np.float64)
     for slot, shares in gone.items():
         place = places["server", slot, -1]
         for other, share in shares.items():
