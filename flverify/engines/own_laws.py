@@ -20,6 +20,7 @@ from flverify._core.exact import Scalar, is_symbolic
 from flverify._core.shown import shown
 from flverify.engines.own_draws import ROUNDS, require_draws
 from flverify.engines.own_modes import require_modes
+from flverify.engines.own_rounds import is_own
 from flverify.engines.own_tables import (
     POWERS,
     Ask,
@@ -53,7 +54,7 @@ def require_consistent(law: Participation) -> None:
     >>> from flverify.participation import Bernoulli
     >>> require_consistent(Bernoulli(["1/2", "1/3"]))
     """
-    if not _is_own(law):
+    if not is_own(law):
         for part in _parts(law):
             require_consistent(part)
     else:
@@ -69,7 +70,7 @@ def how_compared(law: Participation) -> str:
     >>> how_compared(Bernoulli(["1/2", "1/3"]))
     ''
     """
-    own = [one for one in (law, *_parts(law)) if _is_own(one)]
+    own = [one for one in (law, *_parts(law)) if is_own(one)]
     if not own:
         return ""
     if any(one.n_clients > MOST_CLIENTS for one in own):
@@ -77,10 +78,6 @@ def how_compared(law: Participation) -> str:
     if any(len(one.modes().laws) > 1 for one in own):
         return "compared with its modes over 2 rounds"
     return f"compared with itself over {ROUNDS} rounds"
-
-
-def _is_own(law: Participation) -> bool:
-    return type(law).__module__.split(".")[0] != "flverify"
 
 
 def _parts(law: Participation) -> list[Participation]:

@@ -15,7 +15,7 @@ from flverify._core.checks import whole
 from flverify._core.errors import DomainError, InputError, ShapeError
 from flverify._core.exact import Array
 from flverify._core.shown import shown
-from flverify.engines.own_rounds import failing
+from flverify.engines.own_rounds import failing, is_own
 from flverify.problems._problem import Problem
 
 MOST_CLIENTS = 1000  # whose gradients are added up
@@ -45,7 +45,7 @@ def require_consistent(problem: Problem) -> None:
     >>> require_consistent(Quadratics([[[1]]], [[2]]))
     """
     name = type(problem).__name__
-    if not _is_own(problem) or not hasattr(problem, "minimiser"):
+    if not is_own(problem) or not hasattr(problem, "minimiser"):
         return
     for size in ("n_clients", "dim"):
         whole(getattr(problem, size, None), f"{size} of {name}")
@@ -82,7 +82,7 @@ def require_start(problem: Problem, start: Array) -> None:
     >>> require_start(Quadratics([[[1]], [[2]]], [[0], [2]]), np.zeros(1))
     """
     name = type(problem).__name__
-    if not _is_own(problem) or problem.n_clients > MOST_CLIENTS:
+    if not is_own(problem) or problem.n_clients > MOST_CLIENTS:
         return
     at = np.asarray(start, dtype=np.float64)[None]
     with failing(f"gradient of {name}"), np.errstate(all="ignore"):
@@ -92,10 +92,6 @@ def require_start(problem: Problem, start: Array) -> None:
             f"the gradients of {name} must be finite numbers where runs start; got "
             f"{shown(np.array(found).tolist())} at {at[0].tolist()}; start elsewhere."
         )
-
-
-def _is_own(problem: Problem) -> bool:
-    return type(problem).__module__.split(".")[0] != "flverify"
 
 
 def _inside(problem: Any, best: Array) -> float:

@@ -30,8 +30,8 @@ DRAWN = {"pull", "select", "sum", "mean", "weighted_mean"}  # verbs that need a 
 TOO_LARGE = (MemoryError, OverflowError)  # said by whoever asked for the numbers
 
 
-def is_own(algorithm: Algorithm) -> bool:
-    """Whether an algorithm is of another module than those of the package.
+def is_own(part: object) -> bool:
+    """Whether a part of a setting is of another module than those of the package.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def is_own(algorithm: Algorithm) -> bool:
     >>> is_own(Focus("1/8"))
     False
     """
-    return type(algorithm).__module__.split(".")[0] != "flverify"
+    return type(part).__module__.split(".")[0] != "flverify"
 
 
 def require_number(algorithm: Algorithm) -> None:
