@@ -19,7 +19,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from flverify._core.exact import Array
-from flverify.claims import ledger
+from flverify.claims import ledger_file
 from flverify.claims.parallel_clients import Setting
 from flverify.claims.registry import claims_in, proofs_folder
 from flverify.report.curves import thinned
@@ -106,7 +106,7 @@ def verdict(claim: str) -> str:
     >>> verdict("focus.eq4.R")
     'PROVED'
     """
-    known = ledger.read(proofs_folder() / "ledger.toml")
+    known = ledger_file.read(proofs_folder() / "ledger.toml")
     return str(known.get(claim, {"verdict": "not judged"})["verdict"])
 
 

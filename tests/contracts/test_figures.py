@@ -12,7 +12,7 @@ import pytest
 from matplotlib.testing.compare import compare_images
 from PIL import Image
 
-from flverify.claims import ledger
+from flverify.claims import ledger_file
 from flverify.claims.registry import proofs_folder
 from flverify.report import figures, style
 from tests.contracts import figure_rules as rules
@@ -24,7 +24,7 @@ MAKE = "make it with `python -m tests.figures.baseline {}` and look at it"
 STARTS = {"pdf": b"%PDF", "png": b"\x89PNG", "svg": b"<?xml"}
 
 every_figure = pytest.mark.parametrize("name", NAMES)
-VERDICTS = ledger.read(proofs_folder() / "ledger.toml")
+VERDICTS = ledger_file.read(proofs_folder() / "ledger.toml")
 
 
 @cache
@@ -194,6 +194,6 @@ def test_verdicts_are_read_from_the_ledger(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     planted = {claim: {"verdict": f"PLANTED-{at}"} for at, claim in enumerate(VERDICTS)}
-    monkeypatch.setattr(ledger, "read", lambda _: planted)
+    monkeypatch.setattr(ledger_file, "read", lambda _: planted)
     figure = figure_of(name)
     assert not rules.unsaid(figure, figure.caption(stored_table(name)), planted)

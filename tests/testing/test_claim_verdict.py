@@ -8,7 +8,7 @@ import pytest
 
 from flverify._core.errors import InputError, UnknownNameError
 from flverify._core.sources import Source
-from flverify.claims import judge, ledger
+from flverify.claims import judge, ledger, ledger_file
 from flverify.claims.claim import claim
 from flverify.claims.store import Store
 from flverify.testing import Broken, assert_claim
@@ -71,6 +71,7 @@ def test_neither_ledger_nor_cache_is_read(monkeypatch):
         raise AssertionError
 
     monkeypatch.setattr(ledger, "read", never)
+    monkeypatch.setattr(ledger_file, "read", never)
     monkeypatch.setattr(Store, "get", never)
     assert assert_claim("agnostic.tacit", "PROVED")
 
