@@ -106,7 +106,8 @@ def require_algorithm(given: object, *needed: str) -> None:
                 f"an algorithm must have the setting {name}; {type(given).__name__} "
                 "has none; add it."
             )
-        if isinstance(getattr(type(given), name, None), property):
+        computed = isinstance(getattr(type(given), name, None), property)
+        if computed and name == "step_size":  # which sweeps set
             raise InputError(
                 f"the setting {name} of an algorithm must be one that can be set; "
                 f"{type(given).__name__} computes it; make it a field of the dataclass."
