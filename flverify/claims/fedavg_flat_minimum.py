@@ -86,27 +86,30 @@ def clients_as_told() -> dict[str, Finding]:
 
 
 def _one_step() -> judge.Case:
-    """Return |x^o - x*|^2 = 0, with x* as start of the plain loop again."""
+    """Return |x^o - x*|^2 where one step leaves x*, and from the plain loop again."""
+    step_size, best = Fraction(1, 10), [Fraction(0), Fraction(2)]
+    pairs = zip(_gradient(0, best), _gradient(1, best), strict=True)
+    off = sum((step_size * (a + b) / 2) ** 2 for a, b in pairs)
     where = {
         "compared": "|x^o - x*|^2, 0",
         "f_1, f_2": "H(|x|) + x_1 + p(x_2 - 2), -x_1 - x_2",
         "x*": [0, 2],
         "tau": 1,
-        "step size": Fraction(1, 10),
+        "step size": step_size,
     }
 
     def again() -> tuple[Fraction, int]:
         models = fedavg.run(
             _gradient,
             2,
-            [Fraction(0), Fraction(2)],
+            best,
             [{0, 1}],
-            step_size=Fraction(1, 10),
+            step_size=step_size,
             local_steps=1,
         )
         return models[1][0] ** 2 + (models[1][1] - 2) ** 2, 0
 
-    return judge.Case(where, 0, 0, again)
+    return judge.Case(where, off, 0, again)
 
 
 def _gradient(client: int, point: list[Any]) -> list[Any]:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from flverify import moments, simulate, symbolic
+from flverify import moments, simulate
 from flverify._core.errors import InputError
 from flverify.algorithms import AgnosticFedAvg, Ball, FedAvg
 from flverify.engines import own_calls
@@ -23,17 +23,12 @@ from flverify.testing import (
     assert_stable,
     gradient_steps,
 )
+from tests.engines.own_readings import readings
 
 LAW = Bernoulli(["1/2", "1/3"])
 PROBLEM = Quadratics([[[1]], [[2]]], [[0], [2]])
 SIZES = {"rounds": 5, "runs": 3, "seed": 1}
-READINGS = {
-    "moments": moments,
-    "symbolic": symbolic,
-    "simulate": lambda *setting: simulate(*setting, **SIZES),
-    "literal": lambda *setting: simulate(*setting, method="literal", **SIZES),
-    "assert_stable": assert_stable,
-}
+READINGS = readings(**SIZES)
 
 
 class Model(NamedTuple):

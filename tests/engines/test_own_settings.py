@@ -10,25 +10,22 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from flverify import moments, simulate, symbolic
+from flverify import moments, simulate
 from flverify._core.errors import InputError, ReadingError
 from flverify.engines.noise import noisy_moments
 from flverify.engines.own_settings import require_step_size_alone
 from flverify.participation import Bernoulli
 from flverify.problems import Quadratics
-from flverify.testing import Algorithm, Server, assert_stable, per_client
+from flverify.testing import Algorithm, Server, per_client
+from tests.engines.own_readings import readings
 from tests.testing.own import Ruled
 
 LAW = Bernoulli(["1/2", "1/3"])
 PROBLEM = Quadratics([[[1]], [[2]]], [[0], [2]])
 SIZES = {"rounds": 3, "runs": 4, "seed": 1, "start": [2]}
 READINGS = {
-    "moments": moments,
+    **readings(**SIZES),
     "noisy_moments": lambda *setting: noisy_moments(*setting, 0),
-    "symbolic": symbolic,
-    "simulate": lambda *setting: simulate(*setting, **SIZES),
-    "literal": lambda *setting: simulate(*setting, method="literal", **SIZES),
-    "assert_stable": assert_stable,
 }
 
 

@@ -9,13 +9,14 @@ from itertools import product
 import numpy as np
 import pytest
 
-from flverify import moments, simulate, symbolic
+from flverify import moments, simulate
 from flverify._core.errors import InputError, ReadingError
 from flverify.algorithms import FedAvg
 from flverify.engines.noise import noisy_moments
 from flverify.participation import Bernoulli
 from flverify.problems import Quadratics
-from flverify.testing import assert_stable, per_client
+from flverify.testing import per_client
+from tests.engines.own_readings import readings
 from tests.testing.own import Ruled
 
 LAW = Bernoulli(["1/2", "1/3"])
@@ -23,12 +24,8 @@ CHANCES = Fraction(1, 2), Fraction(1, 3)
 PROBLEM = Quadratics([[[1]], [[2]]], [[0], [2]])
 SIZES = {"rounds": 3, "runs": 5, "seed": 1, "start": [2]}
 READINGS = {
-    "moments": moments,
+    **readings(**SIZES),
     "noisy_moments": lambda *setting: noisy_moments(*setting, 0),
-    "symbolic": symbolic,
-    "simulate": lambda *setting: simulate(*setting, **SIZES),
-    "literal": lambda *setting: simulate(*setting, method="literal", **SIZES),
-    "assert_stable": assert_stable,
 }
 
 
