@@ -85,7 +85,7 @@ PAIRS = [
 
 
 def one_sentence(error):
-    text = str(error.value)
+    text = str(error.value).replace(__file__, "here.py")  # wherever the checkout lies
     assert "\n" not in text
     assert text.endswith(".")
     assert len(text) < 300
