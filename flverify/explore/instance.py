@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from flverify._core.exact import Array
+from flverify._core.exact import Array, objects
 from flverify.certify.quadratics.rows import Batch
 from flverify.engines.moments._moments import Moments, moments
 from flverify.explore.corners import unit_rates
@@ -34,6 +34,16 @@ def centres(view: View) -> Array:
     h = curvatures(view)
     plain = np.where(np.arange(view.n_clients) % 2 == 1, -1.0, 1.0)
     return np.asarray(plain - (h @ plain) / h.sum())
+
+
+def rational(view: View) -> Quadratics:
+    """Return the instance, in rationals."""
+    ends = view.number("smoothness"), view.number("strong_convexity")
+    h = [ends[i % 2] for i in range(view.n_clients)]
+    plain = [1 - 2 * (i % 2) for i in range(view.n_clients)]
+    centre = sum(a * c for a, c in zip(h, plain, strict=True)) / sum(h)
+    linear = [a * (c - centre) for a, c in zip(h, plain, strict=True)]
+    return Quadratics(objects(h)[:, None, None], objects(linear)[:, None])
 
 
 def problem(view: View) -> Quadratics:

@@ -17,16 +17,20 @@ from flverify._core.exact import Array
 from flverify.algorithms._algorithm import Algorithm
 from flverify.engines.arithmetic import arithmetic_for
 from flverify.engines.forms import TAKES_PART
+from flverify.engines.moments._drift import drift
+from flverify.engines.moments._fixed import fixed_state
 from flverify.engines.moments._messages import message_system
 from flverify.engines.moments._system import build, feature_moments
+from flverify.explore.at_rest import at_rest
 from flverify.explore.corners import law_of
 from flverify.explore.instance import START, problem
 from flverify.explore.view import View
 from flverify.participation._law import Participation
 
-DOUBLINGS = 40  # of the rounds after which means have settled
+DOUBLINGS = 40  # of the rounds after which means have settled, or never do
+QUICK = 16  # doublings after which a mean that settles has all digits
 ROUNDING = 1e-15  # relative change of a mean that has settled
-NEARLY = 1e-12  # relative change below which more rounds may only add rounding
+NEARLY = 1e-12  # that of one that is slow: the others have no limit
 NONE = 1e-12  # a bias, or noise in a model, below is rounding
 SMALL = 12  # numbers of a state whose stationary covariance is solved for
 FAR = 1e15  # means beyond do not settle
@@ -38,6 +42,10 @@ class Rounds:
 
     Parameters
     ----------
+    view : View
+        In the form of `law_of`.
+    units : (n - 1,) array
+        In which the state is measured.
     mean : (n, n) array
         Mbar.
     rows, columns : (n, m) and (m, n) arrays
@@ -56,6 +64,8 @@ class Rounds:
         Of the server model.
     """
 
+    view: View
+    units: Array
     mean: Array
     rows: Array
     columns: Array
@@ -89,6 +99,8 @@ class Rounds:
         readout[system.layout.places["server", "model", -1].start] = 1.0
         units = np.append(np.full(system.size - 1, system.unit), 1.0)
         return cls(
+            view,
+            np.array([system.units[slot] for _, slot, _ in system.layout.blocks]),
             system.mean / units * units[:, None],
             system.rows * units[:, None],
             system.columns / units,
@@ -113,6 +125,8 @@ class Rounds:
         outcomes = tuple((float(w), s, matrix) for (w, matrix), s in terms)
         none = np.zeros((len(move.mean), 0))
         return cls(
+            view,
+            np.ones(len(move.mean) - 1),
             move.mean,
             none,
             none.T,
@@ -205,26 +219,33 @@ class Rounds:
 
     def _settled(self) -> Array | None:
         """Return the limit of the means; None where they do not settle."""
+        if self.outcomes:
+            found = at_rest(self.view)
+            return None if found is None else found[0]
         step, state = self.mean, self.start
-        best, least = state, math.inf
-        for _ in range(DOUBLINGS):
-            drift = np.abs(self.mean @ state - state).max()
+        for doubled in range(DOUBLINGS):
+            change = np.abs(self.mean @ state - state).max()
             size = np.abs(state).max()
-            if not np.isfinite(drift) or size > FAR:
+            if not np.isfinite(change) or size > FAR:
                 return None
-            if least <= NEARLY * size and drift >= least:
-                break
-            best, least = state, drift
-            if drift <= ROUNDING * size:
-                break
+            if change <= ROUNDING * size and doubled <= QUICK:
+                return state
             step, state = step @ step, step @ state
-        return best
+        return self._solved() if change <= NEARLY * size else None
+
+    def _solved(self) -> Array:
+        """Solve for the fixed mean that the start leads to, with digits that last."""
+        view, law = self.view, self.view.participation(floats=True)
+        algorithm = view.algorithm_object().retuned(float(view.number("step_size")))
+        begun = self.start[:-1] * self.units
+        fixed, _ = fixed_state(begun[:, None], drift(problem(view), algorithm, law))
+        return np.append(fixed / self.units, 1.0)
 
     def _noise(self, state: Array) -> Array:
         """Covariance that a round adds at a state which it keeps in the mean."""
         if self.outcomes:
-            moved = [(w, matrix @ state - state) for w, _, matrix in self.outcomes]
-            return np.asarray(sum(w * np.outer(v, v) for w, v in moved))
+            found = at_rest(self.view)
+            return np.zeros_like(self.mean) if found is None else found[1]
         if not self.features:
             return np.zeros_like(self.mean)
         heard = self.columns @ state

@@ -453,6 +453,44 @@ def test_the_bias_of_a_slow_method_is_not_its_rounding():
     assert value(view, "bias") == value(view, "stationary_error") == 0
 
 
+TINY = {"step_size": "1/1000000"}
+RARE = "1/1000000"
+SLOW = [  # floats hold little of what a round changes in the mean
+    View("proxskip", 16, "all_or_nothing", RARE, step_size="1/2", **ONE),
+    View("proxskip", 5, "all_or_nothing", **TINY, **ONE),
+    View("fedavg", 3, "all_or_nothing", RARE, **TINY),
+    View("fedavg", 2, "bernoulli_spread", p_min=RARE, **TINY),
+    View("focus", 5, "bernoulli", RARE, step_size="1/100000"),
+    View("scaffold", 3, "uniform", cohort=1, strong_convexity="1/100000", **TINY),
+    View("gradient_descent", 2, "full", **TINY, strong_convexity=RARE, **ONE),
+]
+
+
+@pytest.mark.parametrize("view", SLOW, ids=name)
+def test_the_bias_of_slow_means_is_that_of_rationals(view):
+    h = [1 if i % 2 == 0 else view.number("strong_convexity") for i in range(16)]
+    h = [Fraction(v) for v in h[: view.n_clients]]
+    centre = sum(v * (-1) ** i for i, v in enumerate(h)) / sum(h)
+    linear = [[v * ((-1) ** i - centre)] for i, v in enumerate(h)]
+    exact = Quadratics([[[v]] for v in h], linear)
+    engine = moments(exact, view.algorithm_object(), view.participation())
+    bias = abs(engine.mean_fixed_point[0])
+    assert value(view, "bias") == pytest.approx(float(bias), rel=1e-9, abs=1e-12)
+    assert (bias > 0) == (view.algorithm == "fedavg")
+
+
+def test_many_clients_under_a_rare_coin_have_no_bias():
+    view = View("proxskip", 100, "all_or_nothing", **TINY, **ONE)
+    assert value(view, "bias") == value(view, "stationary_error") == 0
+
+
+def test_a_mean_that_turns_for_ever_has_no_limit():
+    # (1 - 2) (1 - 2) ...: the distance stays 1
+    view = View("gradient_descent", 2, "full", strong_convexity="1", step_size="1")
+    view = replace(view, **ONE)
+    assert value(view, "bias") == value(view, "stationary_error") == math.inf
+
+
 def test_mixing_matrices_by_enumeration():
     view = View(law="bernoulli_spread", n_clients=4)
     found = slices.mixing(view)

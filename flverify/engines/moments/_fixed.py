@@ -10,7 +10,6 @@ import numpy as np
 from scipy.linalg import lapack, matrix_balance
 
 from flverify._core.exact import Array
-from flverify.engines.moments._messages import MessageSystem
 from flverify.engines.moments._reduce import means
 from flverify.engines.moments._system import System
 
@@ -19,13 +18,13 @@ DOUBTFUL = 1e-11  # the same: of one that leaves too few digits
 CONSISTENT = 1e-6  # relative: what equations may be off by
 
 
-def fixed_state(system: MessageSystem, drift: Array) -> tuple[Array, Array]:
+def fixed_state(start: Array, drift: Array) -> tuple[Array, Array]:
     """Return the fixed state from the start 0, and how it moves with the start.
 
-    Shapes (n,) and (n, d); not numbers where the mean has no fixed state. The drift is
-    Mbar - 1 in the units of the system.
+    Shapes (n,) and (n, d); not numbers where the mean has no fixed state. How the
+    state begins has shape (n, d + 1), the constant last; so has the drift, Mbar - 1,
+    (n, n + 1).
     """
-    start = system.start[:-1]
     # beside slots that move at once the model may move by little
     sizes = np.abs(drift[:, :-1]).max(axis=1)
     sizes = np.where(sizes > 0, sizes, 1.0)

@@ -184,7 +184,9 @@ class LargeMoments:
     def _fixed_state(self) -> Array:
         """Homogeneous state at the fixed point of the mean, in the system's unit."""
         changed = drift(self.problem, self.algorithm, self.participation)
-        fixed, moved = fixed_state(self.system, self.system.measured(changed))
+        fixed, moved = fixed_state(
+            self.system.start[:-1], self.system.measured(changed)
+        )
         model = np.abs(moved[self._model]).max(initial=0.0)
         if not np.isfinite(fixed).all() or not model <= STILL:
             raise RefusedError(
