@@ -8,7 +8,13 @@ import pytest
 from flverify import RefusedError, moments
 from flverify.algorithms import AgnosticFedAvg, FedAvg, Focus, ProxSkip, Scaffold
 from flverify.engines.moments._large import LargeMoments
-from flverify.participation import Bernoulli, Full, ModeChain, UniformCohort
+from flverify.participation import (
+    AllOrNothing,
+    Bernoulli,
+    Full,
+    ModeChain,
+    UniformCohort,
+)
 from flverify.problems import Quadratics
 from flverify.testing import (
     Broken,
@@ -92,7 +98,7 @@ def test_what_cancels_in_every_mean_sets_no_rate():
     assert found.mean_rate == pytest.approx(float(exact.mean_rate))
 
 
-def test_a_slow_mean_has_its_fixed_point_or_none():
+def test_a_slow_mean_has_its_fixed_point():
     # 1 - rate is 1e-13: the bias, 0, came out as -940
     slow = [[0.625, -7 / 2**24], [-7 / 2**24, 33 / 2**46]]
     problem = Quadratics([slow], [[1.125, 1 / 2**21]])
@@ -101,8 +107,16 @@ def test_a_slow_mean_has_its_fixed_point_or_none():
     assert LargeMoments(problem, algorithm, law).mean_fixed_point() == optimum
     assert moments(problem, algorithm, law).mean_fixed_point == optimum
     chain = ModeChain((("1/2", "1/2"), ("1/4", "3/4")), (law, Full(1)))
-    with pytest.raises(RefusedError, match="exactly one fixed point"):
-        _ = moments(problem, algorithm, chain).mean_fixed_point
+    assert moments(problem, algorithm, chain).mean_fixed_point == optimum
+
+
+@pytest.mark.parametrize("chance", [2.0**-20, 2.0**-30])
+def test_a_rare_coin_does_not_hide_the_fixed_point(chance):
+    # every round moves the mean by the chance: the bias, 0, came out as 2.5e-6
+    coin = AllOrNothing(2, chance)
+    for step in (0.5, 2.0**-20):
+        found = moments(TWO.as_float(), ProxSkip(step, probability=chance), coin)
+        assert np.abs(found.bias).max() < 1e-15
 
 
 @pytest.mark.parametrize("step", [2.0**-17, 2.0**-20])
