@@ -93,7 +93,7 @@ class Commands(click.Group):
             _silence()
             ctx.exit(READER_GONE)
         except KeyboardInterrupt as error:
-            raise click.Abort(*error.args) from error
+            raise click.Abort(*_notes(error)) from error
         return result
 
     def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
@@ -113,6 +113,10 @@ def _exit_code(run: Callable[[], object], words: list[str]) -> int:
     """Run, turn every expected failure into one sentence, and return the code."""
     try:
         code = run()
+    except TerminatedError as error:
+        for note in _notes(error):
+            _complain(f"terminated; {note}.")
+        raise
     except (click.Abort, KeyboardInterrupt) as error:
         return _complain("; ".join(["interrupted", *error.args]) + ".", INTERRUPTED)
     except (click.ClickException, *EXPECTED) as error:
@@ -135,6 +139,11 @@ def _tell(error: click.UsageError, words: list[str]) -> None:
     if command is not None and not isinstance(command, click.Group):
         kind = str(command.name)
     click.echo(refusals.refused(kind, sentence(error)))
+
+
+def _notes(error: BaseException) -> list[str]:
+    """Return what a command has to say where it ended."""
+    return getattr(error, "__notes__", [])
 
 
 def _complain(message: str, code: int = BAD_INPUT) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from flverify._core.errors import InputError
+from flverify._core.errors import InputError, TerminatedError
 from flverify._core.held import held
 from flverify.certify.region import OVER, SPACINGS, Region, region
 from flverify.commands._function_class import CERTIFIABLE
@@ -189,15 +189,16 @@ def _require_places(out: Path | None, figure: Path | None, law: Path | None) -> 
 
 @contextmanager
 def _kept(store: Path | None) -> Iterator[None]:
-    """Say at an interrupt how to go on."""
+    """Say at an interrupt or a termination how to go on."""
     try:
         yield
-    except KeyboardInterrupt as error:
-        if store is None or not store.exists():
-            raise
-        raise KeyboardInterrupt(
-            f"finished rows are in {store}; give the same options and --resume to go on"
-        ) from error
+    except (KeyboardInterrupt, TerminatedError) as error:
+        if store is not None and store.exists():
+            error.add_note(
+                f"finished rows are in {store}; give the same options and --resume to "
+                "go on"
+            )
+        raise
 
 
 def _store(out: Path | None, resume: bool) -> Path | None:

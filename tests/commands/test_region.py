@@ -357,13 +357,21 @@ def test_a_row_of_whole_numbers_is_a_band():
     assert line[:, 1] == pytest.approx([2**-0.5, middle, middle, 2 * 2**0.5])
 
 
-def test_an_interrupted_run_leaves_rows_and_no_table(run, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("number", "code", "word"),
+    [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")],
+    ids=["SIGINT", "SIGTERM"],
+)
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_an_interrupted_run_leaves_rows_and_no_table(
+    run, tmp_path, monkeypatch, number, code, word
+):
     left = [2]
 
     def interrupted(row, step_sizes, at):
         left[0] -= 1
         if left[0] < 0:
-            raise KeyboardInterrupt
+            signal.raise_signal(number)
         return find_row(row, step_sizes)
 
     path, rows = tmp_path / "region.csv", tmp_path / "region.csv.rows"
@@ -372,9 +380,9 @@ def test_an_interrupted_run_leaves_rows_and_no_table(run, tmp_path, monkeypatch)
     with monkeypatch.context() as patch:
         patch.setattr(_workers, "find_row", interrupted)
         ran = run(*FAST, *files)
-    assert (ran.code, ran.stdout) == (130, "")
+    assert (ran.code, ran.stdout) == (code, "")
     assert ran.stderr == (
-        f"error: interrupted; finished rows are in {rows}; give the same options and "
+        f"error: {word}; finished rows are in {rows}; give the same options and "
         "--resume to go on.\n"
     )
     assert list(tmp_path.iterdir()) == [rows]
