@@ -66,6 +66,7 @@ class Entry:
     value: Fraction
 
 
+@np.errstate(divide="ignore", invalid="ignore")  # the solver says what it cannot take
 def worst_bias(
     algorithm: Algorithm,
     participation: Participation,

@@ -176,3 +176,8 @@ def test_a_step_beyond_floats_gets_no_distance_and_no_warning(steps) -> None:
         found = ask(FedAvg("1e200", steps), UniformCohort(2, 1), "1/10", 1)
         assert found.status == "inconclusive"
     assert certify(FedAvg("1e200"), Full(2), "1/10", 1).status == "inconclusive"
+
+
+def test_a_step_below_floats_has_no_instance_and_no_warning() -> None:
+    with pytest.raises(RefusedError, match="must survive rounding"):
+        worst_bias(FedAvg("1e-320", 2), Full(2), "1/10", 1)
