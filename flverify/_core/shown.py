@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 from fractions import Fraction
+from types import FunctionType
 
 LONGEST = 120  # characters of what was given that a message shows
 _LONG = re.compile(r"\d{41,}")  # digits that tell a reader nothing
@@ -15,11 +16,12 @@ def shown(value: object) -> str:
 
     Examples
     --------
-    >>> shown(10**5000), shown("abc"), shown(float)
-    ('1000000000...(5001 digits)', "'abc'", 'the class float')
+    >>> shown(10**5000), shown("abc"), shown(float), shown(shown)
+    ('1000000000...(5001 digits)', "'abc'", 'the class float', 'the function shown')
     """
-    if isinstance(value, type):
-        return f"the class {value.__name__}"
+    if isinstance(value, type | FunctionType):
+        kind = "class" if isinstance(value, type) else "function"
+        return f"the {kind} {value.__name__}"
     if isinstance(value, Fraction | int) and not isinstance(value, bool):
         return fewer_digits(plainly(value))
     try:

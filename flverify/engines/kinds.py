@@ -7,6 +7,7 @@ one sentence, not a failure deep inside.
 from __future__ import annotations
 
 from dataclasses import is_dataclass
+from types import FunctionType
 from typing import cast
 
 from flverify._core.errors import InputError, ShapeError
@@ -146,6 +147,8 @@ def _require(given: object, name: str, kind: type) -> None:
     if isinstance(given, kind):
         return
     word, like = _LIKE[kind]
+    if kind is Algorithm and isinstance(given, FunctionType):
+        like += ", or give the function to the assertions of flverify.testing"
     raise InputError(
         f"{name} must be an instance of a{'n' * (word[0] in 'aeiou')} {word}; got "
         f"{shown(given)}; pass one such as {like}."

@@ -100,6 +100,19 @@ def test_other_things_in_a_setting(ask, place, other):
     one_sentence(error)
 
 
+def test_a_function_in_place_of_an_algorithm_is_told_where_to_go():
+    def local_descent(masks, gradient, start):
+        """Never called."""
+
+    with pytest.raises(InputError, match="the function local_descent;") as error:
+        moments(PROBLEM, local_descent, LAW)
+    assert "the assertions of flverify.testing" in str(error.value)
+    one_sentence(error)
+    with pytest.raises(InputError, match="the function local_descent;") as error:
+        moments(PROBLEM, ALGORITHM, local_descent)
+    assert "testing" not in str(error.value)
+
+
 @pytest.mark.parametrize(("ask", "place", "other"), PAIRS)
 def test_other_things_in_what_is_certified(ask, place, other):
     parts = [ALGORITHM, LAW]
