@@ -214,6 +214,9 @@ def test_an_interrupt_inside_the_process_is_code_130(monkeypatch):
     assert result.stderr == "error: interrupted.\n"
 
 
+GOES_ON = "what was judged is kept; the same command goes on from there"
+
+
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 def test_a_real_interrupt_is_code_130_and_writes_nothing(sleepy, tmp_path):
     sleepy.write_text(SLEEPY.replace('{"naps": 0.0}, twin', '{"naps": 60}, twin'))
@@ -230,7 +233,7 @@ def test_a_real_interrupt_is_code_130_and_writes_nothing(sleepy, tmp_path):
             time.sleep(0.02)
         running.send_signal(signal.SIGINT)
         done = ended(running)
-    assert done == (130, "", "error: interrupted.\n")
+    assert done == (130, "", f"error: interrupted; {GOES_ON}.\n")
     assert not report.exists()
 
 
@@ -277,7 +280,8 @@ def test_a_termination_is_no_fault_of_the_check_that_runs(tmp_path, words):
             time.sleep(0.02)
         running.send_signal(signal.SIGTERM)
         done = ended(running)
-    assert done == (128 + signal.SIGTERM, "", "")
+    said = f"error: terminated; {GOES_ON}.\n" if words[0] in ("audit", "report") else ""
+    assert done == (128 + signal.SIGTERM, "", said)
     assert sorted(p for p in tmp_path.iterdir() if p.is_file()) == [begun, path]
 
 

@@ -235,6 +235,10 @@ def judge_groups(
                         part[place] = one
             except ClaimsFailedError as error:
                 bad += error.failed
+            except (KeyboardInterrupt, TerminatedError) as error:
+                again = "the same command" + " without --fresh" * fresh
+                error.add_note(f"what was judged is kept; {again} goes on from there")
+                raise
             parts.append([part[place] for place in sorted(part)])
     if bad and (failed is None or not any(parts)):
         raise ClaimsFailedError(bad)
