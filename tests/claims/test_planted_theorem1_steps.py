@@ -170,10 +170,11 @@ def test_what_q_is_decides_whether_the_function_error_may_go(claims):
 
 def test_corrections_that_lemma_4_is_behind_rest_on_nothing_in_print(claims):
     for key in MENDED:
-        fixed = claims[key].check().correction.finding
+        correction = claims[key].check().correction
+        fixed = correction.finding
         assert (fixed.verdict, fixed.given) == (PROVED, ()), key
         assert "Lemma 4, mended" in fixed.parts, key
-        assert understood(claims[key].check().correction.statement), key
+        assert understood(correction.statement), key
         assert claims[key].control().passes(), key
 
 
