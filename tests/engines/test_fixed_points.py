@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -110,13 +112,36 @@ def test_a_slow_mean_has_its_fixed_point():
     assert moments(problem, algorithm, chain).mean_fixed_point == optimum
 
 
-@pytest.mark.parametrize("chance", [2.0**-20, 2.0**-30])
+@pytest.mark.parametrize("chance", [2.0**-12, 2.0**-20])
 def test_a_rare_coin_does_not_hide_the_fixed_point(chance):
     # every round moves the mean by the chance: the bias, 0, came out as 2.5e-6
     coin = AllOrNothing(2, chance)
     for step in (0.5, 2.0**-20):
         found = moments(TWO.as_float(), ProxSkip(step, probability=chance), coin)
         assert np.abs(found.bias).max() < 1e-15
+        assert found.stationary_mean_square_error < 1e-30
+
+
+KEPT = {  # what these keep is told apart in rationals, and all else is read in floats
+    "a coin": (lambda c: ProxSkip(c(1) / 2**22, probability=0.5), AllOrNothing(3, 0.5)),
+    "shifts": (lambda c: ProxSkip(c(1) / 2**8, 2, variant="notebook"), Full(3)),
+    "controls": (lambda c: Scaffold(c(1) / 2**20, 3), Full(3)),
+    "everybody": (lambda c: FedAvg(c(1) / 2**20, 3), AllOrNothing(3, 2.0**-8)),
+}
+
+
+@pytest.mark.parametrize(("algorithm", "law"), KEPT.values(), ids=KEPT)
+def test_stationary_errors_keep_their_digits_far_from_the_origin(algorithm, law):
+    # the last round of shifts left 68 for 0
+    far = [[Fraction(2**20)], [Fraction(-3 * 2**20)], [Fraction(2**19)]]
+    three = Quadratics([[["3/4"]], [["1"]], [["7/4"]]], far)
+    exact = moments(three, algorithm(Fraction), law)
+    found = moments(three.as_float(), algorithm(float), law)
+    error = float(exact.stationary_mean_square_error)
+    assert (error == 0) == (not isinstance(algorithm(float), FedAvg))
+    assert found.stationary_mean_square_error == pytest.approx(
+        error, rel=1e-8, abs=1e-15
+    )
 
 
 @pytest.mark.parametrize("step", [2.0**-17, 2.0**-20])

@@ -91,12 +91,16 @@ def rescaled(system: System, unit: float) -> System:
 
 
 def moved(system: System, origin: Array) -> System:
-    """Measure float states from an origin, and start there; what cancels is 0."""
+    """Measure states from an origin, and start there; what cancels in floats is 0."""
+    exact = system.arithmetic.exact
 
     def shifted(values: Array) -> Array:
         out, parts = values.copy(), (values[:-1, :-1], values[:-1, -1:], origin)
         kept = values[-1, -1]  # 1 of a mean or an outcome, 0 of a deviation
         left = parts[0] @ origin + values[:-1, -1] - kept * origin
+        if exact:
+            out[:-1, -1] = left
+            return out
         turned, added, whole = map(np.abs, parts)
         terms = turned @ whole + added[:, 0] + kept * whole
         out[:-1, -1] = np.where(np.abs(left) > ROUNDING * terms, left, 0.0)
@@ -104,7 +108,7 @@ def moved(system: System, origin: Array) -> System:
 
     start = [part.copy() for part in system.start]
     for part in start:
-        part[:-1, -1] = 0.0
+        part[:-1, -1] = system.arithmetic.convert(0)
     return replace(_mapped(system, shifted), start=tuple(start))
 
 

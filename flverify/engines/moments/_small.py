@@ -10,7 +10,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
 
 import flint
 import numpy as np
@@ -20,6 +19,7 @@ from flverify._core.exact import Array, Scalar
 from flverify._core.rationals import entries, matrix, nearest_floats
 from flverify.engines.moments import _reduce
 from flverify.engines.moments._fixed import fixed_modes
+from flverify.engines.moments._limit import Settled, at_rest, is_still
 from flverify.engines.moments._operator import SecondMoments
 from flverify.engines.moments._radius import (
     Interval,
@@ -33,16 +33,6 @@ VANISHED = 1e-13  # of a float state: a constant so small is 0
 SLOWEST = 1 - 1e-12  # float rates up to here settle: rounding leaves 1 a little less
 ONE_ROUNDED = 1e-14  # what rounding leaves of a map less the identity
 LARGEST_OPERATOR = 400  # order up to which operators are written out
-
-
-class Settled(Protocol):
-    """Where a setting ends."""
-
-    def mean_fixed_point(self) -> Array:
-        """Server model at the fixed point of the mean dynamics."""
-
-    def stationary_error(self, optimum: Array) -> float:
-        """E|x - optimum|^2 in the stationary law."""
 
 
 @dataclass(frozen=True)
@@ -251,15 +241,30 @@ class SmallMoments:
 
         Moments about an origin far from it have no digits left for the error.
         """
-        told = self.twin is None and len(set(self.system.sizes)) == 1
-        if not told or self._kept is None or self._diverges():
+        found = None if self._diverges() else self._at_rest()
+        if found is None:
             return float(self._stationary_error(optimum))
-        state = np.split(self._kept, len(self.system.sizes))
-        origin = np.sum(state, axis=0)[:-1]
-        about = replace(self, system=_reduce.moved(self.system, origin))
-        away = optimum - self.system.readout[0][:-1, :-1] @ origin
+        about, mean = found
+        away = optimum - mean
+        if about.twin is not None and is_still(about.twin):
+            return float(away @ away)
         unit = about._unit_of(away, about._fixed_in(about._unit_of()))
         return float(about._in_unit(unit)._settled_error(away / unit)) * unit**2
+
+    def _at_rest(self) -> tuple[SmallMoments, Array] | None:
+        """Return the same about the fixed mean state, and the model there, if told."""
+        system, twin = self.system, self.twin
+        if twin is not None:
+            resting = at_rest(twin)
+            if resting is None:
+                return None
+            twin, model = resting
+            return replace(self, system=_reduce.in_floats(twin), twin=twin), model
+        if len(set(system.sizes)) > 1 or self._kept is None:
+            return None
+        origin = np.sum(np.split(self._kept, len(system.sizes)), axis=0)[:-1]
+        model = system.readout[0][:-1, :-1] @ origin
+        return replace(self, system=_reduce.moved(system, origin)), model
 
     def _stationary_error(self, optimum: Array) -> Scalar:
         return math.inf if self._diverges() else self._settled_error(optimum)
