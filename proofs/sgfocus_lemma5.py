@@ -95,8 +95,8 @@ def lemma5(c: SimpleNamespace) -> Finding:
     mended = SimpleNamespace(**{**vars(c), "noise": "2 N", **MENDED})
     return _lemma5(c).corrected(
         r"\text{Lemma 5 with }2N\eta^2\sigma^2\text{ for independent samples, if every "
-        r"client takes part in every round and the tracker starts as the sum of the "
-        r"stored gradients}",
+        r"client takes part in every round, stored gradients are exact at first and "
+        r"the tracker is their sum}",
         _lemma5(mended),
     )
 

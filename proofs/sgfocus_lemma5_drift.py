@@ -198,9 +198,9 @@ def plugged(c: SimpleNamespace) -> Finding:
     """Plug (127) into (126), with Lemma 5's second cap alone; search runs."""
     mended = SimpleNamespace(**{**vars(c), **PLUGGED})
     return judge.readings(_found_128(c)).corrected(
-        r"\text{(128) with }32\eta^2(\tau-1)^2L^2N^2\sigma^2\text{: one }\sigma^2"
-        r"\text{ for each participant, independent samples or noise that is the "
-        r"same at every point, whatever its joint law, independent of the cohorts}",
+        r"\text{(128) with }32\eta^2(\tau-1)^2L^2N^2\sigma^2\text{, independent "
+        r"samples or noise the same at every point, of any joint law, independent of "
+        r"the cohorts; stored gradients exact at first}",
         judge.all_of({**_found_128(mended), SAME_NOISE: _same_noise(mended)}),
     )
 

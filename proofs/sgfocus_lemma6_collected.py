@@ -76,7 +76,7 @@ def moves(c: SimpleNamespace) -> Finding:
         r"\mathbb{E}\Big\|\sum_{k=r\tau+2}^{(r+1)\tau}D_k\boldsymbol{y}_k\Big\|^2\le8("
         r"\tau-1)^2L^2\|\mathbb{1}\bar x_{r\tau+1}-\boldsymbol{x}_{r\tau}\|^2+16("
         r"\tau-1)^2N\sigma^2\text{, independent samples or noise that is the same at "
-        r"every point, independent of the cohorts}",
+        r"every point, independent of the cohorts; stored gradients exact at first}",
         judge.readings(_moves(mended)),
     )
 

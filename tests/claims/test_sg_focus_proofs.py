@@ -1,5 +1,6 @@
 """Proofs of the mended SG-FOCUS claims: broken constants, and f_i that bend."""
 
+import inspect
 from collections import Counter
 from fractions import Fraction
 from itertools import product
@@ -70,6 +71,30 @@ PROOFS = {
         [{"laws": "any"}, {"noise": "49/100"}],
     ),
 }
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        ("sgfocus_lemma5", "lemma5"),
+        ("sgfocus_lemma5_drift", "plugged"),
+        ("sgfocus_lemma6_collected", "moves"),
+    ],
+)
+def test_what_is_mended_asks_for_stored_gradients_of_the_first_models(file, name):
+    """From stored zeros and their sum, tracked as well, there are moves without noise.
+
+    f_1' = x - 1 and f_2' = 2 x + 1 are both at their x* = 0, all of it one model: the
+    right sides of the three are 0 then, and the left ones are not.
+    """
+    eta = F(1, 2**10)  # mu = 1, L = 2: inside the caps of Lemmas 5 and 6
+    state = {"model": [F(0)], "tracker": [F(0)], "stored": [[F(0)], [F(0)]]}
+    slopes = lambda i, x: [(i + 1) * x[0] + (1 if i else -1)]  # noqa: E731
+    end = focus.play(state, slopes, 2, {0, 1}, step_size=eta, local_steps=2)
+    assert end["tracker"] == [-eta]  # f_1' at eta and f_2' at -eta, not 0
+    assert end["model"] == [eta**2]
+    words = " ".join(inspect.getsource(getattr(loaded(file), name).judged_by).split())
+    assert "exact at first" in words.replace('" r"', "")
 
 
 @pytest.mark.parametrize("name", PROOFS)
