@@ -43,6 +43,7 @@ from flverify.claims.nonsmooth import Nonsmooth
 from flverify.claims.nonsmooth_losses import SILENT, Absolute, Client
 from flverify.claims.rationals import rational
 from flverify.claims.verdict import Finding
+from flverify.claims.written import above
 from flverify.reference import agnostic_fedavg
 
 # -- (9) -----------------------------------------------------------------------------
@@ -74,9 +75,7 @@ EQ_9 = (
 )
 def rate(c: Any) -> Finding:
     """Judge (9) for both schedules; mend it by the number of steps."""
-    return rates(c.terms, c.count).corrected(
-        MENDED + r",\ H\ge2", rates(c.terms, "local steps")
-    )
+    return rates(c.terms, c.count).corrected(MENDED, rates(c.terms, "local steps"))
 
 
 def rates(terms: Any, count: str) -> Finding:
@@ -328,8 +327,11 @@ def _monotonies(c: Any) -> dict[str, Finding]:
     }
     less, grown = squares[getattr(c, "falls for")], squares[getattr(c, "grows for")]
     rows = {
-        "convex in eta": ("second derivative", bend),
-        "falls in H": ("less", less(h) - less(h + more)),
-        "grows in H, given n": ("more", grown(h + more) - grown(h)),
+        "convex in eta": bend,
+        "falls in H": less(h) - less(h + more),
+        "grows in H, given n": grown(h + more) - grown(h),
     }
-    return {name: judge.nonnegative([row], POSITIVE) for name, row in rows.items()}
+    held = [START > 0, SIGMA > 0, ELL > 0]  # else some of these may stay as they are
+    return {
+        name: judge.implied(held, above(one, 0), POSITIVE) for name, one in rows.items()
+    }

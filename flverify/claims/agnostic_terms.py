@@ -55,5 +55,5 @@ def by_schedule(
 
 MENDED = (
     r"\text{with }k=H-1\text{, the local steps that Algorithm 1 as printed takes, in "
-    r"place of }H\text{ on the right}"
+    r"place of }H\text{ on the right},\ H\ge2"
 )

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import cache
+from types import SimpleNamespace
 
 import pytest
+import sympy
 
 from flverify.claims import agnostic_race as race
 from flverify.claims import agnostic_runs as runs
 from flverify.claims import sg_focus_race as sg
-from flverify.claims.registry import claims_in, proofs_folder
+from flverify.claims.registry import claims_in, load_file, proofs_folder
 from flverify.claims.verdict import Verdict
 
 FILES = (
@@ -83,6 +85,25 @@ def test_one_constant_of_theorem_4_does_not_serve_every_period():
     assert (last["left"], last["right"]) == ("4", "1")
     wider = claims()["agnostic.thm4"].check(**{"K for every H": 2})
     assert list(wider.readings.values())[-1].verdict == refuted  # H = T = 144
+
+
+@pytest.mark.parametrize(
+    ("constant", "part"),
+    [("GROWING", "grows in H, given n"), ("FIXED", "falls in H")],
+)
+def test_what_stays_as_it_is_neither_grows_nor_falls(monkeypatch, constant, part):
+    theorem = load_file(proofs_folder() / "agnostic_theorem4.py")
+    named = SimpleNamespace(**{"curved": "up", "falls for": "T", "grows for": "n"})
+    assert theorem._monotonies(named)[part].verdict == Verdict.PROVED
+    monkeypatch.setattr(theorem, constant, sympy.Integer(0))
+    assert not theorem._monotonies(named)[part].passes()
+
+
+@pytest.mark.parametrize("key", ["agnostic.eq7", "agnostic.eq8", "agnostic.eq9"])
+def test_the_mended_round_has_a_local_step(key):
+    """With H = 1 as printed there is none, and the chain is for one or more."""
+    assert runs.slow("literal", 1, Fraction(1)).local_steps == 0
+    assert claims()[key].check().correction.statement.endswith(r"H\ge2")
 
 
 def test_counterexample_to_the_literal_rate_by_hand():
