@@ -29,6 +29,7 @@ from flverify.claims.agnostic_windows import (
     distances,
     farthest,
     first_windows,
+    lines,
     plain_mean,
     value_gap,
     value_gaps,
@@ -67,14 +68,25 @@ def local_divergence(c: Any) -> Finding:
         for one in first_windows()
     )
     found[START] = judge.instances(first, "<=", FIRST)
-    less = {"literal": 1, "separate": 0}
-    sharp = {n: apart(word, 2, less[word]) for n, word in SCHEDULES.items()}
+    sharp = {name: attained(word, 2) for name, word in SCHEDULES.items()}
     return judge.readings(found).corrected(
         r"\mathbb E\big[\|\theta_i^{\tau_i}-\theta_j^{\tau_j}\|\,\big|\,"
-        r"\mathcal F_{SH}\big]\le2\eta GH\text{, attained by two lines under (ii);}"
-        r"\text{ under (i) even }2\eta G(H-1)\text{; }S=0\text{ needs }"
-        r"0\in\mathcal C",
+        r"\mathcal F_{SH}\big]\le2\eta GH\text{ under (ii), }2\eta G(H-1)\text{ "
+        r"under (i), both attained by two lines; for }S=0\text{ if }0\in\mathcal C",
         judge.readings(sharp),
+    )
+
+
+def attained(schedule: str, factor: Any) -> Finding:
+    """Judge a bound of factor eta G for a local step, and that two lines attain it."""
+    less = {"literal": 1, "separate": 0}[schedule]
+    one = lines(schedule, 201)
+    case = distance_case(one, *farthest(one, distance), factor, less)
+    return judge.all_of(
+        {
+            "bound": apart(schedule, factor, less),
+            "attained": judge.witness(case, "==", "two lines, H = 201"),
+        }
     )
 
 
@@ -121,7 +133,7 @@ def value_divergence(c: Any) -> Finding:
     return judge.readings(found).corrected(
         r"\text{from Lemma 3 as printed the chain gives }4\ell\eta GH\text{, which is "
         r"what (7) uses: }2\eta H\cdot4\ell\eta GH=8\ell\eta^2GH\cdot H;\text{ the "
-        r"printed }2\ell\eta GH\text{ needs Lemma 3 with }2\eta GH",
+        r"printed }2\ell\eta GH\text{ is what Lemma 3 with }2\eta GH\text{ gives}",
         judge.all_of(
             {
                 "from 4 eta G H": by_lipschitz(4, 4),

@@ -263,6 +263,15 @@ def test_the_sharp_lemma_3_and_its_chain(claims):
         assert claims[key].check().correction.finding.passes()
 
 
+@pytest.mark.parametrize("schedule", ["literal", "separate"])
+def test_a_bound_above_the_sharp_lemma_3_is_attained_by_no_lines(schedule):
+    lemma = load_file(proofs_folder() / "agnostic_lemma3.py")
+    assert lemma.attained(schedule, 2).passes()
+    looser = lemma.attained(schedule, 3)
+    assert looser.parts["bound"].passes()
+    assert not looser.parts["attained"].passes()
+
+
 def test_the_first_window_is_refuted_only_by_the_way_into_c(claims):
     finding = claims["agnostic.lemma3"].check(factor=30)
     assert readings(finding)[2] != REFUTED  # 30/20 H is more than the way to C
