@@ -187,7 +187,7 @@ READINGS = (
     "quadratics with one minimiser; and the server model of Algorithm 1, or the mean "
     "of T of them as in Theorem 4, converges as the reading says to the minimiser of "
     "(3), if it has but one on C: of quadratics if no constraint is active and the "
-    "mean contracts, of any convex f_i under Assumptions 2 and 3.",
+    "mean contracts, of any convex f_i under Assumptions 2 and 3 from theta^0 in C.",
     constants={"local_steps": 2, "power": 1},
     twin={"power": 0},
     no_control="depends on what it means to solve (3); the twin, the probabilities of "

@@ -194,16 +194,25 @@ def inside(factor: Any = 1) -> Finding:
 
     With f at most `top` and at least `low` on C widened by `margin` inside Theta, and
     x before y before z = y + margin on a line, convexity gives (f(y) - f(x))/step at
-    most (top - low)/margin. A convex f has such bounds on compact sets in the interior.
+    most (top - low)/margin.
     """
     step, margin = sympy.symbols("step margin", positive=True)
     at_x, at_y, at_z, top, low = sympy.symbols("f_x f_y f_z top low", real=True)
     chord = (step + margin) * at_y <= margin * at_x + step * at_z
     inside_both = [low <= v for v in (at_x, at_y)] + [v <= top for v in (at_y, at_z)]
-    return judge.implied(
+    scope = "every convex f, every segment of a compact C in the interior of Theta"
+    slope = judge.implied(
         [chord, *inside_both],
         (at_y - at_x) * margin <= factor * (top - low) * step,
-        "every convex f, every segment of a compact C in the interior of Theta",
+        scope,
+    )
+    return judge.all_of(
+        {"slope": slope},
+        scope=scope,
+        argument="C is compact, so that C widened by some margin is still in the "
+        "interior of Theta. There f is continuous, as every convex function is; so it "
+        "has a least value low and a largest value top on the widened C. x, y and z = "
+        "y + margin are on a line, in this order.",
     )
 
 
