@@ -49,7 +49,8 @@ INDUCTION = (
     r"stochastic gradient is }\nabla f_i(x_{k-1,i};\xi_{k-1})\text{ instead of }\nabla "
     r"f_i(x_{k-1,i};\xi_k)\text{; this choice preserves the crucial tracking property}",
     proposition="Where line 7 takes the past gradient with its own sample, y_r is the "
-    "sum of the clients' latest stochastic gradients in every round.",
+    "sum of the clients' latest stochastic gradients in every round, what line 1 "
+    "stores being that of those who were not drawn yet.",
     constants={"past_sample": "its own", "message": 1},
     twin={"past_sample": "the new one"},
     no_control="line 1 does not say what is stored; the twin, the past gradient with "
