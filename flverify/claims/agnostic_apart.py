@@ -17,7 +17,10 @@ from flverify.claims.agnostic_rounds import BOUND
 from flverify.claims.rationals import rational
 from flverify.claims.verdict import Finding
 
-EVERY = "windows that start in C; every C, dimension, law of the noise and step size"
+EVERY = (
+    "windows that start in C, S independent of their models; every C, dimension, law "
+    "of the noise and step size"
+)
 
 
 def tracks_apart(missing: int, factor: Any, less: int) -> Finding:

@@ -25,7 +25,13 @@ from flverify.claims.verdict import Finding
 ONE = "every convex f with one minimiser on a compact C"
 SCOPE = (
     "every convex f_i with one minimiser of (3) on C, every N, dimension, compact C, "
-    "law of S and of the noise, and number k >= 1 of local steps"
+    "law of S and of the noise, and number k >= 1 of local steps; S independent of the "
+    "models"
+)
+KAPPA = (
+    "Let delta be positive, D^2 the largest |theta - theta*|^2 on C, m the least "
+    "f - f(theta*) where |theta - theta*|^2 >= delta, positive as theta* is the only "
+    "minimiser, and kappa = m/D^2. "
 )
 kappa, delta = sympy.symbols("kappa delta", positive=True)
 
@@ -47,10 +53,10 @@ def small_steps(power: int) -> Finding:
             **closer_rounds(),
         },
         scope=SCOPE,
-        argument="By (8) and kappa a round divides what E|model - theta*|^2 has above "
-        "delta + eta (2 sigma^2 + 3 G^2 + 8 ell G k)/(2 kappa) by 1 + 2 eta k kappa or "
-        "more. So its limits over rounds are at most that, which tends to delta with "
-        "eta; and delta may be any positive number.",
+        argument=f"{KAPPA}By (8) and kappa a round divides what E|model - theta*|^2 "
+        "has above delta + eta (2 sigma^2 + 3 G^2 + 8 ell G k)/(2 kappa) by 1 + 2 eta "
+        "k kappa or more. So its limits over rounds are at most that, which tends to "
+        "delta with eta; and delta may be any positive number.",
     )
 
 
@@ -83,9 +89,9 @@ def at_the_horizon(power: int) -> Finding:
             ),
         },
         scope=SCOPE,
-        argument="By (9) and kappa E|mean of T models - theta*|^2 is at most delta and "
-        "the right side of (9) over kappa, which is that at T = 1 over sqrt(T); and "
-        "delta may be any positive number.",
+        argument=f"{KAPPA}By (9) and kappa E|mean of T models - theta*|^2 is at most "
+        "delta and the right side of (9) over kappa, which is that at T = 1 over "
+        "sqrt(T); and delta may be any positive number.",
     )
 
 

@@ -42,7 +42,10 @@ from flverify.claims.agnostic_rounds import (
 from flverify.claims.rationals import rational
 from flverify.claims.verdict import Finding
 
-SCOPE = "every N, dimension, C, law of S and of the noise, step size, k >= {}"
+SCOPE = (
+    "every N, dimension, C, law of S and of the noise, step size, k >= {}; "
+    "S independent of the models"
+)
 Vector = tuple[Fraction, Fraction]
 SLOPE = (Fraction(200, 10001), Fraction(-9999, 10001))  # of length 1
 OFFSET, END, BEST = Fraction(1, 10001), Fraction(50), Fraction(4999, 100)

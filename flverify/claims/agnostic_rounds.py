@@ -21,6 +21,7 @@ ETA, BOUND = sympy.symbols("eta G", positive=True)
 SIGMA, ELL = sympy.symbols("sigma ell", nonnegative=True)
 STEPS = sympy.Symbol("k", positive=True)  # local steps of a period, at least 1
 EVERY = "every N, dimension, C, law of S and of the noise, step size and period"
+DRAWN = f"{EVERY}; S independent of the models"
 
 Room: TypeAlias = tuple[Any, Any, Any]  # coefficients of sigma^2, G^2 and ell G H
 
@@ -76,7 +77,7 @@ def coupling(distance: Any) -> Finding:
 
     A step is at most eta E|g| <= eta G long, by the projection with s = theta in C and
     by a variance that is not negative; both models are at most k steps away from the
-    common start, and a mean of models is as near as they are.
+    common start, and a mean of models, S independent of them, is as near as they are.
     """
     mean, second = sympy.symbols("mean second", nonnegative=True)
     length = judge.implied(
@@ -88,7 +89,7 @@ def coupling(distance: Any) -> Finding:
     apart = judge.implied(
         [done <= STEPS, one <= done * unit, other <= STEPS * unit, far <= one + other],
         far <= rational(distance) * STEPS * unit,
-        EVERY,
+        DRAWN,
     )
     values = judge.implied(
         [low >= high - ELL * far, far <= rational(distance) * STEPS * unit],
@@ -181,7 +182,7 @@ def weighted_clients(power: Any = 1) -> Finding:
             "sum of p_i": judge.identity(
                 [("a cohort of s", s * s ** -rational(power), 1)], EVERY
             ),
-            "(6)": judge.implied([left <= mean, mean <= right], left <= right, EVERY),
+            "(6)": judge.implied([left <= mean, mean <= right], left <= right, DRAWN),
         }
     )
 
