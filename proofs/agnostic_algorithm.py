@@ -97,16 +97,16 @@ def communications(word: str, silent: int) -> Iterator[Case]:
 
 
 def steps(word: str, missing: int) -> Iterator[Case]:
-    """Compare the gradients that client 1 evaluates in all rounds with T H."""
+    """Compare the gradients that each client evaluates in all rounds with T H."""
     for rounds, period, n in settings():
-        calls = executed(word, rounds, period, n)[1]
-        at = {"T": rounds, "H": period, "N": n, "counted": "steps of client 1"}
         right = rounds * (period - missing)
         shift = 1 if word == "literal" else 0
         again = sum(
             1 for t in range(1, rounds * period + 1) if not shift or t % period != 0
         )
-        yield Case(at, calls[0], right, cohorts.sides(again, right))
+        for i, found in enumerate(executed(word, rounds, period, n)[1], start=1):
+            at = {"T": rounds, "H": period, "N": n, "counted": f"steps of client {i}"}
+            yield Case(at, found, right, cohorts.sides(again, right))
 
 
 def executed(

@@ -151,6 +151,17 @@ def test_local_steps_are_counted_before_each_communication():
     assert loop.steps_before_each(1, 0).verdict == REFUTED
 
 
+def test_a_client_that_takes_no_step_is_noticed_whichever_it_is(monkeypatch):
+    loop = load_file(proofs_folder() / "agnostic_algorithm.py")
+    assert judge.instances(loop.steps("separate", 0), "==", "runs").passes()
+
+    def lazy_last(_word, rounds, period, n):
+        return [], [rounds * period] * (n - 1) + [rounds * period if n == 1 else 0]
+
+    monkeypatch.setattr(loop, "executed", lazy_last)
+    assert not judge.instances(loop.steps("separate", 0), "==", "runs").passes()
+
+
 @pytest.mark.parametrize("model", [drawn_anew.by_weights, drawn_anew.by_chances])
 def test_two_models_of_availability_are_covered_for_every_number_of_clients(model):
     found = model(nobody=False)
@@ -270,6 +281,18 @@ def test_a_bound_above_the_sharp_lemma_3_is_attained_by_no_lines(schedule):
     looser = lemma.attained(schedule, 3)
     assert looser.parts["bound"].passes()
     assert not looser.parts["attained"].passes()
+
+
+@pytest.mark.parametrize("factor", [4, 7])
+def test_models_that_choose_who_comes_are_further_apart(factor):
+    """f_i = 0, gradients +-m or, mostly, 0 with G = 1; the farthest model comes."""
+    m = 2 * factor
+    others_stay = (1 - F(1, m**2)) ** m**2  # of N = m^2 clients, for eta = H = 1
+    assert m * (1 - others_stay) > factor
+    scope = tracks_apart(0, factor, 0).scope
+    assert scope.startswith("windows that start in C, S independent of their models")
+    scope = one_period((2, 3, 8)).scope  # (7), and so what is from it
+    assert "S independent of the models" in scope
 
 
 def test_the_first_window_is_refuted_only_by_the_way_into_c(claims):
