@@ -111,8 +111,8 @@ def drift(c: SimpleNamespace) -> Finding:
     r"\sigma^2\le4\eta^2L^2(k-r\tau-2)\sum_{k'=r\tau+2}^k\|y_{k',i}\|^2+\dots\le4"
     r"\eta^2L^2(\tau-1)\sum_{k'=r\tau+2}^{(r+1)\tau}\|y_{k',i}\|^2+4L^2\|x_{r\tau+1,i}"
     r"-x_{r\tau,i}\|^2+8\sigma^2",
-    proposition="For i in S_r, k = r tau+2, ..., (r+1) tau, L-smooth f_i and samples "
-    "with (122), each line is at most the next, in expectation.",
+    proposition="For i in S_r, k = r tau+2, ..., (r+1) tau, L-smooth f_i, samples with "
+    "(122) and cohorts apart from them each line is at most the next in expectation.",
     constants={"terms": "4", "noise": "8", "count": "1"},
     twin={"terms": "3"},
     free=(

@@ -85,9 +85,10 @@ def _summed(conclusion: Any, held: list[Any], power: int) -> Finding:
     source=Source("focus", "display before eq. (127)"),
     statement=r"\big(1-4\eta^2L^2(\tau-1)\big)\sum_{k=r\tau+2}^{(r+1)\tau}\mathbb{E}"
     r"\|y_{k,i}\|^2\le4(\tau-1)L^2\|x_{r\tau+1,i}-x_{r\tau,i}\|^2+8(\tau-1)\sigma^2",
-    proposition="The display holds for every i in S_r and tau >= 2, with independent "
-    "samples in (i)-(iii) and stored gradients of x_{r tau,i}: by summing the line "
-    "above, which uses smoothness alone; or under the step sizes of Lemma 5 or 6.",
+    proposition="The display holds for every i in S_r and tau >= 2, with samples that "
+    "are independent, of the cohorts too, in (i)-(iii) and stored gradients of x_{r "
+    "tau,i}: by summing the line above, which uses smoothness alone; or under the step "
+    "sizes of Lemma 5 or 6.",
     constants={"power": 1, "bound": "4", "noise": "8", "lost": "4"},
     twin={"bound": "1/2", "noise": "1"},
     no_control="(127) is used for step sizes and f_i of two lemmas; the twin, an "
@@ -135,9 +136,10 @@ def _found_127b(c: SimpleNamespace) -> dict[str, Finding]:
     r"^{(r+1)\tau}\|y_{k,i}\|^2\le8(\tau-1)L^2\|x_{r\tau+1,i}-x_{r\tau,i}\|^2+16("
     r"\tau-1)\sigma^2=8(\tau-1)L^2\|\bar x_{r\tau+1}-x_{r\tau,i}\|^2+16(\tau-1)"
     r"\sigma^2",
-    proposition="(127) holds for every i in S_r and tau >= 2, with independent samples "
-    "in (i)-(iii) and stored gradients of x_{r tau,i}: for L-smooth f_i under its own "
-    "condition; or under the step sizes of Lemma 5 or 6.",
+    proposition="(127) holds for every i in S_r and tau >= 2, with samples that are "
+    "independent, of the cohorts too, in (i)-(iii) and stored gradients of x_{r tau,i}"
+    ": for L-smooth f_i under its own condition; or under the step sizes of Lemma 5 or "
+    "6.",
     constants={"power": 1, "bound": "8", "noise": "16", "cap": "1/8"},
     twin={"bound": "1/2", "noise": "1"},
     no_control="(127) is used for step sizes and f_i of two lemmas; the twin, a "

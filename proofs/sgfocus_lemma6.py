@@ -253,7 +253,8 @@ AT_ROWS = f"gradients at {MENDED_POINT}, as in line 2"
     r")\|^2\le3N\sigma^2+3NL^2\|\mathbb{1}\bar x_{r\tau+1}-\boldsymbol{x}_{r\tau}"
     r"\|_F^2+3\|N\nabla F(\bar x_{r\tau+1})\|^2",
     proposition="Both inequalities hold in expectation in every round of every run "
-    "with f_i of L-Lipschitz gradients under Assumption 6.",
+    "with f_i of L-Lipschitz gradients under Assumption 6, who comes being independent "
+    "of all samples drawn before.",
     constants={
         "points": (PRINTED_POINT, MENDED_POINT),
         "terms": "3",
@@ -274,8 +275,8 @@ def three_terms(c: SimpleNamespace) -> Finding:
     )
     return judge.readings(_three_terms(c)).corrected(
         r"\text{(131) with }\boldsymbol{x}_{r\tau}\text{ for }\mathbb{1}\bar x_{r\tau}"
-        r"\text{, for independent samples and a tracker that is the sum of the stored "
-        r"gradients, exact at first}",
+        r"\text{, for samples that are independent, of the cohorts too, and a tracker "
+        r"that is the sum of the stored gradients, exact at first}",
         judge.readings(_three_terms(mended)),
     )
 

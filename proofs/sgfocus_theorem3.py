@@ -321,9 +321,10 @@ NOISY, ONE_SAMPLE = (f"(ii) SG-FOCUS, as Theorem 3 says; {one}" for one in SAMPL
     r"rate of }(1-\eta\mu N/2)\text{ to an }\mathcal{O}(\eta)\text{-level "
     r"neighborhood of the optimal solution}",
     proposition="From equal models and exact stored gradients, with independent rounds "
-    "and samples as the reading says, E|w_R - x*|^2 is at most (1 - eta mu N/2)^R "
-    "|w_0 - x*|^2 + C eta sigma^2 for all smooth strongly convex f_i and laws, every R "
-    "and small eta, where C = 4 (q + 4 N^2)/(mu N q), q the least E[I_i/|S|] > 0.",
+    "of one law, empty ones executed, and samples as the reading says, E|w_R - x*|^2 "
+    "is at most (1 - eta mu N/2)^R |w_0 - x*|^2 + C eta sigma^2 for all smooth "
+    "strongly convex f_i and laws, every R and small eta, where C = 4 (q + 4 N^2)/(mu "
+    "N q), q the least E[I_i/|S|] > 0.",
     constants={"contraction": "1/2", "power": 1},
     twin={"contraction": "4"},
     no_control="Assumption 6 does not say whether samples are independent; the twin, "

@@ -97,6 +97,23 @@ def test_what_is_mended_asks_for_stored_gradients_of_the_first_models(file, name
     assert "exact at first" in words.replace('" r"', "")
 
 
+def test_cohorts_that_watch_the_noise_keep_what_adds_up():
+    """Two clients come until their noises +-1 are alike: (131) has N sigma^2 = 2."""
+    stored = {(0, 0): F(1)}  # exact at first
+    for _ in range(2):
+        after = Counter()
+        for (one, other), chance in stored.items():
+            if one == other != 0:  # nobody comes any more
+                after[one, other] += chance
+                continue
+            for new in product((1, -1), repeat=2):
+                after[new] += chance / 4
+        stored = after
+    assert sum(c * (one + other) ** 2 for (one, other), c in stored.items()) == 3
+    words = " ".join(loaded("sgfocus_lemma6").three_terms.proposition.split())
+    assert "who comes being independent of all samples drawn before" in words
+
+
 @pytest.mark.parametrize("name", PROOFS)
 def test_a_proof_goes_through_for_the_mended_constants_alone(name):
     where, proof, wrong = PROOFS[name]
