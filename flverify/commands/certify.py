@@ -10,6 +10,7 @@ import click
 
 from flverify._core.errors import DomainError, InputError, RefusedError
 from flverify._core.sentences import number_of
+from flverify._core.shown import fewer_digits
 from flverify.commands._algorithms import build, law_notes, read_overrides
 from flverify.commands._certifying import Answer, Beside, Question, answer
 from flverify.commands._function_class import (
@@ -232,7 +233,8 @@ def _show(question: Question, found: Answer, out: Path | None, lost: str) -> Non
     if found.proved:
         lines.append(("statement", statement(found.proved)))
         lines += proved_lines(found.proved)
-    console.fields([*lines, *_compared(found), *_evidence(found, out, lost)])
+    lines += [*_compared(found), *_evidence(found, out, lost)]
+    console.fields([(label, fewer_digits(text)) for label, text in lines])
     console.remarks(_notes(question))
     if lost:
         console.line()

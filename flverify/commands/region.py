@@ -11,6 +11,7 @@ import click
 
 from flverify._core.errors import InputError, TerminatedError
 from flverify._core.held import held
+from flverify._core.shown import fewer_digits
 from flverify.certify.region import OVER, SPACINGS, Region, region
 from flverify.commands._function_class import CERTIFIABLE
 from flverify.commands._laws import file_of
@@ -220,7 +221,8 @@ def _show(asked: Asked, found: Region, files: list[Path]) -> None:
     words = [(name.replace("_", " "), law_text(str(v))) for name, v in setting.items()]
     span = ("step sizes", f"{len(steps)} from {steps[0]} to {steps[-1]}")
     algorithm = f"{asked.name} with {own}" if own else asked.name
-    console.fields([("algorithm", algorithm), *words, span])
+    lines = [("algorithm", algorithm), *words, span]
+    console.fields([(label, fewer_digits(text)) for label, text in lines])
     console.line()
     show(found)
     console.remarks([*remarks(found), *(f"wrote {path}" for path in files)])

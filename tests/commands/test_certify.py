@@ -388,6 +388,18 @@ def test_a_long_law_is_shortened_and_whole_in_the_object(run):
     assert run(*asked, "--json").json["setting"]["law"] == law
 
 
+def test_long_numbers_are_shortened_and_whole_in_the_object(run):
+    smooth, step, rate = "7" * 401, "1/" + "9" * 401, "1/" + "3" * 401
+    asked = ("certify", "focus", *TWO, "--mu", 1)
+    far = (*asked, "--smoothness", smooth, "--step-size", step)
+    assert "mu = 1, L = 7777777777...(401 digits)" in words(run(*far))
+    assert "step_size = 1/9999999999...(401 digits)" in words(run(*far))
+    told = run(*far, "--json").json["setting"]
+    assert (told["smoothness"], told["settings"]["step_size"]) == (smooth, step)
+    low = (*asked, "--smoothness", 2, "--step-size", "1/9", "--rate", rate)
+    assert "the rate 1/3333333333...(401 digits) lies below" in words(run(*low))
+
+
 # -- files ----------------------------------------------------------------------
 
 
