@@ -45,7 +45,7 @@ from flverify.participation._law import Participation
 
 NEAREST = (4, 6)  # millionths above what floats found, where rounding is tried first
 DIGITS = 12
-SHORTEST = Fraction(1, 10**100)  # a unit; floats have its square
+SHORTEST = Fraction(1, 10**100)  # a unit or mu; floats have its square
 SLACK = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)  # how far above the least c to round
 
 
@@ -257,7 +257,8 @@ def _unit(found: Search, *, lasting: bool = False) -> Fraction:
     step = min(max(Fraction(reading.algorithm.step_size), SHORTEST), 2 * one)
     if reading.classes.sure is not None:
         return step
-    return _root(float(step / found.ansatz.mu)) if lasting else one
+    flattest = max(found.ansatz.mu, float(SHORTEST))
+    return _root(float(step) / flattest) if lasting else one
 
 
 def _units(found: Search) -> Iterator[list[Fraction]]:
