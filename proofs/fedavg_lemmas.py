@@ -185,9 +185,10 @@ BENT = f"{FROM_1}; {ALONE}"
     source=Source("focus", "Lemma 2, eq. (46)-(47), with its proof (48)-(53)"),
     statement=r"\sum_iq_i\|\bar x_k-x_{k,i}\|^2\le8\eta^2(\tau-1)^2(\delta_q^2+\sigma_"
     r"G^2),\quad\sum_iq_i\|\bar y_k-y_{k,i}\|^2\le8\eta^2\tau^2(\delta_q^2+\sigma_G^2)",
-    proposition="For f_i that are smooth as Assumption 2 is read, convex or not, under "
-    "Assumption 5, (29) and eta L (tau-1) <= 1/4, (46) and (47) hold at every "
-    "iteration of (33)-(35) started at consensus.",
+    proposition="For f_i that are smooth as Assumption 2 is read, convex or not, with "
+    "L-Lipschitz gradients where the reading does not say, under Assumption 5, (29) "
+    "and eta L (tau-1) <= 1/4, (46) and (47) hold at every iteration of (33)-(35) "
+    "started at consensus.",
     constants={"bound": "8", "cap": "1/4"},
     twin={"bound": "1/10"},
     no_control="the first index, and whether rounds can be empty or gradients are not "

@@ -70,7 +70,7 @@ NAMES = "every tau, dimension and convex L-smooth f_i"
 
 SMOOTH = "(i) f_i smooth, all that (84) uses"
 CONVEX = "(ii) f_i strongly convex and eta L (tau-1) <= 1/3, as in Lemma 3"
-LEMMA4 = "(iii) f_i smooth and eta L (tau-1) <= 1/8, as in Lemma 4"
+LEMMA4 = "(iii) Lipschitz gradients and eta L (tau-1) <= 1/8, as in Lemma 4"
 BENT_86 = f"(iv) as (iii), {ALONE}"
 
 
@@ -79,8 +79,8 @@ BENT_86 = f"(iv) as (iii), {ALONE}"
     source=Source("focus", "eq. (85)"),
     statement=r"\big(1-2\eta^2L^2(\tau-1)\big)\sum_{k=r\tau+2}^{(r+1)\tau}\|y_{k,i}\|^2"
     r"\le2(\tau-1)L^2\|x_{r\tau+1,i}-x_{r\tau,i}\|^2",
-    proposition="(85) holds for every i in S_r and tau >= 2: for L-smooth f_i, by "
-    "summing (84); or for the f_i and step sizes of Lemma 3.",
+    proposition="(85) holds for every i in S_r and tau >= 2: for Lipschitz gradients, "
+    "by summing (84); or for the f_i and step sizes of Lemma 3.",
     constants={"power": 1, "bound": "2", "lost": "2"},
     twin={"bound": "1/2"},
     no_control="(84) uses smoothness alone while Lemma 3 assumes more; the twin, a "
@@ -110,8 +110,8 @@ def summed(c: SimpleNamespace) -> Finding:
             ),
         }
     ).corrected(
-        r"\big(1-2\eta^2L^2(\tau-1)^2\big)\sum_k\|y_{k,i}\|^2\le2(\tau-1)L^2\|x_{r"
-        r"\tau+1,i}-x_{r\tau,i}\|^2",
+        r"\nabla f_i\;L\text{-Lipschitz}:\quad\big(1-2\eta^2L^2(\tau-1)^2\big)\sum_k\|"
+        r"y_{k,i}\|^2\le2(\tau-1)L^2\|x_{r\tau+1,i}-x_{r\tau,i}\|^2",
         judge.proof_or_search(
             summed_84(_bound_85(mended), n >= 1),
             judge.instances(_sums_85(mended, smooth()), "<=", "h = -1..1, tau <= 17"),
@@ -158,9 +158,9 @@ def _both(one: State) -> tuple[list[Fraction], list[Fraction]]:
     statement=r"\eta\le\frac1{2L\sqrt{\tau-1}}:\quad\sum_{k=r\tau+2}^{(r+1)\tau}"
     r"\|y_{k,i}\|^2\le4(\tau-1)L^2\|x_{r\tau+1,i}-x_{r\tau,i}\|^2=4(\tau-1)L^2\|"
     r"\bar x_{r\tau+1}-x_{r\tau,i}\|^2",
-    proposition="(86) holds for every i in S_r and tau >= 2: for L-smooth f_i under "
-    "its own condition, for the f_i of Lemma 3, or under the step sizes of Lemma 4, "
-    "whose f_i need not be convex.",
+    proposition="(86) holds for every i in S_r and tau >= 2: for f_i smooth as "
+    "Assumption 2 is read, with L-Lipschitz gradients where the reading does not say, "
+    "under its own condition or the step sizes of Lemma 4; or for the f_i of Lemma 3.",
     constants={"power": 1, "bound": "4", "cap": "1/2"},
     twin={"bound": "1/2"},
     no_control="the print takes (86) over to f_i that are not convex; the twin, an "

@@ -256,8 +256,9 @@ def _moves(one: State, known: bool, i: int = 0) -> list[Fraction]:
     statement=r"\le4(\tau-1)^2L^2\sum_{i=1}^Nq_i\|\bar x_{r\tau+1}-x_{r\tau,i}\|^2\le4("
     r"\tau-1)^2L^2\|\mathbb{1}\bar x_{r\tau+1}-\boldsymbol{x}_{r\tau}\|^2",
     proposition="What (93) bounds, in round r-1 or in round r, is at most both lines, "
-    "for L-smooth f_i, every law, independent rounds, every state and eta L (tau-1) <= "
-    "1/8, as in Lemma 4.",
+    "for f_i that are smooth as Assumption 2 is read, with L-Lipschitz gradients where "
+    "the reading does not say, every law, independent rounds, every state and eta L "
+    "(tau-1) <= 1/8, as in Lemma 4.",
     constants={"bound": "4"},
     twin={"bound": "1/5"},
     no_control="the round on the left, q_i, Assumption 2 and the last norm have "

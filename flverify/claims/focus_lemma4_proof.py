@@ -102,4 +102,6 @@ def _rho() -> Finding:
         "1/(1 - rho)": q <= 2 * (1 - rho),
     }
     scope = "0 < q < 1, q <= p_i <= 1"
-    return judge.all_of({k: judge.implied(held, g, scope) for k, g in goals.items()})
+    chosen = {k: judge.implied(held, g, scope) for k, g in goals.items()}
+    always = judge.implied([sympy.Eq(q, 1), q <= p], 1 - p <= 0, "q = 1")
+    return judge.all_of({**chosen, "q = 1": always})

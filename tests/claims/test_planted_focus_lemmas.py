@@ -10,7 +10,7 @@ from functools import cache
 import pytest
 import sympy
 
-from flverify.claims import focus_lemma3, focus_lemma4
+from flverify.claims import focus_lemma3, focus_lemma4, focus_lemma4_proof
 from flverify.claims.registry import load_file, proofs_folder
 from flverify.claims.verdict import Verdict
 
@@ -197,6 +197,31 @@ def test_assumption_2_alone_lets_curvature_fall_below_minus_l(name):
     at = alone.evidence["counterexample"]
     (h,) = map(Fraction, at["h"])
     assert h < -at["L"]
+
+
+def test_what_assumption_2_alone_denies_is_said_of_lipschitz_gradients():
+    """A client -3x^2/2, L = 1, pulled from its row at 0 to w = 1, moves once by 3."""
+    step, squared = F(1, 8), 3**2
+    assert (1 - 2 * step**2) * squared > 2  # so (85) mended fails, tau = 2
+    assert squared > 4  # and so does (86)
+    assert r"Lipschitz" in claims()["lemma3.step85"].check().correction.statement
+    for name in ("lemma3.step86", "lemma4.step93b-c"):
+        found = claims()[name].check().readings
+        passing = [key for key, one in found.items() if one.passes()]
+        told = ("Lipschitz", "strongly convex")
+        if not all(any(word in key for word in told) for key in passing):
+            assert (
+                "L-Lipschitz gradients where the reading" in claims()[name].proposition
+            )
+
+
+def test_lemma_4_is_proved_where_everybody_comes_too():
+    """At q = 1 the rho of the proof would be 0; nobody is absent then."""
+    parts = focus_lemma4_proof._rho().parts
+    assert parts["q = 1"].verdict == PROVED
+    assert all(
+        one.scope != parts["q = 1"].scope for k, one in parts.items() if k[0] != "q"
+    )
 
 
 def test_the_proofs_without_convexity_use_87_without_it():
