@@ -60,7 +60,8 @@ CAPS = {
     "q/L^2": "1/16",
     "q^(3/2)/(L sqrt N)": "1/8",
 }
-CAPS_105 = {"1/(L N)": "1/4", "1/((tau-1) L N)": "1/2"}
+NEAR, FAR = "1/(L N)", "1/((tau-1) L N)"
+CAPS_105 = {NEAR: "1/4", FAR: "1/2"}
 
 A, A_next, B = sympy.symbols("A A_next B", nonnegative=True)
 g, S = sympy.symbols("g S", real=True)  # one coordinate
@@ -183,7 +184,8 @@ def substituted(c: SimpleNamespace) -> Finding:
 )
 def second_inequality(c: SimpleNamespace) -> Finding:
     """Compare the two lines, and F(w - eta S) with the second."""
-    quarter = SimpleNamespace(**{**vars(c), "gradient": "1/4"})
+    mended = {"caps": {NEAR: CAPS_105[NEAR]}, "gradient": "1/4"}
+    quarter = SimpleNamespace(**{**vars(c), **mended})
     return _line_3(c).corrected(
         r"\eta\le\frac{1}{4LN}\;\Rightarrow\;F(\bar x_{(r+1)\tau+1})\le F(\bar x_{r\tau"
         r"+1})+\frac{\eta}{N}\|Ng-S\|^2-\frac{\eta N}{4}\|g\|^2",
@@ -210,10 +212,10 @@ def _line_3(c: SimpleNamespace) -> Finding:
 
 def _bounded_values(c: SimpleNamespace) -> Iterator[tuple[dict[str, Any], Any]]:
     """Line 3 of (105) at the least of its caps; S is any vector."""
-    near, far = (Fraction(c.caps[name]) for name in CAPS_105)
+    near, far = Fraction(c.caps[NEAR]), c.caps.get(FAR)
     half, bent = Fraction(1, 2), Fraction(-1)  # with half of L, F is PL as well
     for least, n, tau, smooth in product((half, bent), (1, 2), (1, 3), (1, 100)):
-        caps = [near, far / (tau - 1)] if tau > 1 else [near]
+        caps = [near, Fraction(far) / (tau - 1)] if far and tau > 1 else [near]
         step = min(caps) / (smooth * n)
         value = gram.Function("F", Fraction(smooth), least * smooth)
         w, sum_ = gram.vector("w"), gram.vector("S")

@@ -9,6 +9,7 @@ from flverify._core.errors import InputError, UnknownNameError
 from flverify.claims import focus_theorem1_steps as steps
 from flverify.claims.focus_caps import Q_READINGS, SQUARES
 from flverify.claims.focus_moments import Clients
+from flverify.claims.ledger import uses
 from flverify.claims.registry import claims_in, load_file, proofs_folder
 from flverify.claims.scalar_runs import column
 from flverify.claims.verdict import Verdict
@@ -159,6 +160,15 @@ def test_the_sharp_forms_that_are_stated_hold_and_no_better_ones(claims):
     assert claims["sc.step102b"].check(cap="34/100").verdict == REFUTED
     assert claims["pl.step105b"].check(gradient="1/4").verdict == PROVED
     assert claims["pl.step105b"].check(gradient="13/50").verdict == REFUTED
+
+
+def test_the_mended_105_uses_no_cap_but_the_one_that_it_prints(claims):
+    correction = claims["pl.step105b"].check().correction
+    assert "tau-1" not in correction.statement.replace("(", "").replace("\\", "")
+    assert not any("tau" in used for used in uses(correction.finding))
+    # twice the cap is too long: F = L x^2/2 from x = 1 with S = 0 falls by nothing
+    wide = claims["pl.step105b"].check(caps={"1/(L N)": "1/2"}, gradient="1/4")
+    assert not wide.passes()
 
 
 def test_what_q_is_decides_whether_the_function_error_may_go(claims):
