@@ -110,7 +110,8 @@ def drift_li(c: SimpleNamespace) -> Finding:
     some = leaves_far(c.power, c.idle_steps)
     return judge.readings({PAIRS: found, SOME_CONVEX: some}).corrected(
         r"\|x^o-x^\star\|=\Theta\big((\tau-1)\eta\big)\|x^\star\|, \text{ for "
-        r"two scalar quadratics, with constants that depend on them}",
+        r"two scalar quadratics of different curvatures and minimisers, full "
+        r"participation, }\tau>1,\;x^\star\ne0,\text{ constants that depend on them}",
         _drifts(1),
     )
 
@@ -274,8 +275,9 @@ def corollary2(c: SimpleNamespace) -> Finding:
     source=Source("focus", "Corollary 3, eq. (62)"),
     statement=r"\lim_{K\to\infty}\mathbb{E}\|\bar{x}_K-x^\star\|^2=0 \text{ for "
     r"homogeneous } f_i",
-    proposition="Under Theorem 2's conditions but that on delta_q, all f_i equal, "
-    "xbar_K = q'x_K tends to x* in mean square, for all tau and laws of Assumption 1.",
+    proposition="Under Theorem 2's conditions but that on delta_q, with independent "
+    "rounds, all f_i equal, xbar_K = q'x_K tends to x* in mean square, for all tau and "
+    "laws of Assumption 1.",
     constants={"spread": 0},
     twin={"spread": Fraction(1, 10)},
     no_control="Assumption 1 does not say what an empty round is; the twin, clients "
@@ -293,7 +295,8 @@ def corollary3(c: SimpleNamespace) -> Finding:
         }
     )
     statement = (
-        r"\lim_{K\to\infty}\mathbb{E}\|\bar{x}_K/\textstyle\sum_i q_i-x^\star\|^2=0"
+        r"\lim_{K\to\infty}\mathbb{E}\|\bar{x}_K/\textstyle\sum_i q_i-x^\star\|^2=0,"
+        r"\;\text{independent rounds of one law}"
     )
     mended = _homogeneous(c, WITH_EMPTY_ROUNDS + never, normalised)
     return found.corrected(statement, judge.proof_or_search(proof, mended))

@@ -17,6 +17,7 @@ from flverify.claims.verdict import Finding
 from flverify.claims.written import at_most
 
 EVERY = "every N, tau, dimension, law, mu <= L and eta inside the caps"
+ONE_STEP = "tau = 1, every N, dimension, law, mu <= L and eta inside the caps"
 A, B, Z = sympy.symbols("a b z", real=True)
 Q, W, P = sympy.symbols("Q w P", nonnegative=True)
 first, second = sympy.symbols("first second", real=True)  # sums of w x and w |x|^2

@@ -29,7 +29,7 @@ from typing import Any
 import sympy
 
 from flverify.claims import judge
-from flverify.claims.fedavg_averages import EVERY, averages
+from flverify.claims.fedavg_averages import EVERY, ONE_STEP, averages
 from flverify.claims.fedavg_client_step import one_client
 from flverify.claims.fedavg_stationary import drifted, stationary, vanishes
 from flverify.claims.verdict import Finding
@@ -175,7 +175,7 @@ def uniform_below(c: Any, *, more_steps: bool) -> Finding:
         parts["first term"] = _not_negative(drift)
     return judge.all_of(
         parts,
-        scope=EVERY,
+        scope=EVERY if more_steps else ONE_STEP,
         argument=__doc__,
     )
 

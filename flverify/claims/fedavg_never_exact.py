@@ -22,7 +22,7 @@ from typing import Any
 import sympy
 
 from flverify.claims import judge
-from flverify.claims.fedavg_averages import EVERY, weighted_mean
+from flverify.claims.fedavg_averages import EVERY, ONE_STEP, weighted_mean
 from flverify.claims.fedavg_client_step import one_client
 from flverify.claims.parallel_clients import Setting, step_cap
 from flverify.claims.parallel_families import PARTS, Laws, limit_again
@@ -30,6 +30,7 @@ from flverify.claims.rationals import rational
 from flverify.claims.verdict import Finding
 
 HOMOGENEOUS, STATIONARY = "homogeneous", "x* is stationary for every cohort"
+ARGUMENT = (__doc__ or "").split("\n\n")[1]
 
 
 def never_exact(unless: str, laws: Laws) -> Finding:
@@ -92,7 +93,9 @@ def _bounded_away(unless: str) -> Finding:
             "limsup": judge.implied(
                 [*held, now <= most, after <= most], most > 0, EVERY
             ),
-        }
+        },
+        scope=ONE_STEP,
+        argument=ARGUMENT,
     )
 
 

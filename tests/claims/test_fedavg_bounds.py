@@ -25,6 +25,7 @@ from flverify.claims.parallel_families import (
 )
 from flverify.claims.verdict import Verdict
 from flverify.participation import Full
+from flverify.reference import fedavg
 
 PROVED = Verdict.PROVED
 F = Fraction
@@ -125,6 +126,37 @@ def test_homogeneous_clients_are_the_wrong_exception():
     assert not wrong.passes()
     right = fedavg_never_exact._bounded_away(fedavg_never_exact.STATIONARY)
     assert right.verdict == PROVED
+
+
+def test_cohorts_that_do_not_rest_at_one_local_step_may_rest_at_two():
+    """h = 1, 2 and slopes 14, -15 at x* = 0, and their negatives: tau = 2 stays there.
+
+    In two steps of 1/8 they move by -14 (15/8) eta and by 15 (14/8) eta.
+    """
+    h, slopes = (1, 2, 1, 2), (14, -15, -14, 15)
+    assert sum(slopes) == 0
+
+    def end(cohort, tau):
+        return fedavg.run(
+            lambda i, x: [h[i] * x[0] + slopes[i]],
+            4,
+            [F(0)],
+            [cohort],
+            step_size=F(1, 8),
+            local_steps=tau,
+        )[-1][0]
+
+    for cohort in ((0, 1), (2, 3)):
+        assert end(cohort, 1) != 0
+        assert end(cohort, 2) == 0
+    right = fedavg_never_exact._bounded_away(fedavg_never_exact.STATIONARY)
+    assert right.scope.startswith("tau = 1, every N, dimension")
+
+
+def test_the_corollary_for_one_local_step_says_so():
+    one = fedavg_bounds.uniform_below(constants(), more_steps=False)
+    assert one.verdict == PROVED
+    assert one.scope.startswith("tau = 1, every N, dimension")
 
 
 def test_clients_of_one_curvature_with_minimisers_apart_never_arrive():

@@ -7,6 +7,7 @@ import pytest
 from flverify.claims import judge
 from flverify.claims.registry import load_file, proofs_folder
 from flverify.claims.verdict import Verdict
+from flverify.reference import fedavg
 
 REFUTED, PROVED = Verdict.REFUTED, Verdict.PROVED
 INCONCLUSIVE = Verdict.INCONCLUSIVE
@@ -81,6 +82,44 @@ def test_the_drift_is_of_order_eta(theorem2):
     assert theorem2.drift_li.check(power=1).verdict == PROVED
     assert verdicts(theorem2.drift_li.check()) == [REFUTED, PROVED]
     assert verdicts(theorem2.drift_li.check(power=3)) == [REFUTED, INCONCLUSIVE]
+
+
+def test_the_drift_of_two_clients_is_told_with_what_it_needs(theorem2):
+    """h = 1, 2 and b = -2, 1 have x* = 0, and FedAvg rests elsewhere."""
+    h, b, step = (1, 2), (-2, 1), Fraction(1, 8)
+    assert sum(v * w for v, w in zip(h, b, strict=True)) == 0
+    kept = [(1 - step * v) ** 2 for v in h]
+    rests = sum((1 - a) * w for a, w in zip(kept, b, strict=True)) / sum(
+        1 - a for a in kept
+    )
+    assert rests != 0  # so it is no multiple of |x*|
+    told = theorem2.drift_li.check().correction.statement
+    for needed in ("different curvatures and minimisers", r"x^\star\ne0", r"\tau>1"):
+        assert needed in told
+
+
+def test_an_empty_cohort_that_is_kept_never_arrives(theorem2):
+    """Nobody comes in any round, or everybody in each, as a coin says once: p_i = 1/2.
+
+    f_i = x^2/2: half of the runs stay at x_0 = 1, and E|x_r - x*|^2 is 1/2 or more.
+    """
+    claim = theorem2.corollary3
+    assert "independent rounds" in claim.proposition
+    ends = [
+        fedavg.run(
+            lambda _, x: x,
+            2,
+            [Fraction(1)],
+            [cohort] * 20,
+            step_size=Fraction(1, 4),
+            local_steps=1,
+        )[-1][0]
+        for cohort in ((), (0, 1))
+    ]
+    assert sum(x * x for x in ends) / 2 >= Fraction(1, 2)
+    correction = claim.check().correction
+    assert correction.finding.verdict == PROVED
+    assert "independent rounds" in correction.statement
 
 
 def test_each_dimension_of_theorem_2_matters(theorem2):
