@@ -54,9 +54,10 @@ SMALL = (
     r"participation scheme, as long as each client participates with a non-zero "
     r"probability, will still guarantee exact convergence}",
     proposition="The server's y_{r+1} is the sum of the clients' gradients at "
-    "x_{k+1,i}, k = (r+1) tau, and from every state where it is, for convex f_i with F "
-    "strongly convex, FOCUS converges in mean square whenever rounds are independent, "
-    "of one law with every p_i > 0; or, as (iii) reads `any scheme`, are not.",
+    "x_{k+1,i}, k = (r+1) tau, and from every state where it is, for convex L-smooth "
+    "f_i with F strongly convex, FOCUS converges in mean square whenever rounds are "
+    "independent, of one law with every p_i > 0; or, as (iii) reads `any scheme`, are "
+    "not.",
     constants={"sum": 1, "fixed_step": "1/2", "step_factor": "1/8"},
     twin={"sum": 2},
     no_control="from which round on, whether the step size may depend on p, and rounds "
@@ -199,7 +200,7 @@ def _small_step(factor: Fraction) -> Finding:
         found,
         scope="independent rounds of one law, every N, tau, law and state with y the "
         "sum of the gradients at the clients' rows, as once every client has joined, "
-        f"convex f_i, F strongly convex, eta L N <= {factor} p_min, "
+        f"convex L-smooth f_i, F strongly convex, eta L N <= {factor} p_min, "
         "eta L (tau-1) <= 1/3",
         argument="V is at least E|x - x*|^2, and k^R tends to 0.",
     )

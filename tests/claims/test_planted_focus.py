@@ -121,6 +121,18 @@ def test_the_sum_and_the_step_decide_delayed_gradients(delayed):
         assert verdicts(delayed.check(step_factor=wrong))[4] == OPEN
 
 
+def test_delayed_gradients_converge_where_f_i_are_smooth(delayed):
+    """x^4 + x^2/2 is strongly convex, and steps of 1/8 from 100 go ever farther."""
+    x = Fraction(100)
+    for _ in range(3):
+        x, before = x - Fraction(1, 8) * (4 * x**3 + x), x
+        assert abs(x) > abs(before)
+    last = [*delayed.check().readings.values()][4].parts["convergence"]
+    assert last.verdict == PROVED
+    assert "L-smooth f_i" in last.scope
+    assert "L-smooth f_i" in delayed.proposition
+
+
 def test_without_independent_rounds_delayed_gradients_do_not_converge(delayed):
     """One of two clients is drawn and kept: its minimum is approached, not x*."""
     assert "rounds are independent" in delayed.proposition
