@@ -29,6 +29,7 @@ from flverify.certify.gram import (
 )
 from flverify.claims import judge
 from flverify.claims.claim import Free, claim
+from flverify.claims.focus_lemma3 import gradient_and_gap
 from flverify.claims.verdict import Finding
 from flverify.claims.written import at_least
 
@@ -214,6 +215,7 @@ def polyak_lojasiewicz(c: SimpleNamespace) -> Finding:
                 factor * beta <= 2 * L,
                 "every L-smooth F that is not constant",
             ),
+            "|grad F|^2 <= 2 L (F - F*)": gradient_and_gap(),
             "a singular Hessian": judge.implied(
                 [], at_least(x**2, factor * (x**2 / 2)), "F = (x_1)^2/2, beta = 1"
             ),

@@ -93,7 +93,8 @@ def averaging_facts(power: int) -> Finding:
     Every law is a mixture of cohorts and the statements are linear in the law: they
     hold for all laws if they hold for every cohort, here of s clients among s + a.
     """
-    s, a = 1 + sympy.Symbol("t", positive=True), sympy.Symbol("a", positive=True)
+    t, a = sympy.symbols("t a", nonnegative=True)
+    s = 1 + t
     weight = s**-power
     proofs = {
         "sum": judge.identity([("s weights", s * weight, 1)], EVERY),

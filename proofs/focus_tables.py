@@ -97,8 +97,28 @@ def _halves(rounds: str) -> Finding:
             "halved": judge.implied(
                 [line, n * a >= enough], 2 * power <= 1, "every a in (0, 1], n >= 1/a"
             ),
+            **_halved_again(),
         }
     )
+
+
+def _halved_again() -> dict[str, Finding]:
+    """Halve k times, n rounds each: n and k are the least integers that are enough.
+
+    log is log_2(Psi_0/eps), so that log_2(2 Psi_0/eps) is one more.
+    """
+    a, n = sympy.symbols("a n", positive=True)
+    kept, bound, power, k, log = sympy.symbols(
+        "kept bound power k log", nonnegative=True
+    )
+    few = [n <= 1 + 1 / a, k <= log + 1]
+    scope = "every a in (0, 1], eps <= Psi_0"
+    return {
+        "halved again": judge.implied(
+            [kept <= bound, 2 * power <= 1], 2 * kept * power <= bound, scope
+        ),
+        "all rounds": judge.implied(few, n * k <= (1 + 1 / a) * (log + 1), scope),
+    }
 
 
 ETA, X = sympy.symbols("eta x_0", positive=True)

@@ -1,6 +1,7 @@
 """A wrong constant planted in claims about FOCUS's text and appendices is noticed."""
 
 from fractions import Fraction
+from itertools import product
 
 import pytest
 import sympy
@@ -169,6 +170,22 @@ def test_the_row_of_focus_is_judged_apart_from_other_papers(proofs):
     claim = proofs("focus_tables").rates
     assert claim.check().evidence["part"] == "other rows"
     assert claim.check(rounds="1/2").evidence["part"] == "halved"
+
+
+def test_the_rounds_of_the_row_of_focus_are_counted_to_the_end(proofs):
+    """The least R with (1 - a)^R <= eps is at most (1 + 1/a)(1 + log2(1/eps))."""
+    parts = proofs("focus_tables").rates.check().parts["FOCUS, given (23)-(24)"].parts
+    assert {parts[k].verdict for k in ("halved again", "all rounds")} == {PROVED}
+    for a, k in product((Fraction(1), Fraction(1, 3), Fraction(1, 50)), (0, 1, 5)):
+        kept, rounds = Fraction(1), 0
+        while kept > Fraction(1, 2**k):
+            kept, rounds = kept * (1 - a), rounds + 1
+        assert rounds <= (1 + 1 / a) * (1 + k)
+
+
+def test_beta_is_at_most_l_by_a_bound_that_is_proved_beside_it(proofs):
+    found = proofs("focus_assumptions").polyak_lojasiewicz.check()
+    assert found.parts["|grad F|^2 <= 2 L (F - F*)"].verdict == PROVED
 
 
 def test_no_count_gives_two_vectors_to_both_scaffold_and_proxskip(proofs):

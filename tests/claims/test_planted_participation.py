@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import pytest
 
+from flverify.claims import judge
 from flverify.claims.close_chances import closeness
 from flverify.claims.printed_mixing import LABELS
 from flverify.claims.registry import claims_in, proofs_folder
@@ -129,6 +130,21 @@ def test_each_reading_follows_the_constants(claims, claim, printed, wrong, plant
     assert finding.verdict == OPEN
     assert readings(finding) == printed
     assert readings(claims[claim].check(**wrong)) == expected
+
+
+def test_weights_are_bounded_for_one_participant_and_for_everybody(claims, monkeypatch):
+    """|S| = 1 + t among 1 + t + a clients: t and a may be 0."""
+    seen, real = [], judge.nonnegative
+
+    def watched(named, scope):
+        seen.extend(named)
+        return real(named, scope)
+
+    monkeypatch.setattr(judge, "nonnegative", watched)
+    assert claims["focus.assump1"].check().verdict == PROVED
+    symbols = {symbol for _, value in seen for symbol in value.free_symbols}
+    assert {str(symbol) for symbol in symbols} == {"a", "t"}
+    assert not any(symbol.is_positive for symbol in symbols)
 
 
 def test_case_2_says_to_what_its_error_is_relative(claims):
