@@ -31,7 +31,12 @@ from flverify.claims import cohorts, judge
 from flverify.claims.bent_pair import bent_apart
 from flverify.claims.claim import Free, claim
 from flverify.claims.fedavg_any_round import one_pull_and_one_mean
-from flverify.claims.fedavg_averages import averages, weighted_mean
+from flverify.claims.fedavg_averages import (
+    averages,
+    four_differences,
+    line_50,
+    weighted_mean,
+)
 from flverify.claims.fedavg_client_step import one_client
 from flverify.claims.fedavg_limit import limit, summed_58
 from flverify.claims.focus_lemma3 import gradient_and_gap, sum_of_vectors
@@ -49,9 +54,10 @@ from flverify.claims.stale_rows import ALONE
 from flverify.claims.verdict import Finding
 
 EVERY = "every N, law, dimension, L >= mu > 0 and all models"
+MODELS = "every N, tau, law, dimension and all models"
 eta, L, mu, tau = sympy.symbols("eta L mu tau", positive=True)
 sigma, delta = sympy.symbols("sigma delta", nonnegative=True)  # both squared
-A, B, C, D = sympy.symbols("a b c d", real=True)
+A, B, C = sympy.symbols("a b c", real=True)
 Q, V = sympy.symbols("Q V", nonnegative=True)
 
 
@@ -123,9 +129,15 @@ def _summed() -> judge.Pair:
     cross = -2 * eta * (G + mu / 2 * E) + eta * mu / 2 * E
     cross += 2 * eta / mu * 2 * (L**2 * V + delta)
     left = sympy.expand(E + square_term + cross)
-    right = (1 - eta * mu / 2) * E + eta * (4 * L**2 / mu + 3 * eta * L**2) * V
-    right += (4 * eta / mu + 3 * eta**2) * delta + (6 * eta**2 * L - 2 * eta) * G
+    of_v, of_delta, of_gap = _line_44(L, eta)
+    right = (1 - eta * mu / 2) * E + of_v * V + of_delta * delta + of_gap * G
     return "sum of (42c) and (43d)", left, sympy.expand(right)
+
+
+def _line_44(big: Any, step: Any) -> tuple[Any, Any, Any]:
+    """Return what stands before V, delta_q^2 and F(xbar) - F(x*) in (44)."""
+    v = step * (4 * big**2 / mu + 3 * step * big**2)
+    return v, 4 * step / mu + 3 * step**2, 6 * step**2 * big - 2 * step
 
 
 def _slack(c: SimpleNamespace) -> list[tuple[str, Any]]:
@@ -133,11 +145,9 @@ def _slack(c: SimpleNamespace) -> list[tuple[str, Any]]:
     s, e = sympy.symbols("s e", nonnegative=True)
     big = mu + s
     step = rational(c.cap) / (big * (1 + e))
-    drift = rational(c.drift) - 4 - 3 * step * mu
-    bias = rational(c.bias) - 4 - 3 * step * mu
-    gap = 2 - 6 * step * big
-    named = [("drift", drift), ("bias", bias), ("F - F*", gap)]
-    return [(name, sympy.cancel(value)) for name, value in named]
+    ends = rational(c.drift) * step * big**2 / mu, rational(c.bias) * step / mu, 0
+    named = zip(("drift", "bias", "F - F*"), ends, _line_44(big, step), strict=True)
+    return [(name, sympy.cancel(end - begun)) for name, end, begun in named]
 
 
 def _one_or_two(c: SimpleNamespace) -> Iterator[tuple[dict[str, Any], Any]]:
@@ -216,8 +226,7 @@ def _apart_proof(c: SimpleNamespace) -> Finding:
     """
     t, u, s, m, last = sympy.symbols("t u s m last", nonnegative=True)
     bound, cap = rational(c.bound), rational(c.cap)
-    four = (A + B + C + D) ** 2 <= 4 * (A**2 + B**2 + C**2 + D**2)
-    grown = 8 * L**2 * Q + 4 * s  # (50), for one iteration
+    grown = line_50(L**2 * Q, s)  # for one iteration
     held = [bound * t**2 * s >= Q, t * L <= cap]
     small = 4 * t**2 * s <= bound * t**2 * s * (1 - 8 * t**2 * L**2)
     printed = 4 * t**2 * s / (1 - 8 * t**2 * L**2)
@@ -226,13 +235,13 @@ def _apart_proof(c: SimpleNamespace) -> Finding:
         {
             "one W in tau iterations": one_pull_and_one_mean("every tau and round"),
             "(48)": sum_of_vectors(),
-            "(48), m <= tau - 1": judge.implied([m <= last], m * Q <= last * Q, EVERY),
-            "(49a)": judge.implied([], four, EVERY),
-            "(49b)-(50)": weighted_mean(EVERY),
-            "(51), Delta": judge.identity([("fixed", printed, solves)], EVERY),
-            "(52), Delta": judge.implied([t * L <= cap], small, EVERY),
-            "(52)": judge.implied(held, t**2 * grown <= bound * t**2 * s, EVERY),
-            "(53)": judge.implied(held, u**2 * grown <= bound * u**2 * s, EVERY),
+            "(48), m <= tau - 1": judge.implied([m <= last], m * Q <= last * Q, MODELS),
+            "(49b)": weighted_mean(MODELS),
+            **four_differences(MODELS),
+            "(51), Delta": judge.identity([("fixed", printed, solves)], MODELS),
+            "(52), Delta": judge.implied([t * L <= cap], small, MODELS),
+            "(52)": judge.implied(held, t**2 * grown <= bound * t**2 * s, MODELS),
+            "(53)": judge.implied(held, u**2 * grown <= bound * u**2 * s, MODELS),
         }
     )
 

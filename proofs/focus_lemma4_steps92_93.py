@@ -173,6 +173,7 @@ def _smooth_92(c: SimpleNamespace, side: int, one: State, end: After) -> Fractio
 
 # (93) ----------------------------------------------------------------------------
 
+FOUR = 4  # sum |y_k|^2 <= FOUR (tau - 1) L^2 |pulled|^2
 TWO_ROUNDS = "(i) round r-1 on the left and round r on the right"
 ONE_ROUND = "(ii) one round on both sides"
 BENT_93 = f"(iii) round r; {ALONE}; every q_i, all of them 1"
@@ -308,11 +309,15 @@ def _later(c: SimpleNamespace, name: str) -> Finding:
     p, q, gap = sympy.symbols("p q gap", nonnegative=True)
     total = sympy.Symbol("total", nonnegative=True)
     bound = rational(c.bound) * n**2 * L**2 * q * gap
-    held = [total <= 4 * n * L**2 * gap, p <= 1, *([sympy.Eq(q, p)] * (name == CHANCE))]
+    held = [
+        total <= FOUR * n * L**2 * gap,
+        p <= 1,
+        *([sympy.Eq(q, p)] * (name == CHANCE)),
+    ]
     proof = judge.all_of(
         {
             "(86)": summed_84(
-                sympy.Le(T, 4 * n * V), eta * L * n <= sympy.Rational(1, 8)
+                sympy.Le(T, FOUR * n * V), eta * L * n <= sympy.Rational(1, 8)
             ),
             "line 2": judge.implied(held, n * p * total <= bound, EVERY),
             "line 3": judge.implied([q <= 1], q * gap <= gap, EVERY),

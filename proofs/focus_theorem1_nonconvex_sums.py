@@ -386,8 +386,8 @@ def _besides(c: SimpleNamespace) -> dict[str, Finding]:
     lemma = LEMMAS_4[c.lemma_4]
     factor = chain.returned(lemma)
     known = [
-        total_a <= 4 * fall + 16 * spread,
-        spread <= 3 * begun + factor * x * total_a,
+        total_a <= chain.FALL * fall + chain.RISE * spread,
+        spread <= chain.THRICE * begun + factor * x * total_a,
         32 * factor * x <= 1,
         fall <= gap,
         *([sympy.Eq(begun, 0)] if c.C_0 == "zero" else []),

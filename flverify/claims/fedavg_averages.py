@@ -112,6 +112,26 @@ def cohort_means() -> Finding:
     return judge.identity(pairs, EVERY)
 
 
+def line_50(moved: Any, apart: Any) -> Any:
+    """Return (50) from L^2 times the disagreement, and from delta_q^2 + sigma_G^2."""
+    return 8 * moved + 4 * apart
+
+
+def four_differences(scope: str = EVERY) -> dict[str, Finding]:
+    """Judge (50): four squares of (49), two of them at most `moved` in the mean."""
+    one, other = sympy.symbols("c d", real=True)
+    e = sympy.symbols("e1:5", nonnegative=True)  # their weighted means over clients
+    moved, apart = sympy.symbols("moved apart", nonnegative=True)
+    sides = (A + B + one + other) ** 2, 4 * (A**2 + B**2 + one**2 + other**2)
+    known = [e[0] <= moved, e[1] <= moved, e[2] + e[3] <= apart]
+    squares = {A**2: e[0], B**2: e[1], one**2: e[2], other**2: e[3]}
+    means = sides[1].subs(squares)
+    return {
+        "(49a)": judge.implied([], sympy.Le(*sides), scope),
+        "(50)": judge.implied(known, means <= line_50(moved, apart), scope),
+    }
+
+
 def averages() -> dict[str, Finding]:
     """List all of these by their names."""
     return {

@@ -29,6 +29,8 @@ from flverify.claims.verdict import Finding
 from flverify.claims.written import at_least
 
 U, GAP = sympy.symbols("U gap", nonnegative=True)  # |w - x*|^2, F(w) - F*
+# the factors of the facts, of which `_collected` makes (79)
+JENSEN, SLOPE, YOUNG, ROWS = ("2", "2"), "2", ("1", "1"), "1"
 
 
 @dataclass(frozen=True)
@@ -92,10 +94,10 @@ def proof(c: Descent) -> Finding:
     """
     return judge.all_of(
         {
-            "Jensen in (80)": split_in_two("2", "2"),
-            "smoothness in (80)": gradient_and_gap("2"),
-            "Young in (81)": young("1", "1"),
-            "(83), line 1": gradients_of_rows("1"),
+            "Jensen in (80)": split_in_two(*JENSEN),
+            "smoothness in (80)": gradient_and_gap(SLOPE),
+            "Young in (81)": young(*YOUNG),
+            "(83), line 1": gradients_of_rows(ROWS),
             "the local moves": moves_do_not_grow(),
             **_under_cap(c),
             "collected": _collected(c),
@@ -129,11 +131,13 @@ def _collected(c: Descent) -> Finding:
     extra, slower, rest = sympy.symbols("m j B", nonnegative=True)
     clients, cap = 1 + extra, rational(c.cap)
     modulus = cap / (eta * (1 + slower))  # eta mu <= cap
-    noise = L**2 * clients * rest - slack[0]
+    noise = rational(ROWS) * L**2 * clients * rest - slack[0]
     inner = GAP + modulus / 2 * U + slack[1]
-    cross = -(modulus / 4) * U - noise / modulus + slack[2]
-    slope = 2 * L * GAP - slack[3]
-    square = 2 * noise + 2 * clients**2 * slope - slack[4]
+    epsilon, (near, far) = modulus / 2, map(rational, YOUNG)
+    cross = slack[2] - (near * epsilon * U + far * noise / epsilon) / 2
+    slope = rational(SLOPE) * L * GAP - slack[3]
+    first, second = map(rational, JENSEN)
+    square = first * noise + second * clients**2 * slope - slack[4]
     left = U - 2 * eta * clients * inner - 2 * eta * cross + eta**2 * square
     right = c.rate(modulus, clients) * U - c.drop(clients) * GAP
     right += c.error(modulus, clients) * rest

@@ -83,6 +83,8 @@ SHORT = Moves("1/2", "9/16")  # local moves of L-smooth f_i
 # of eta N |grad F|^2 (105) leaves a quarter where eta L N is less than one
 QUARTER = sympy.Rational(1, 4)
 FOUR = 4  # eta L^2 B is what (108) and (115) make of (87)
+FALL, RISE = 4, 16  # what (115) has before (F - F_next)/(eta N) and before L^2 B/N
+THRICE = 3  # 1 - kept is q/THRICE, by which sums of B are divided
 
 
 def proved(*links: Parts) -> Finding:
@@ -210,7 +212,7 @@ def value_recursion(t: Any) -> Parts:
 @cache
 def gradient_recursion() -> Parts:
     """Judge (115)."""
-    right = 4 / (eta * N) * (F - F_next) + 16 * L**2 / N * B
+    right = FALL / (eta * N) * (F - F_next) + RISE * L**2 / N * B
     return {
         **value_line(),
         "(115)": judge.implied(_moved(F, F_next), right >= G, NUMBERS),
@@ -227,7 +229,7 @@ def square(lemma_4: Bound) -> Any:
 
 def returned(lemma_4: Bound) -> Any:
     """Return the factor of x sum A in (L^2/N) sum C: 16, in print and mended."""
-    return 3 * rational(lemma_4.gradient)
+    return THRICE * rational(lemma_4.gradient)
 
 
 def errors_summed(lemma_4: Bound) -> Parts:
@@ -240,8 +242,8 @@ def errors_summed(lemma_4: Bound) -> Parts:
         later <= slopes,
         q <= 1,
     ]
-    solved = total <= 3 * first / q + 3 / q * lemma_4.push * slopes
-    scaled = L**2 / N * 3 / q * lemma_4.push
+    solved = total <= THRICE / q * (first + lemma_4.push * slopes)
+    scaled = L**2 / N * THRICE / q * lemma_4.push
     pair = ("(L^2/N) sum C", scaled, returned(lemma_4) * square(lemma_4))
     return {
         "shifting the sum": judge.implied(known, solved, NUMBERS),

@@ -10,7 +10,12 @@ from functools import cache
 import pytest
 import sympy
 
-from flverify.claims import focus_lemma3, focus_lemma4, focus_lemma4_proof
+from flverify.claims import (
+    focus_lemma3,
+    focus_lemma3_proof,
+    focus_lemma4,
+    focus_lemma4_proof,
+)
 from flverify.claims.registry import load_file, proofs_folder
 from flverify.claims.verdict import Verdict
 
@@ -222,6 +227,62 @@ def test_lemma_4_is_proved_where_everybody_comes_too():
     assert all(
         one.scope != parts["q = 1"].scope for k, one in parts.items() if k[0] != "q"
     )
+
+
+PUSH, MOVE, q = focus_lemma4_proof.PUSH, focus_lemma4_proof.MOVE, focus_lemma4_proof.q
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("RETURNED", 399 * PUSH / (100 * q)),
+        ("GAINED", 799 * MOVE / 100),
+        ("SLOPE", focus_lemma4_proof.SLOPE * 99 / 100),
+        ("LEFT", 1 - 51 * q / 100),
+        ("TWICE", 199 / (100 * q)),
+        ("FOUR", 2),
+        ("HALVES", (1, 2)),
+    ],
+)
+def test_each_link_of_the_mended_lemma_4_gets_what_another_gives(
+    monkeypatch, name, wrong
+):
+    cached = [getattr(focus_lemma4_proof, f) for f in ("_proof_of", "_put_in", "_rho")]
+    monkeypatch.setattr(focus_lemma4_proof, name, wrong)
+    for one in cached:
+        one.cache_clear()
+    found = focus_lemma4_proof.proof(focus_lemma4.MENDED)
+    for one in cached:
+        one.cache_clear()
+    assert not found.passes()
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("JENSEN", ("199/100", "2")),
+        ("JENSEN", ("2", "199/100")),
+        ("SLOPE", "199/100"),
+        ("YOUNG", ("1", "99/100")),
+        ("ROWS", "99/100"),
+    ],
+)
+def test_each_link_of_the_mended_lemma_3_gets_what_another_gives(
+    monkeypatch, name, wrong
+):
+    proof = focus_lemma3_proof.proof.__wrapped__
+    assert proof(focus_lemma3_proof.MENDED).verdict == PROVED
+    monkeypatch.setattr(focus_lemma3_proof, name, wrong)
+    assert not proof(focus_lemma3_proof.MENDED).passes()
+
+
+def test_what_bounds_the_moves_of_93_is_what_86_gives(monkeypatch):
+    step = claims()["lemma4.step93b-c"]
+    reading = f"(ii) round r; {focus_lemma4.CHANCE}"
+    assert step.check(bound="4").readings[reading].verdict == PROVED
+    file = load_file(proofs_folder() / "focus_lemma4_steps92_93.py")
+    monkeypatch.setattr(file, "FOUR", 2)
+    assert not file.moves_bounded.check().readings[reading].passes()
 
 
 def test_the_proofs_without_convexity_use_87_without_it():

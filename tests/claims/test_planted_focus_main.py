@@ -2,11 +2,17 @@
 
 from fractions import Fraction
 from itertools import product
+from types import SimpleNamespace
 
 import pytest
 import sympy
 
-from flverify.claims import graph_neighbourhood, judge, push_pull_runs
+from flverify.claims import (
+    fedavg_averages,
+    graph_neighbourhood,
+    judge,
+    push_pull_runs,
+)
 from flverify.claims.fedavg_averages import gaps_below
 from flverify.claims.registry import load_file, proofs_folder
 from flverify.claims.schedules import made_before
@@ -136,6 +142,34 @@ def test_the_lemma_of_descent_needs_its_constants_up_to_a_percent(proofs):
     claim = proofs("fedavg_lemmas").descent
     for wrong in ({"drift": "99/20"}, {"bias": "99/20"}, {"cap": "101/300"}):
         assert claim.check(**wrong).verdict in (OPEN, REFUTED)
+
+
+@pytest.mark.parametrize("weights", [(7, 4), (8, 3)])
+def test_lemma_2_has_50_from_the_four_squares_of_49(proofs, monkeypatch, weights):
+    file = proofs("fedavg_lemmas")
+    constants = SimpleNamespace(bound="8", cap="1/4")
+    assert file._apart_proof(constants).verdict == PROVED
+
+    def less(moved, apart):
+        return weights[0] * moved + weights[1] * apart
+
+    for module in (file, fedavg_averages):
+        monkeypatch.setattr(module, "line_50", less)
+    assert not file._apart_proof(constants).passes()
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_lemma_1_has_45_from_the_coefficients_of_44(proofs, monkeypatch, place):
+    file = proofs("fedavg_lemmas")
+    printed = file._line_44
+
+    def less(big, step):
+        found = [*printed(big, step)]
+        found[place] -= step**2 * big / 100
+        return tuple(found)
+
+    monkeypatch.setattr(file, "_line_44", less)
+    assert not file.descent.check().passes()
 
 
 def test_the_disagreement_holds_up_to_its_cap_and_no_further(proofs):

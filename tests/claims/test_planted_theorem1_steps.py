@@ -1,11 +1,13 @@
 """A wrong constant planted in each step of the proofs of Theorem 1 is noticed."""
 
 from fractions import Fraction
+from types import SimpleNamespace
 
 import pytest
 import sympy
 
 from flverify._core.errors import InputError, UnknownNameError
+from flverify.claims import focus_theorem1_chain as chain
 from flverify.claims import focus_theorem1_steps as steps
 from flverify.claims.focus_caps import Q_READINGS, SQUARES
 from flverify.claims.focus_moments import Clients
@@ -169,6 +171,25 @@ def test_the_mended_105_uses_no_cap_but_the_one_that_it_prints(claims):
     # twice the cap is too long: F = L x^2/2 from x = 1 with S = 0 falls by nothing
     wide = claims["pl.step105b"].check(caps={"1/(L N)": "1/2"}, gradient="1/4")
     assert not wide.passes()
+
+
+@pytest.mark.parametrize("name", ["FALL", "RISE", "THRICE"])
+def test_what_is_summed_for_25_is_what_the_links_before_give(monkeypatch, name):
+    sums = load_file(proofs_folder() / "focus_theorem1_nonconvex_sums.py")
+    own = SimpleNamespace(**sums.MENDED, bound="8", C_0="any", start="96")
+
+    def links():
+        return {
+            **chain.gradient_recursion.__wrapped__(),
+            **chain.errors_summed(chain.MENDED_4),
+            **sums._besides(own),
+        }
+
+    assert all(one.passes() for one in links().values())
+    for part in (sympy.Rational(1, 2), 2):
+        monkeypatch.setattr(chain, name, part * getattr(chain, name))
+        assert not all(one.passes() for one in links().values())
+        monkeypatch.undo()
 
 
 def test_what_q_is_decides_whether_the_function_error_may_go(claims):
