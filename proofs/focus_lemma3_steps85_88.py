@@ -321,10 +321,10 @@ def _for_each_q(
     scope: str,
 ) -> dict[str, Finding]:
     """Judge (87) for each q_i if sum |y_k|^2 <= most (tau - 1) L^2 |pulled|^2."""
-    p, q, gap = sympy.symbols("p q gap", nonnegative=True)
-    s = sympy.Symbol("s", nonnegative=True)  # eta L (tau - 1)
+    p, q, gap, s = sympy.symbols("p q gap s", nonnegative=True)  # eta L (tau - 1)
+    rows = 1  # (83), line 1, has it before L^2 N
     right = rational(c.far) * (1 - q) + rational(c.moved) * s**2 * q
-    bound = (1 - p) * gap + most * s**2 * p * gap <= right * gap
+    bound = rows * ((1 - p) * gap + most * s**2 * p * gap) <= right * gap
     held = [p <= 1, s <= rational(c.cap)]
     gone = sympy.Symbol("gone", nonnegative=True)  # |grad f_i(w) - grad f_i(x_i)|^2
     moved = [gone <= (eta * L) ** 2 * n * T, most * n * V >= T]
@@ -336,7 +336,7 @@ def _for_each_q(
         if name not in given:
             return search
         proof = {
-            "(83), line 1": gradients_of_rows("1"),
+            "(83), line 1": gradients_of_rows(rows),
             "per client": judge.implied([*held, given[name]], bound, EVERY),
             "a sum": sum_of_vectors("1"),
             "moved": judge.implied(moved, gone <= s2 * V, scope),

@@ -35,6 +35,7 @@ EVERY = "every x, every step size and tau as given"
 SCOPE = "the two clients of the argument, every tau > 1, every fixed point"
 BOX, SIDE = Fraction(1, 10), Fraction(1, 20)
 LEAST, MOST = Fraction(1, 2), Fraction(3, 2)
+BENT = 18  # 1 - n_2 >= u^2/BENT
 
 x, y, u, v = sympy.symbols("x_1 x_2 u v", real=True)
 n, m, r = sympy.symbols("n_1 n_2 r", real=True)  # the unit vector x/r, r = |x|
@@ -179,17 +180,17 @@ def _local_steps() -> Finding:
 def _far(power: int, idle_steps: int) -> Finding:
     """Prove eta^2 <= 144 tau rho^5, and rho^p > (tau - k) eta 2^p of such a rho."""
     rho, first, second, curved = sympy.symbols("rho u_0 u_1 curved", real=True)
-    bend = [18 * curved >= first**2 + second**2, first - second >= LEAST * eta]
-    rests = [144 * curved >= eta**2, curved <= tau * rho**5]
+    bend = [BENT * curved >= first**2 + second**2, first - second >= LEAST * eta]
+    two, sums = 144 * curved >= eta**2, eta**2 <= 144 * tau * rho**5
     small = [tau >= 2, rho >= 0, 2304 * tau**3 * rho <= 1]
     apart = rho**power > (tau - idle_steps) * eta * 2**power
     return judge.all_of(
         {
-            "1 - n_2": _shown(NEAR, 18 * (1 - m) >= u**2),
-            "two of them": _shown(bend, 144 * curved >= eta**2),
+            "1 - n_2": _shown(NEAR, BENT * (1 - m) >= u**2),
+            "two of them": _shown(bend, two),
             "p'": _shown([v <= rho, rho >= 0], _flat(v) <= rho**5),
-            "the sums": _shown(rests, eta**2 <= 144 * tau * rho**5),
-            "rho": _shown([eta**2 <= 144 * tau * rho**5, *small], apart),
+            "the sums": _shown([two, curved <= tau * rho**5], sums),
+            "rho": _shown([sums, *small], apart),
         }
     )
 

@@ -205,9 +205,23 @@ def moves_do_not_grow() -> Finding:
 
 @cache
 def summed_84(bound: Any, capped: Any) -> Finding:
-    """(84) summed over its tau - 1 = n indices, T = sum |y_k|^2, V = L^2 |pulled|^2."""
-    held = [sympy.Le(T, 2 * (eta * L * n) ** 2 * T + 2 * n * V), n >= 1, capped]
-    return judge.implied(held, bound, EVERY)
+    """(84) summed over its tau - 1 = n indices, T = sum |y_k|^2, V = L^2 |pulled|^2.
+
+    y_k is a gradient at x_{k-1} less that at the row before the pull: one gap for
+    what lies `far` from w, eta times at most n moves, and one for the pull.
+    """
+    far, one = sympy.symbols("far one", nonnegative=True)
+    line, halves = 2 * (eta * L) ** 2 * n * T + 2 * V, (2, 2)
+    gaps = one <= halves[0] * L**2 * far + halves[1] * V
+    held = [sympy.Le(T, sympy.expand(n * line)), n >= 1, capped]
+    return judge.all_of(
+        {
+            "two gaps": split_in_two(*halves),
+            "the moves": sum_of_vectors(),
+            "(84)": judge.implied([gaps, far <= eta**2 * n * T], one <= line, EVERY),
+            "its sum": judge.implied(held, bound, EVERY),
+        }
+    )
 
 
 # Rounds in numbers ---------------------------------------------------------------

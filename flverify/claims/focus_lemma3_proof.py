@@ -24,6 +24,7 @@ from flverify.claims.focus_lemma3 import (
     split_in_two,
     young,
 )
+from flverify.claims.focus_theorem1_round import the_round
 from flverify.claims.rationals import rational
 from flverify.claims.verdict import Finding
 from flverify.claims.written import at_least
@@ -94,6 +95,7 @@ def proof(c: Descent) -> Finding:
     """
     return judge.all_of(
         {
+            "the round": the_round(),
             "Jensen in (80)": split_in_two(*JENSEN),
             "smoothness in (80)": gradient_and_gap(SLOPE),
             "Young in (81)": young(*YOUNG),

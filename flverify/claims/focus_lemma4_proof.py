@@ -25,6 +25,7 @@ from flverify.claims.focus_lemma3 import (
     summed_84,
 )
 from flverify.claims.focus_lemma4 import Bound
+from flverify.claims.focus_theorem1_round import the_round
 from flverify.claims.rationals import rational
 from flverify.claims.verdict import Finding
 from flverify.claims.written import both
@@ -71,6 +72,7 @@ def _proof_of(
     slope = SLOPE * q / (eta**2 * N**power) <= rational(gradient) * kept
     return judge.all_of(
         {
+            "the round": the_round(),
             "absent": split_by_share(),
             "present": split_in_two(*HALVES),
             "(92)": gradients_of_rows(ROWS),

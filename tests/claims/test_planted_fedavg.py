@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from flverify.claims import judge
+from flverify.claims import fedavg_flat_minimum, judge
 from flverify.claims.registry import load_file, proofs_folder
 from flverify.claims.verdict import Verdict
 from flverify.reference import fedavg
@@ -120,6 +120,13 @@ def test_an_empty_cohort_that_is_kept_never_arrives(theorem2):
     correction = claim.check().correction
     assert correction.finding.verdict == PROVED
     assert "independent rounds" in correction.statement
+
+
+def test_what_bends_the_flat_client_is_proved_where_it_is_used(monkeypatch):
+    """1 - n_2 is u^2/8 to the leading order at x = (u, 2): 8 is too little."""
+    assert fedavg_flat_minimum._far(2, 1).verdict == PROVED
+    monkeypatch.setattr(fedavg_flat_minimum, "BENT", 8)
+    assert not fedavg_flat_minimum._far(2, 1).passes()
 
 
 def test_each_dimension_of_theorem_2_matters(theorem2):

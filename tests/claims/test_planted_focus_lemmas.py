@@ -276,6 +276,18 @@ def test_each_link_of_the_mended_lemma_3_gets_what_another_gives(
     assert not proof(focus_lemma3_proof.MENDED).passes()
 
 
+def test_both_mended_lemmas_run_the_round_and_lemma_4_has_84_in_it():
+    lemmas = (
+        focus_lemma3_proof.proof(focus_lemma3_proof.MENDED),
+        focus_lemma4_proof.proof(focus_lemma4.MENDED),
+    )
+    for lemma in lemmas:
+        assert lemma.parts["the round"].verdict == PROVED
+    assert {"two gaps", "the moves", "(84)", "its sum"} == {
+        *lemmas[1].parts["(86)"].parts
+    }
+
+
 def test_what_bounds_the_moves_of_93_is_what_86_gives(monkeypatch):
     step = claims()["lemma4.step93b-c"]
     reading = f"(ii) round r; {focus_lemma4.CHANCE}"
