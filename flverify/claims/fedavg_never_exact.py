@@ -1,10 +1,7 @@
 """FedAvg with one local step does not end up in x*, unless every cohort rests there.
 
-Let m_S be the mean of grad f_i over a cohort S of positive probability, tau = 1 and
-sum q_i = 1, so that xbar_K is the server model. If S comes in round r, which is
-independent of e = x_r - x*, the next e' is e - eta (m_S(x_r) - m_S(x*)) - eta m_S(x*).
-Hence P(S) eta^2 |m_S(x*)|^2 <= 3 (1 + eta^2 L^2) E|e|^2 + 3 E|e'|^2: were the limsup 0,
-then so would be m_S(x*). The search takes clients of sigma_G > 0.
+What a cohort that comes again and again would have to leave alone is in ARGUMENT. The
+search takes clients of sigma_G > 0.
 
 Clients of one curvature h have m_S(x*) = h (x* - mean of b_i over S). If b_i and b_j
 differ and m < N clients come, i and j can each come with the same m - 1 others, and not
@@ -30,7 +27,13 @@ from flverify.claims.rationals import rational
 from flverify.claims.verdict import Finding
 
 HOMOGENEOUS, STATIONARY = "homogeneous", "x* is stationary for every cohort"
-ARGUMENT = (__doc__ or "").split("\n\n")[1]
+ARGUMENT = (
+    "Let m_S be the mean of grad f_i over a cohort S of positive probability, tau = 1 "
+    "and sum q_i = 1, so that xbar_K is the server model. If S comes in round r, which "
+    "is independent of e = x_r - x*, the next e' is e - eta (m_S(x_r) - m_S(x*)) - eta "
+    "m_S(x*). Hence P(S) eta^2 |m_S(x*)|^2 <= 3 (1 + eta^2 L^2) E|e|^2 + 3 E|e'|^2: "
+    "were the limsup 0, then so would be m_S(x*)."
+)
 
 
 def never_exact(unless: str, laws: Laws) -> Finding:
