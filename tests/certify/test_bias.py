@@ -180,7 +180,7 @@ def test_a_step_beyond_floats_gets_no_distance_and_no_warning(steps) -> None:
 
 def test_a_step_below_floats_has_no_instance_and_no_warning() -> None:
     with pytest.raises(RefusedError, match="must survive rounding"):
-        worst_bias(FedAvg("1e-320", 2), Full(2), "1/10", 1)
+        worst_bias(FedAvg("1e-401", 2), Full(2), "1/10", 1)
 
 
 @pytest.mark.parametrize("mu", ["1e-310", "1e-330"])
