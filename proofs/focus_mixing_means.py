@@ -54,8 +54,8 @@ from flverify.claims.verdict import Finding
     r"q_1&1-q_1&\cdots&0\\\vdots&\vdots&\ddots&\vdots\\q_N&0&\cdots&1-q_N"
     r"\end{bmatrix}",
     proposition="For every law of S with p_i in (0, 1] the mean of R(S) is the printed "
-    "matrix; as (5) has one q_i in both of its matrices, no reading of it makes both "
-    "true: with q_i = p_i the mean of A(S) fails wherever two clients may meet.",
+    "matrix. The q_i of (5) stands in both of its matrices: with q_i = p_i that of "
+    "A(S) is not its mean under every law, which focus.eq5.Abar judges.",
     constants={"weight": "q_i", "chance": "p_i"},
     twin={"chance": "q_i"},
     no_control="whether q_i is the averaging weight of Assumption 1 or the probability "
