@@ -23,12 +23,13 @@ from flverify.engines.moments._messages import message_system
 from flverify.engines.moments._system import build, feature_moments
 from flverify.explore.at_rest import at_rest
 from flverify.explore.corners import law_of
-from flverify.explore.instance import START, problem
+from flverify.explore.instance import START, problem, rational
 from flverify.explore.view import View
 from flverify.participation._law import Participation
 
 DOUBLINGS = 40  # of the rounds after which means have settled, or never do
 QUICK = 16  # doublings after which a mean that settles has all digits
+SLOW = 1e-6  # share of a mean that a round moves: below, it may look settled at once
 ROUNDING = 1e-15  # relative change of a mean that has settled
 NEARLY = 1e-12  # that of one that is slow: the others have no limit
 NONE = 1e-12  # a bias, or noise in a model, below is rounding
@@ -201,7 +202,7 @@ class Rounds:
         if state is None:
             return math.inf
         found = abs(float(self.readout @ state))
-        return found if found > NONE else 0.0
+        return 0.0 if found <= NONE else found  # not a number where floats tell none
 
     def stationary(self) -> float:
         """Return lim E|x_r - x*|^2 where second moments contract, 0 below rounding.
@@ -223,22 +224,28 @@ class Rounds:
             found = at_rest(self.view)
             return None if found is None else found[0]
         step, state = self.mean, self.start
+        quick = QUICK if self._slowest() > SLOW else -1
         for doubled in range(DOUBLINGS):
             change = np.abs(self.mean @ state - state).max()
             size = np.abs(state).max()
             if not np.isfinite(change) or size > FAR:
                 return None
-            if change <= ROUNDING * size and doubled <= QUICK:
+            if change <= ROUNDING * size and doubled <= quick:
                 return state
             step, state = step @ step, step @ state
         return self._solved() if change <= NEARLY * size else None
 
+    def _slowest(self) -> float:
+        """Return eta mu min p_i, roughly the share of a mean that rounds move."""
+        names = ("step_size", "strong_convexity")
+        step_size, convexity = (float(self.view.number(name)) for name in names)
+        return step_size * convexity * float(min(self.view.chances()))
+
     def _solved(self) -> Array:
         """Solve for the fixed mean that the start leads to, with digits that last."""
-        view, law = self.view, self.view.participation(floats=True)
-        algorithm = view.algorithm_object().retuned(float(view.number("step_size")))
-        begun = self.start[:-1] * self.units
-        fixed, _ = fixed_state(begun[:, None], drift(problem(view), algorithm, law))
+        view, begun = self.view, self.start[:-1] * self.units
+        changed = drift(rational(view), view.algorithm_object(), view.participation())
+        fixed, _ = fixed_state(begun[:, None], changed)
         return np.append(fixed / self.units, 1.0)
 
     def _noise(self, state: Array) -> Array:

@@ -455,6 +455,7 @@ def test_the_bias_of_a_slow_method_is_not_its_rounding():
 
 TINY = {"step_size": "1/1000000"}
 RARE = "1/1000000"
+FLAT = {"smoothness": RARE, "strong_convexity": RARE}
 SLOW = [  # floats hold little of what a round changes in the mean
     View("proxskip", 16, "all_or_nothing", RARE, step_size="1/2", **ONE),
     View("proxskip", 5, "all_or_nothing", **TINY, **ONE),
@@ -463,20 +464,33 @@ SLOW = [  # floats hold little of what a round changes in the mean
     View("focus", 5, "bernoulli", RARE, step_size="1/100000"),
     View("scaffold", 3, "uniform", cohort=1, strong_convexity="1/100000", **TINY),
     View("gradient_descent", 2, "full", **TINY, strong_convexity=RARE, **ONE),
+    # less than floats hold of the model is moved in a round
+    View("scaffold", 3, "all_or_nothing", "1/1000", **TINY, **FLAT, **ONE),
+    # in floats eta L is not quite 1, and what clients store is not kept for ever
+    View(
+        "focus",
+        5,
+        "bernoulli_spread",
+        p_min="1/1000",
+        p_max="9/10",
+        strong_convexity=RARE,
+        smoothness="1/1000",
+        step_size="1000",
+    ),
 ]
 
 
 @pytest.mark.parametrize("view", SLOW, ids=name)
 def test_the_bias_of_slow_means_is_that_of_rationals(view):
-    h = [1 if i % 2 == 0 else view.number("strong_convexity") for i in range(16)]
-    h = [Fraction(v) for v in h[: view.n_clients]]
+    ends = view.number("smoothness"), view.number("strong_convexity")
+    h = [ends[i % 2] for i in range(view.n_clients)]
     centre = sum(v * (-1) ** i for i, v in enumerate(h)) / sum(h)
     linear = [[v * ((-1) ** i - centre)] for i, v in enumerate(h)]
     exact = Quadratics([[[v]] for v in h], linear)
     engine = moments(exact, view.algorithm_object(), view.participation())
     bias = abs(engine.mean_fixed_point[0])
     assert value(view, "bias") == pytest.approx(float(bias), rel=1e-9, abs=1e-12)
-    assert (bias > 0) == (view.algorithm == "fedavg")
+    assert (bias > 0) == (view.algorithm == "fedavg" or view.step_size == "1000")
 
 
 def test_many_clients_under_a_rare_coin_have_no_bias():
