@@ -40,8 +40,8 @@ from flverify.mixing import pull_matrix
     "k = 0; the twin, any rows, fails in every setting",
 )
 def start(c: SimpleNamespace) -> Finding:
-    """Evaluate C_0 on formal gradients for N = 1, 2, 3 in each setting."""
-    scope = "N = 1, 2, 3, every cohort, differentiable f_i, step size and start"
+    """Evaluate C_0 on formal gradients for N, tau = 1, 2, 3 in each setting."""
+    scope = "N, tau = 1, 2, 3, every cohort, differentiable f_i, step size and start"
     settings = {
         "(i) (67)-(69) with the iteration k = 0, y_0 = grad f(x_{-1}), models equal": (
             True,
@@ -61,10 +61,8 @@ def start(c: SimpleNamespace) -> Finding:
 
 
 def _errors(moved: bool, rows: str) -> Iterator[judge.Pair]:
-    """C_0 of every formal round with tau = 1, where `moved` executes k = 0."""
+    """C_0 of every formal round, where `moved` executes k = 0."""
     for run in formal_rounds():
-        if run.local_steps > 1:
-            continue
         n = run.n_clients
         placed = {
             "equal": (run.start,) * n,
