@@ -62,7 +62,7 @@ u, g, s = sympy.symbols("u g s", real=True)  # a coordinate of u, N grad F, S
     exact=("cross", "collected"),
 )
 def expansion(c: SimpleNamespace) -> Finding:
-    """Trace formal rounds; expand for two outcomes of S, being linear in the law."""
+    """Trace formal rounds; expand, with E S and E|S|^2 for S and |S|^2."""
     pairs = [
         (
             str(one.run),
@@ -71,15 +71,19 @@ def expansion(c: SimpleNamespace) -> Finding:
         )
         for one in traced()
     ]
-    p, other = sympy.symbols("p other", real=True)
-    mean, second = p * s + (1 - p) * other, p * s**2 + (1 - p) * other**2
-    left = p * (u - eta * s) ** 2 + (1 - p) * (u - eta * other) ** 2
+    mean = sympy.Symbol("mean", real=True)
+    second = mean**2 + sympy.Symbol("variance", nonnegative=True)
+    square = sympy.Poly((u - eta * s) ** 2, s)
+    moments = {(0,): 1, (1,): mean, (2,): second}
+    left = sum(value * moments[power] for power, value in square.terms())
     right = u**2 - rational(c.cross) * eta * u * mean + eta**2 * second
     return judge.all_of(
         {
             "the server's move": judge.identity(pairs, FORMAL_ROUNDS),
             "the square": judge.identity([("coordinate", left, right)], EVERY),
-        }
+        },
+        argument="An expectation is linear, so that it takes a polynomial in S, of "
+        "degree 2 and given w, to the same one in E S and E|S|^2.",
     )
 
 
