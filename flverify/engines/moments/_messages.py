@@ -351,7 +351,10 @@ def _message(draw: Draw, own: dict[Block, Row]) -> Message:
         [row.get(c, np.zeros((height, widths[c]))) for c in columns]
         for row in own.values()
     ]
-    left, sizes, right = np.linalg.svd(np.block(table), full_matrices=False)
+    whole: Array = np.block(table)
+    left, sizes, right = np.linalg.svd(whole, full_matrices=False)
+    # rounding must not make known or moved what is not: it may have any unit
+    left[~whole.any(axis=1)], right[:, ~whole.any(axis=0)] = 0.0, 0.0
     kept = sizes > 1e-13 * sizes.max(initial=0.0)
     # both factors carry half the size, so that F(c) is not needlessly non-normal
     half = np.sqrt(sizes[kept])

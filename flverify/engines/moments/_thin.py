@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from flverify.engines.lower import Layout
 from flverify.engines.moments._messages import MessageSystem
 from flverify.engines.moments._reduce import LEVELS, float_rows, units_beside
 
-ROUNDING = 1e-15  # of a matrix: what a product leaves of entries that cancel
+ROUNDING = 1e-15  # of their sizes: what a product leaves of terms that cancel
 
 
 @dataclass(frozen=True)
@@ -50,9 +51,8 @@ class Thin:
 
     def _within(self, basis: Array) -> Thin:
         """Take coordinates in the orthonormal columns of a basis."""
-        mean = _cleared(basis.T @ self.mean @ basis, self.mean)
-        rows = _cleared(basis.T @ self.rows, self.rows)
-        columns = _cleared(self.columns @ basis, self.columns)
+        mean = _product(basis.T, self.mean, basis)
+        rows, columns = _product(basis.T, self.rows), _product(self.columns, basis)
         moved: dict[str, Any] = {
             "start": basis.T @ self.start,
             "seen": self.seen @ basis,
@@ -226,9 +226,11 @@ def _spans_all(seeds: Array, system: Thin) -> bool:
     return len(reached) == len(system.mean)
 
 
-def _cleared(part: Array, whole: Array) -> Array:
-    """Set to 0 what is rounding beside the matrix that a part was taken of."""
-    return np.where(np.abs(part) > ROUNDING * np.linalg.norm(whole), part, 0.0)
+def _product(*factors: Array) -> Array:
+    """Multiply matrices; what is rounding beside the terms of an entry is 0."""
+    found = reduce(np.matmul, factors)
+    terms = reduce(np.matmul, map(np.abs, factors))
+    return np.where(np.abs(found) > ROUNDING * terms, found, 0.0)
 
 
 def _closure(seeds: Array, system: Thin) -> Array:
