@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -198,7 +198,7 @@ class Rounds:
 
     def bias(self) -> float:
         """|lim E x_r - x*|, 0 below rounding; infinite where means do not settle."""
-        state = self._settled()
+        state = self._settled
         if state is None:
             return math.inf
         found = abs(float(self.readout @ state))
@@ -209,17 +209,18 @@ class Rounds:
 
         Infinite where means do not settle.
         """
-        state = self._settled()
+        state = self._settled
         if state is None:
             return math.inf
         noise = self._noise(state)
-        drift = self.bias() ** 2
+        least = self.bias() ** 2
         if np.abs(noise).max() <= NONE**2:  # every round leaves the mean as it is
-            return drift
-        return drift + self._variance(noise)
+            return least
+        return least + self._variance(noise)
 
+    @cached_property
     def _settled(self) -> Array | None:
-        """Return the limit of the means; None where they do not settle."""
+        """The limit of the means; None where they do not settle."""
         if self.outcomes:
             found = at_rest(self.view)
             return None if found is None else found[0]

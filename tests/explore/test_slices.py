@@ -23,6 +23,7 @@ from flverify.certify.stability import stability_boundary
 from flverify.claims import ledger
 from flverify.claims.registry import proofs_folder
 from flverify.explore import error_curves, slices
+from flverify.explore import rounds as rounds_module
 from flverify.explore.at_the_point import rounds_to
 from flverify.explore.corners import corner_batch, law_of, scaled, unit_rates
 from flverify.explore.instance import centres, curvatures, instance_rate, problem
@@ -491,6 +492,16 @@ def test_the_bias_of_slow_means_is_that_of_rationals(view):
     bias = abs(engine.mean_fixed_point[0])
     assert value(view, "bias") == pytest.approx(float(bias), rel=1e-9, abs=1e-12)
     assert (bias > 0) == (view.algorithm == "fedavg" or view.step_size == "1000")
+
+
+def test_a_bias_that_floats_do_not_tell_is_no_number(monkeypatch):
+    untold = np.full((99, 1), np.nan)
+    monkeypatch.setattr(
+        rounds_module, "fixed_state", lambda begun, _: (untold[: len(begun), 0], None)
+    )
+    found = replace(rounds_of(View("scaffold", 3, "uniform", cohort=1, **TINY)))
+    assert math.isnan(found.bias())
+    assert math.isnan(found.stationary())
 
 
 def test_many_clients_under_a_rare_coin_have_no_bias():

@@ -139,6 +139,8 @@ class SmallMoments:
         """
         if self.exact:
             return self._fixed(*self._mean(lambda system: system))
+        if self.twin is not None:  # in floats a rare coin moves the mean by too little
+            return nearest_floats(SmallMoments(self.twin).mean_fixed_point())
         if self.whole is not None:
             return self.whole.mean_fixed_point()
         found = self._fixed_in(self._unit_of())
@@ -146,9 +148,9 @@ class SmallMoments:
         return self._fixed_in(self._unit_of(found))
 
     def _fixed_in(self, unit: float) -> Array:
+        if self.twin is not None:
+            return self.mean_fixed_point()
         sized = self._in_unit(unit)
-        if sized.twin is not None:  # in floats a rare coin moves the mean by too little
-            return nearest_floats(SmallMoments(sized.twin).mean_fixed_point()) * unit
         if sized._kept is None:
             raise RefusedError(
                 "the mean dynamics must have exactly one fixed point that floats tell; "
@@ -203,10 +205,9 @@ class SmallMoments:
         """Read the eigenvector of eigenvalue 1 whose constant is 1."""
         identity = 0 * lifted
         np.fill_diagonal(identity, self.system.arithmetic.convert(1))
-        kernel = _kernel(lifted - identity, self.exact)
+        kernel = _kernel(lifted - identity, exact=True)
         values = readout @ kernel
-        least = 0.0 if self.exact else VANISHED
-        if kernel.shape[1] != 1 or not abs(float(values[-1, 0])) > least:
+        if kernel.shape[1] != 1 or values[-1, 0] == 0:
             raise RefusedError(
                 "the mean dynamics must have exactly one fixed point; got a space of "
                 f"{kernel.shape[1]}; look at the conserved quantities of the setting."
