@@ -158,13 +158,15 @@ def evident_sign(polynomial: Polynomial, signs: Signs) -> Sign | None:
     >>> evident_sign(p, {x: ">"}), evident_sign(p, {x: ">="}), evident_sign(p, {})
     ('>', '>=', None)
     """
+    told = [signs.get(symbol) for symbol in polynomial.ring.symbols]
     strict = False
-    for coefficient, powers in monomials(polynomial):
+    for powers, coefficient in polynomial.terms():
         if coefficient < 0:
             return None
-        if any(s not in signs and k % 2 for s, k in powers.items()):
+        there = [(k, sign) for k, sign in zip(powers, told, strict=True) if k]
+        if any(k % 2 and sign is None for k, sign in there):
             return None
-        strict = strict or all(signs.get(s) == ">" for s in powers)
+        strict = strict or all(sign == ">" for _, sign in there)
     return ">" if strict else ">="
 
 
@@ -227,9 +229,10 @@ def quotient_sign(quotient: Quotient, signs: Signs) -> Sign | None:
 
 
 def _fraction_sign(above: Polynomial, below: Polynomial, signs: Signs) -> Sign | None:
-    for side in (1, -1):
-        if evident_sign(side * below, signs) is not None:
-            return evident_sign(side * above, signs)
+    if evident_sign(below, signs) is not None:
+        return evident_sign(above, signs)
+    if evident_sign(-below, signs) is not None:
+        return evident_sign(-above, signs)
     return None
 
 
@@ -309,7 +312,8 @@ def by_powers(polynomial: Polynomial, symbol: sympy.Symbol) -> dict[int, Polynom
 
 def symbols_of(polynomial: Polynomial) -> set[sympy.Symbol]:
     """Symbols that occur."""
-    return {symbol for _, powers in monomials(polynomial) for symbol in powers}
+    degrees = zip(polynomial.ring.symbols, polynomial.degrees(), strict=True)
+    return {symbol for symbol, degree in degrees if degree > 0}
 
 
 def reduced(
@@ -324,6 +328,8 @@ def reduced(
     >>> reduced(p, {s: (2, Fraction(2))}).as_expr()
     2*s*x + 2
     """
+    if not powers:
+        return polynomial
     symbols = polynomial.ring.symbols
     out = polynomial.ring.zero
     for coefficient, exponents in monomials(polynomial):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from itertools import count, islice
 
 import sympy
@@ -57,7 +58,7 @@ def search(
     start = opening(symbols, facts, texts, goal)
     for at_once in (_is_plain, _is_equation):
         try:
-            found = _Search(goal.comparison, at_once).run(start)
+            found = _Search().run(_Node(start, goal.comparison, at_once))
         except (ZeroDivisionError, RefusedError):
             # the facts leave no point at all, or something grows too large
             return None
@@ -108,47 +109,86 @@ def _replay(state: State, choices: list[tuple[int, sympy.Symbol]]) -> State | No
     return state
 
 
+class _Node:
+    """A state and what was found of it, since a deepening search comes back to it."""
+
+    def __init__(self, state: State, comparison: Comparison, at_once: Chooses) -> None:
+        self.state, self._goes = state, (comparison, at_once)
+        self._steps: dict[tuple[int, sympy.Symbol], Move | None] = {}
+        self._after: dict[tuple[int, sympy.Symbol], _Node] = {}
+
+    @cached_property
+    def shown(self) -> bool:
+        """Whether the goal shows."""
+        return shows(self.state, self._goes[0])
+
+    @cached_property
+    def size(self) -> int:
+        """Monomials of all quotients."""
+        return size(self.state.goal) + sum(size(k.quotient) for k in self.state.known)
+
+    @cached_property
+    def moves(self) -> list[tuple[Known, sympy.Symbol]]:
+        """Facts that may be solved, each with a symbol."""
+        return list(moves(self.state))
+
+    @cached_property
+    def plain(self) -> Move | None:
+        """The step that is taken at once."""
+        steps = (self.step(*move) for move in self.moves)
+        _, at_once = self._goes
+        return next(
+            (s for s in steps if s is not None and at_once(s, self.state)), None
+        )
+
+    def step(self, known: Known, symbol: sympy.Symbol) -> Move | None:
+        """Solve a fact for a symbol."""
+        choice = known.place, symbol
+        if choice not in self._steps:
+            self._steps[choice] = solved(self.state, known, symbol)
+        return self._steps[choice]
+
+    def after(self, step: Move) -> _Node:
+        """Take a step."""
+        choice = step.known, step.symbol
+        if choice not in self._after:
+            self._after[choice] = _Node(apply(self.state, step), *self._goes)
+        return self._after[choice]
+
+
 class _Search:
     """Deepening search: some steps are taken at once, among the others it chooses."""
 
-    def __init__(self, comparison: Comparison, at_once: Chooses) -> None:
-        self.comparison, self.at_once, self.left = comparison, at_once, WORK
+    def __init__(self) -> None:
+        self.left = WORK
 
-    def run(self, state: State) -> State | None:
+    def run(self, start: _Node) -> State | None:
         """Return the state in which the goal shows, if one is found."""
         for depth in range(DEPTH + 1):
-            found = self._deepen(state, depth, set())
+            found = self._deepen(start, depth, set())
             if found is not None or self.left < 0:
                 return found
         return None
 
-    def _deepen(self, state: State, depth: int, seen: set[Choices]) -> State | None:
+    def _deepen(self, node: _Node, depth: int, seen: set[Choices]) -> State | None:
         while True:
-            if shows(state, self.comparison):
-                return state
-            self.left -= size(state.goal) + sum(size(k.quotient) for k in state.known)
+            if node.shown:
+                return node.state
+            self.left -= node.size
             if self.left < 0:
                 return None
-            plain = self._plain(state)
-            if plain is None:
+            if node.plain is None:
                 break
-            state = apply(state, plain)
-        for known, symbol in moves(state) if depth else ():
+            node = node.after(node.plain)
+        for known, symbol in node.moves if depth else ():
             # the order of substitutions hardly matters: each set of them once
-            choices = frozenset([*taken(state), (known.text, symbol)])
-            step = None if choices in seen else solved(state, known, symbol)
+            choices = frozenset([*taken(node.state), (known.text, symbol)])
+            step = None if choices in seen else node.step(known, symbol)
             seen.add(choices)
             if step is not None:
-                found = self._deepen(apply(state, step), depth - 1, seen)
+                found = self._deepen(node.after(step), depth - 1, seen)
                 if found is not None:
                     return found
-        return None
-
-    def _plain(self, state: State) -> Move | None:
-        for known, symbol in moves(state):
-            step = solved(state, known, symbol)
-            if step is not None and self.at_once(step, state):
-                return step
         return None
 
 
