@@ -67,7 +67,8 @@ def identity(pairs: Iterable[Pair], scope: str) -> Finding:
         if not entries:
             return inconclusive(f"{label}: there are no entries to compare")
         for place, (one, other) in enumerate(entries):
-            found = _compared(f"{label}[{place}]", one, other)
+            entry = f"{label}[{place}]" if len(entries) > 1 else label
+            found = _compared(entry, one, other)
             if isinstance(found, Finding):
                 return found
             divided, partial = divided or found[0], partial or found[1]

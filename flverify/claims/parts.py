@@ -28,7 +28,7 @@ def together(parts: Mapping[str, Finding]) -> Finding:
     >>> list(found.readings), found.reason
     (['note: a', 'note: b'], 'note: depends on the reading: a: PROVED, b: REFUTED')
     >>> together({"left": other, "right": other}).reason
-    'left: two[0]: 1 is not 2; right: two[0]: 1 is not 2'
+    'left: two: 1 is not 2; right: two: 1 is not 2'
     """
     found = judge.all_of(parts)
     named = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -33,7 +33,7 @@ class Exhibit:
     kind : str
         `counterexample`, `witness`, or nothing.
     part : str
-        Which part of the claim it is about; may be empty.
+        Which part of the claim the evidence is about; may be empty.
     instance : rows
         Names and exact values, in full.
     comparison : rows
@@ -57,6 +57,10 @@ class Exhibit:
         """Return the instance in one line."""
         return ", ".join(f"{name} = {text}" for name, text in self.instance)
 
+    def about(self, label: str) -> str:
+        """Return a label, with the part that the evidence is about."""
+        return f"{label} ({self.part})" if self.part else label
+
 
 def exhibit(evidence: Mapping[str, Any], *, whole: bool = False) -> Exhibit:
     """Sort the evidence of a finding.
@@ -68,17 +72,26 @@ def exhibit(evidence: Mapping[str, Any], *, whole: bool = False) -> Exhibit:
         Whether long lists of what was checked are kept whole.
     """
     kind = next((k for k in _INSTANCES if isinstance(evidence.get(k), Mapping)), "")
-    used = {kind, "part"} if kind else set[str]()
-    if kind:
-        used |= set(_SIDES)
+    used = {"part", kind, *(_SIDES if kind else ())}
     rest = {key: value for key, value in evidence.items() if key not in used}
     return Exhibit(
         kind,
-        as_text(evidence.get("part", "")) if kind else "",
+        as_text(evidence.get("part", "")),
         tuple(_rows(evidence[kind])) if kind else (),
         tuple(_comparison(kind, evidence)) if kind else (),
         tuple(_rows(rest if whole else _few(rest))),
     )
+
+
+def told_once(finding: Finding) -> Finding:
+    """Leave to the readings of a finding what they tell, those of its parts too."""
+    told = {
+        name: replace(part, readings={}, reason="its readings are below")
+        for name, part in finding.parts.items()
+        if part.readings
+        and {f"{name}: {one}" for one in part.readings} <= finding.readings.keys()
+    }
+    return replace(finding, readings={}, parts={**finding.parts, **told})
 
 
 def made_of(finding: Finding) -> dict[str, Finding]:

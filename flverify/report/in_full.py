@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from shlex import quote
 
 from rich.text import Text
@@ -26,6 +25,7 @@ from flverify.report.exhibits import (
     exhibit,
     first_parts,
     in_a_row,
+    told_once,
 )
 
 Pairs = Iterator[tuple[str, str | Text]]
@@ -85,7 +85,7 @@ def _rests_on(finding: Finding, whole: bool) -> Pairs:
     """Yield what a verdict rests on; readings that were found the same together."""
     # that of readings which are all refuted is the first one's
     if not finding.readings or finding.verdict != Verdict.REFUTED:
-        yield from _evidence(replace(finding, readings={}), whole)
+        yield from _evidence(told_once(finding), whole)
     for names, found in alike(finding.readings):
         yield from (("reading", name) for name in names)
         yield "", _outcome(found)
@@ -95,10 +95,10 @@ def _rests_on(finding: Finding, whole: bool) -> Pairs:
 def _evidence(finding: Finding, whole: bool) -> Pairs:
     shown = exhibit(finding.evidence, whole=whole)
     if shown.kind:
-        about = f" ({shown.part})" if shown.part else ""
-        yield f"{shown.kind}{about}", shown.where()
+        yield shown.about(shown.kind), shown.where()
     yield from ((STEP + name, text) for name, text in shown.comparison)
-    yield from ((f"evidence: {name}", text) for name, text in shown.rest)
+    label = "evidence" if shown.kind else shown.about("evidence")
+    yield from ((f"{label}: {name}", text) for name, text in shown.rest)
     parts = every_step(finding) if whole else first_parts(finding, PART)
     yield from ((f"part: {name}", text) for name, text in parts)
 

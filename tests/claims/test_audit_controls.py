@@ -217,7 +217,7 @@ def corrected(value, place):
 def test_a_correction_that_is_refuted_is_a_fault(place):
     assert corrected(1, place).control_fault() == ""
     said = corrected(3, place).control_fault()
-    assert said.startswith("the correction is REFUTED: value[0]: 3 is not 1")
+    assert said.startswith("the correction is REFUTED: value: 3 is not 1")
 
 
 def test_an_audit_names_it_and_ends_with_1(tmp_path):

@@ -176,6 +176,13 @@ def test_no_statement_is_nothing_proved():
     assert judge.nonnegative([], "all").verdict == Verdict.INCONCLUSIVE
 
 
+def test_an_entry_is_numbered_where_there_are_several():
+    alone = judge.identity([("it", sympy.Matrix([[1]]), sympy.Matrix([[2]]))], "a")
+    assert alone.reason == "it: 1 is not 2"
+    two = judge.identity([("it", [1, 1], [1, 2])], "a")
+    assert two.reason == "it[1]: 1 is not 2"
+
+
 @pytest.mark.parametrize(
     ("left", "right"),
     [

@@ -187,7 +187,7 @@ def test_what_is_nested_too_deeply_is_left_open():
         deep = f(deep) + 1
     for right in (p, deep + p):
         found = identity(deep, right)
-        assert found.reason == "it[0]: it is nested too deeply"
+        assert found.reason == "it: it is nested too deeply"
     found = judge.nonnegative([("it", deep)], "all")
     assert found.verdict == Verdict.INCONCLUSIVE
     assert judge.identity([("it", deep, deep)], "all").verdict != Verdict.REFUTED

@@ -17,9 +17,16 @@ from flverify._core.sources import Source
 from flverify.claims import judge
 from flverify.claims.audit import Audited
 from flverify.claims.claim import Claim
+from flverify.claims.parts import together
 from flverify.claims.registry import proofs_folder, shipped_claims
 from flverify.claims.verdict import Correction, Finding, Verdict
-from flverify.report.exhibits import alike, every_step, exhibit, first_parts
+from flverify.report.exhibits import (
+    alike,
+    every_step,
+    exhibit,
+    first_parts,
+    told_once,
+)
 from flverify.report.pages import html, latex, markdown
 from flverify.report.pages.allowed import COMMANDS
 from flverify.report.pages.latex_text import escaped, formula
@@ -476,6 +483,14 @@ def test_evidence_is_sorted_and_nothing_is_dropped():
     named = exhibit({"witness": {"n": 3}, "part": "p", "left": "1/3", "right": "1"})
     assert (named.kind, named.part, named.instance) == ("witness", "p", (("n", "3"),))
     assert named.comparison[0] == ("left side", "1/3 (about 0.333333)")
+    seen = exhibit({"part": "p", "seen": 19})
+    assert (seen.kind, seen.rest, seen.about("evidence")) == (
+        "",
+        (("seen", "19"),),
+        "evidence (p)",
+    )
+    assert exhibit({"part": "p"}).empty
+    assert found.about("evidence") == "evidence"
 
 
 def test_long_lists_are_kept_whole_where_that_is_asked_for():
@@ -592,6 +607,21 @@ def test_evidence_told_with_the_whole_is_not_told_again():
     whole = judge.all_of({"a": judge.all_of({"b": fails}), "b": fine})
     assert ("  certificate", "u1 >= 0") in [*every_step(whole)]
     assert "left" not in "".join(key for key, _ in every_step(whole))
+
+
+def test_readings_of_parts_are_told_with_those_of_the_whole_alone():
+    one = Finding(Verdict.PROVED, "every N", "by z3")
+    other = Finding(Verdict.REFUTED, "counterexample", "1 <= 0")
+    open_part = judge.readings({"a": one, "b": other})
+    kept = told_once(together({"note": open_part, "sum": one}))
+    assert dict(first_parts(kept, 99)) == {
+        "note": "INCONCLUSIVE (by reading): its readings are below",
+        "sum": "PROVED (every N): by z3",
+    }
+    assert len([*every_step(kept)]) == 2
+    # where the whole does not list them, they are told with the part
+    alone = told_once(judge.all_of({"note": open_part, "sum": one}))
+    assert ("  reading b", "REFUTED: 1 <= 0") in [*every_step(alone)]
 
 
 @pytest.mark.parametrize("module", FORMATS, ids=NAMES)

@@ -303,15 +303,15 @@ def _evidence(finding: Finding, opened: bool) -> str:
     state = " open" if opened and shown.kind else ""
     out = []
     if shown.kind:
-        about = f" ({shown.part})" if shown.part else ""
         out.append(
-            f"<details{state}><summary>{_e(shown.kind + about)}</summary>"
+            f"<details{state}><summary>{_e(shown.about(shown.kind))}</summary>"
             f"{_rows(shown.instance + shown.comparison)}</details>"
         )
     if shown.rest:
-        label = f"more on the {shown.kind}" if shown.kind else "evidence"
+        label = f"more on the {shown.kind}" if shown.kind else shown.about("evidence")
         out.append(
-            f"<details{state}><summary>{label}</summary>{_rows(shown.rest)}</details>"
+            f"<details{state}><summary>{_e(label)}</summary>"
+            f"{_rows(shown.rest)}</details>"
         )
     return "".join(out) + _parts(finding)
 

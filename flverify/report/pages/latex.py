@@ -218,13 +218,12 @@ def _correction(finding: Finding, label: str, *, parts: bool = True) -> Iterator
 def _evidence(finding: Finding) -> Iterator[str]:
     shown = exhibit(finding.evidence)
     if shown.kind:
-        about = f" ({shown.part})" if shown.part else ""
         values = "; ".join(f"{_e(n)} = {_e(v)}" for n, v in shown.instance)
-        yield rf"{{\small\emph{{{_e(shown.kind + about)}:}} {values}"
+        yield rf"{{\small\emph{{{_e(shown.about(shown.kind))}:}} {values}"
         yield from (f"\n{_e(name)}: {_e(text)}" for name, text in shown.comparison)
         yield "\\par}"
     if shown.rest:
-        label = f"more on the {shown.kind}" if shown.kind else "evidence"
+        label = f"more on the {shown.kind}" if shown.kind else shown.about("evidence")
         rest = tuple(
             (name, text if shown.kind else shortened(text, LONG))
             for name, text in shown.rest

@@ -228,11 +228,10 @@ def _correction(finding: Finding, label: str, *, parts: bool = True) -> Iterator
 def _evidence(finding: Finding) -> Iterator[str]:
     shown = exhibit(finding.evidence)
     if shown.kind:
-        about = f" ({shown.part})" if shown.part else ""
         rows = shown.instance + shown.comparison
-        yield _details(f"{shown.kind}{about}", rows)
+        yield _details(shown.about(shown.kind), rows)
     if shown.rest:
-        label = f"more on the {shown.kind}" if shown.kind else "evidence"
+        label = f"more on the {shown.kind}" if shown.kind else shown.about("evidence")
         rest = tuple(
             (name, text if shown.kind else shortened(text, LONG))
             for name, text in shown.rest
