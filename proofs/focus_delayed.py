@@ -210,33 +210,36 @@ def _small_step(factor: Fraction) -> Finding:
 def _one_kept() -> Finding:
     """One of two clients x^2/2 is drawn and kept; the other's row stays at x_0 = 1.
 
-    x moves by -eta (x + 1), away from x* = 0 once it is below; tau = 1.
+    x moves by -eta (x + 1) and tends to -1, while x* = 0; tau = 1.
     """
-    step, early, late = Fraction(1, 8), 20, 40
+    step = Fraction(1, 8)
     where = {
         "f_i": "x^2/2",
         "law": "one of two clients, each with chance 1/2, the same in every round",
         "tau": 1,
         "step size": step,
         "x_0": 1,
-        "compared": f"E|x - x*|^2 after {late} rounds, after {early}",
-        "rounds": [late, early],
+        "compared": "limit of E|x - x*|^2, 0",
     }
-    left, right = ((2 * (1 - step) ** r - 1) ** 2 for r in (late, early))
-    case = judge.Case(where, left, right, lambda: _played(step, late, early))
-    return judge.instances([case], "<", "one of two clients drawn and kept")
+    case = judge.Case(where, 1, 0, partial(_played, step))
+    return judge.instances([case], "==", "one of two clients drawn and kept")
 
 
-def _played(step: Fraction, *rounds: int) -> tuple[Fraction, ...]:
-    """Play both draws; the tracker is the sum of the gradients at the rows."""
-    means = []
-    for end, came in product(rounds, (0, 1)):
-        x, rows = Fraction(1), [Fraction(1), Fraction(1)]
-        for _ in range(end):
-            rows[came] = x
+def _played(step: Fraction) -> tuple[Fraction, Fraction]:
+    """Play both draws; the tracker is the sum of the gradients at the rows.
+
+    A move is a fixed multiple of x + 1 that takes x closer to -1, so x tends to -1.
+    """
+    means = Fraction(0)
+    for came in (0, 1):
+        x, rows, shrunk = Fraction(1), [Fraction(1), Fraction(1)], set[Fraction]()
+        for _ in range(6):
+            rows[came], before = x, x
             x -= step * sum(rows)
-        means.append(x * x / 2)
-    return means[0] + means[1], means[2] + means[3]
+            shrunk.add((x + 1) / (before + 1))
+        limit = -1 if len(shrunk) == 1 and abs(shrunk.pop()) < 1 else 0
+        means += Fraction(limit**2, 2)
+    return means, Fraction(0)
 
 
 def _small_steps(factor: Fraction) -> Finding:

@@ -10,10 +10,11 @@ that add up to the gradients, is shorter than 1/2.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,8 @@ GRAPHS = {
     ],
 }
 DOUBLINGS = 8  # 256 iterations
+# of every mu < 0, so that eta is any positive number
+ANY_STEP = "eta = mu^2/(2 - mu), b = [1 - mu/eta, mu/eta - 1], ratio 1 - mu, mu < 0"
 
 
 def every_step() -> Iterator[judge.Case]:
@@ -47,7 +50,7 @@ def small_steps() -> Iterator[judge.Case]:
         eta = mu**2 / (2 - mu)
         far = 1 - mu / eta  # b, for which the first trackers belong to lambda
         start = [Fraction(1), Fraction(-1)]
-        yield _case(TURNED, eta, start, [far, -far], 1 - mu)
+        yield _case(TURNED, eta, start, [far, -far], 1 - mu, {"other eta": ANY_STEP})
 
 
 def _case(
@@ -56,12 +59,14 @@ def _case(
     start: list[Fraction],
     minimisers: list[Fraction],
     grown: Fraction,
+    others: Mapping[str, str] = MappingProxyType({}),
 ) -> judge.Case:
     where: dict[str, Any] = {"R": matrix, "C": matrix, "f_i": "(x - b_i)^2/2"}
     where |= {"b": minimisers}
     where |= {"x_0": start, "eta": eta, "value": "|x_{k+1} - x_k| over the one before"}
     rows = [[Fraction(v) for v in row] for row in matrix]
-    return judge.Case(where, grown, 1, partial(_ratio, rows, eta, start, minimisers))
+    again = partial(_ratio, rows, eta, start, minimisers)
+    return judge.Case({**where, **others}, grown, 1, again)
 
 
 def _ratio(

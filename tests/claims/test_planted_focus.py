@@ -121,6 +121,17 @@ def test_the_sum_and_the_step_decide_delayed_gradients(delayed):
         assert verdicts(delayed.check(step_factor=wrong))[4] == OPEN
 
 
+def test_a_cohort_that_is_kept_has_another_limit():
+    kept = _loaded("focus_delayed")
+    assert kept._one_kept().verdict == REFUTED
+    assert kept._played(Fraction(1, 8)) == (1, 0)
+    x = 1.0
+    for _ in range(200):  # whoever comes, the other's gradient stays 1
+        x -= (x + 1) / 8
+    assert abs(x + 1) < 1e-9
+    assert kept._played(Fraction(3)) == (0, 0)  # the model goes away, to no limit
+
+
 def test_delayed_gradients_converge_where_f_i_are_smooth(delayed):
     """x^4 + x^2/2 is strongly convex, and steps of 1/8 from 100 go ever farther."""
     x = Fraction(100)

@@ -321,3 +321,14 @@ def test_without_loops_no_step_of_push_pull_is_small_enough():
         assert case.recheck() == (case.left, 1)
     # with loops half of the step does as well
     assert all(c.left < c.right for c in push_pull_runs.with_loops(Fraction(1, 16)))
+
+
+@pytest.mark.parametrize("mu", ["-1/100000", "-1/7", "-1", "-9"])
+def test_nodes_that_do_not_hear_themselves_go_away_at_every_step(mu):
+    """The instances that `ANY_STEP` names, one step size each."""
+    mu, turned = Fraction(mu), [[Fraction(0), Fraction(1)], [Fraction(1), Fraction(0)]]
+    eta = mu**2 / (2 - mu)
+    start, b = [Fraction(1), Fraction(-1)], [1 - mu / eta, mu / eta - 1]
+    assert push_pull_runs._ratio(turned, eta, start, b) == (1 - mu, 1)
+    off = [b[0] + 1, b[1]]  # no eigenvector, so that no ratio stays
+    assert push_pull_runs._ratio(turned, eta, start, off) == (0, 1)
