@@ -291,7 +291,7 @@ def _convex_87(c: SimpleNamespace, names: Names = Q_READINGS) -> dict[str, Findi
 def stale_smooth_gradients(c: SimpleNamespace) -> Finding:
     """Prove it likewise, with the moves of (84) summed, at most twice as long."""
     found = {f"{LIPSCHITZ}; {name}": one for name, one in _bent_87(c).items()}
-    found[f"{ALONE}; every q_i, all of them 1"] = judge.instances(
+    found[f"{ALONE}; any q_i, being 1 for N = 1"] = judge.instances(
         bent_farther(c), "<=", "one client, f = -k x^2/2, L = 1, tau = 2, 3"
     )
     sharp = SimpleNamespace(far="1", moved="4", cap="1/2")

@@ -128,8 +128,8 @@ BELOW_ONE = "0 < q_min < 1"
     "two uses in (94) are as printed.",
     constants={"half": "1/2"},
     twin={"half": "1/3"},
-    no_control="Assumption 1 allows p_i = 1, so that q_min = 1 if N = 1, or if q_i is "
-    "p_i; the twin, another rho, fails in both cases",
+    no_control="Assumption 1 allows q_min = 1, for which only N = 1 will do if q_i = "
+    "E[I_i/|S|]; the twin, another rho, fails in both cases",
     reading_twins={f"case {BELOW_ONE} / 0 < rho < 1": {"half": "2"}},
     exact=("half",),
 )
@@ -137,8 +137,8 @@ def chosen_rho(c: SimpleNamespace) -> Finding:
     """Compare them as rational functions of q_min; see where rho is at q_min = 1."""
     rho = (1 - q) / (1 - rational(c.half) * q)
     at_one = judge.implied([sympy.Eq(q, 1)], rho > 0, "q_min = 1")
-    always = "case q_min = 1, every client always there"
-    return judge.readings({f"case {BELOW_ONE}": _rho_used(rho), always: at_one})
+    one = "case q_min = 1, of N = 1, of q_i = p_i = 1 and of m = 1 in Case 3a"
+    return judge.readings({f"case {BELOW_ONE}": _rho_used(rho), one: at_one})
 
 
 def _rho_used(rho: Any) -> Finding:

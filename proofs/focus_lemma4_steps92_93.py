@@ -176,7 +176,7 @@ def _smooth_92(c: SimpleNamespace, side: int, one: State, end: After) -> Fractio
 FOUR = 4  # sum |y_k|^2 <= FOUR (tau - 1) L^2 |pulled|^2
 TWO_ROUNDS = "(i) round r-1 on the left and round r on the right"
 ONE_ROUND = "(ii) one round on both sides"
-BENT_93 = f"(iii) round r; {ALONE}; every q_i, all of them 1"
+BENT_93 = f"(iii) round r; {ALONE}; any q_i, being 1 for N = 1"
 
 
 @claim(
@@ -269,7 +269,7 @@ def _moves(one: State, known: bool, i: int = 0) -> list[Fraction]:
 def moves_bounded(c: SimpleNamespace) -> Finding:
     """Follow one client through two rounds; then round r for each q_i."""
     found = {
-        "(i) round r-1; every q_i, all of them 1": judge.instances(
+        "(i) round r-1; any q_i, being 1 for N = 1": judge.instances(
             _earlier(c), "<=", MOVES
         ),
         **{f"(ii) round r; {q}": _later(c, q) for q in (DEFINED, CASE_3A, CHANCE)},
