@@ -53,11 +53,13 @@ from flverify.reference import proxskip, scaffold
     reading_twins={
         f"{counted} / nothing else is needed": {"heard": False}
         for counted in (
-            "SCAFFOLD: vectors each way",
-            "SCAFFOLD: vectors down",
-            "ProxSkip: vectors down and up together",
+            "messages of SCAFFOLD: vectors each way",
+            "messages of SCAFFOLD: vectors down",
+            "messages of ProxSkip: vectors down and up together",
         )
     },
+    given={"(23)": ("focus.thm1.sc",), "(24)": ("focus.thm1.pl",)},
+    unaided="messages of",
     no_control="the other rows are statements about other papers, and how vectors are "
     "counted is not printed; the twin, three of them, fails either way",
 )
@@ -68,11 +70,12 @@ def rates(c: SimpleNamespace) -> Finding:
             "FOCUS, given (23)-(24)": _halves(c.rounds),
             "other rows": judge.inconclusive(
                 "rates are statements about other papers, whose proofs the text does "
-                "not give; the row of FOCUS follows from (23) and (24), judged as "
-                "focus.thm1.sc and focus.thm1.pl"
+                "not give"
             ),
-            "SCAFFOLD": _counted_ways(_scaffold(("I", "II"), heard=c.heard), c.vectors),
-            "ProxSkip": _counted_ways(_proxskip(heard=c.heard), c.vectors),
+            "messages of SCAFFOLD": _counted_ways(
+                _scaffold(("I", "II"), heard=c.heard), c.vectors
+            ),
+            "messages of ProxSkip": _counted_ways(_proxskip(heard=c.heard), c.vectors),
             "SCAFFOLD, option II, one vector up": _one_up(),
         }
     )

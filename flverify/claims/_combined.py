@@ -288,7 +288,7 @@ def readings(found: Mapping[str, Finding]) -> Finding:
     >>> print(readings({"(i)": inconclusive("no data"), "(ii)": whole}).reason)
     depends on the reading: (i): INCONCLUSIVE, (ii): PROVED
     >>> print(readings({"(i)": inconclusive("no data")}).reason)
-    open under every reading: (i): INCONCLUSIVE
+    open under every reading: (i): no data
     """
     named = _by_name(found, "a claim decided by reading")
     verdicts = [finding.verdict for finding in named.values()]
@@ -303,9 +303,11 @@ def readings(found: Mapping[str, Finding]) -> Finding:
         return Finding(
             Verdict.REFUTED, first.scope, reason, dict(first.evidence), named
         )
-    alike = all(v == Verdict.INCONCLUSIVE for v in verdicts)
-    how = "open under every reading" if alike else "depends on the reading"
-    return Finding(Verdict.INCONCLUSIVE, "by reading", f"{how}: {listed}", {}, named)
+    reason = f"depends on the reading: {listed}"
+    if all(v == Verdict.INCONCLUSIVE for v in verdicts):
+        why = "; ".join(f"{name}: {f.reason}" for name, f in named.items())
+        reason = f"open under every reading: {why}"
+    return Finding(Verdict.INCONCLUSIVE, "by reading", reason, {}, named)
 
 
 def _by_name(found: Mapping[str, Finding], what: str) -> dict[str, Finding]:

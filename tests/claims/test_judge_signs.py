@@ -127,7 +127,7 @@ def test_of_several_parts_the_one_that_fails_is_named():
 def test_readings_are_open_only_if_each_is():
     open_ = judge.inconclusive("too hard")
     every = judge.readings({"(i)": open_, "(ii)": open_})
-    assert every.reason.startswith("open under every reading: ")
+    assert every.reason == "open under every reading: (i): too hard; (ii): too hard"
     some = judge.readings({"(i)": open_, "(ii)": proof(X)})
     assert some.reason.startswith("depends on the reading: ")
     assert every.verdict == some.verdict == Verdict.INCONCLUSIVE

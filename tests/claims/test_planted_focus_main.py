@@ -204,6 +204,9 @@ def test_the_row_of_focus_is_judged_apart_from_other_papers(proofs):
     claim = proofs("focus_tables").rates
     assert claim.check().evidence["part"] == "other rows"
     assert claim.check(rounds="1/2").evidence["part"] == "halved"
+    found = claim.check()
+    assert found.scope.startswith("given (23), (24); ")
+    assert not any(reading.given for reading in found.readings.values())
 
 
 def test_the_rounds_of_the_row_of_focus_are_counted_to_the_end(proofs):
