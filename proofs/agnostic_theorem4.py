@@ -184,7 +184,9 @@ def constant(factor: Any, schedule: str, least_period: int) -> Finding:
                 [("K/sqrt(T)", bound(C / (T * H), STEPS, T**2), best / T)], rounds.EVERY
             ),
             "K": judge.implied(
-                [gap * T <= room, room >= 0], gap * T <= rational(factor) * room, "all"
+                [gap * T <= room, room >= 0],
+                gap * T <= rational(factor) * room,
+                "every K",
             ),
         }
     )

@@ -321,20 +321,20 @@ BIASED = ExplicitLaw({(0,): "1/4", (1,): "3/4"}, 2)
     constants={"relation": ">"},
     twin={"relation": "<"},
     no_control="which clients, laws and step sizes are meant is not printed; the twin, "
-    "a limit that decreases, or is negative, fails under both readings",
+    "a limit that decreases, or is negative, fails under every reading",
 )
 def limiting_point(c: SimpleNamespace) -> Finding:
     """Compare exact limits of settings that differ in one quantity."""
-    more = {
-        name: judge.instances(_compared(pairs), c.relation, f"pairs: {name}")
-        for name, pairs in _pairs().items()
-    }
+    said, more = "pairs of settings that differ in", {}
+    for name, pairs in _pairs().items():
+        more[name] = judge.instances(_compared(pairs), c.relation, f"{said} {name}")
     positive = [
         judge.Case(one.where(), one.limit(), 0, partial(_again, one))
         for one in _different()
     ]
-    always = judge.instances(positive, c.relation, "clients of different minimisers")
-    fixed = judge.instances(positive[1:], c.relation, "the same, where |S| < N")
+    apart = "clients of different minimisers"
+    always = judge.instances(positive, c.relation, apart)
+    fixed = judge.instances(positive[1:], c.relation, f"{apart}, |S| < N")
     alike, grown = judge.all_of({**more, "positive": fixed}), c.relation == ">"
     return judge.readings(
         {
