@@ -195,6 +195,13 @@ def test_a_single_root_of_very_many_digits_is_enclosed():
     assert high - low <= Fraction(1, 10**14)
 
 
+@pytest.mark.parametrize("part", [Fraction(-1, 10**60), Fraction(1, 10**120)])
+def test_the_digits_that_are_told_do_not_hide_the_side_of_1(part):
+    low, high = radius([1 + part, 1], [0, 1 / Fraction(3) ** 300])
+    assert low <= 1 + part <= high
+    assert high < 1 if part < 0 else low > 1
+
+
 def test_a_nilpotent_map_has_radius_zero():
     assert radius([0, 1], [0, 0]) == outward(Fraction(0), Fraction(0)) == (0, 0)
 
@@ -231,7 +238,7 @@ def test_roots_that_nearly_agree_take_no_longer_than_others():
     tiny = Fraction(1, 10**200)
     rows = [[1 - (k + 1) * tiny if j == k else 0 for j in range(5)] for k in range(5)]
     low, high = radius(*rows)  # minutes, where the roots are told apart
-    assert low <= 1 - tiny <= high == 1
+    assert low <= 1 - tiny <= high < 1
     assert high - low <= Fraction(1, 10**14)
 
 

@@ -99,3 +99,13 @@ def test_an_error_is_infinite_where_a_float_rate_is_surely_above_1():
         found = kind(one, FedAvg(1.5, 1), Bernoulli([0.5, 0.5]))
         assert found.mean_square_rate > 1.1
         assert found.stationary_error(np.ones(1)) == math.inf
+
+
+def test_a_rate_in_rationals_is_below_1_however_near():
+    # of more digits than are told the rate was told as 1, and the error as infinite
+    step = 2 - F(1, 10**40) + F(1, 3**200)
+    found = moments(Quadratics([[[1]]], [[1]]), FedAvg(step, 3), Bernoulli(["1/2"]))
+    low, high = found.mean_square_rate_interval
+    square = (1 - step) ** 6
+    assert low <= F(1, 2) + square / 2 <= high < 1
+    assert found.stationary_mean_square_error == 0

@@ -55,7 +55,11 @@ def exact_radius(values: Array) -> Interval:
         return guess, guess
     if low < 1 < high:
         low, high = _largest(polynomial, FINER)
-    return outward(low, high)
+    digits, ends = DIGITS, outward(low, high)
+    while (ends[0] > 1, ends[1] < 1) != (low > 1, high < 1):  # what is cut hides it
+        digits *= 2
+        ends = outward(low, high, digits)
+    return ends
 
 
 def _simple(polynomial: flint.fmpz_poly) -> flint.fmpz_poly:
@@ -128,13 +132,15 @@ def _squared(
     return dyadic((low / share).exp().lower()), dyadic((high / share).exp().upper())
 
 
-def outward(low: Fraction, high: Fraction) -> tuple[Fraction, Fraction]:
+def outward(
+    low: Fraction, high: Fraction, digits: int = DIGITS
+) -> tuple[Fraction, Fraction]:
     """Round an interval outward to short decimals relative to its size."""
     if high == 0:
         return Fraction(0), Fraction(0)
     # of integers: a rate of many local steps may lie below all floats
     size = math.log10(high.numerator) - math.log10(high.denominator)
-    unit = Fraction(10) ** (DIGITS - math.floor(size) - 1)
+    unit = Fraction(10) ** (digits - math.floor(size) - 1)
     lower = Fraction(max(math.floor(low * unit), 0))
     return lower / unit, Fraction(math.ceil(high * unit)) / unit
 
