@@ -101,6 +101,19 @@ def test_an_error_is_infinite_where_a_float_rate_is_surely_above_1():
         assert found.stationary_error(np.ones(1)) == math.inf
 
 
+@pytest.mark.parametrize("power", [20, 30])
+@pytest.mark.parametrize("kind", [Focus, Scaffold])
+def test_modes_whose_means_end_at_one_state_have_an_error_of_0(kind, power):
+    # about the origin it came out as 30571, of x* at 1e6
+    curvatures, linear = [29, 20, 7], [29 * 10**6, 31250000, -1750000]
+    exact = Quadratics([[[F(h, 16)]] for h in curvatures], [[b] for b in linear])
+    stays = (("99/100", "1/100"), ("1/50", "49/50"))
+    law = ModeChain(stays, (UniformCohort(3, 2), UniformCohort(3, 1)))
+    assert moments(exact, kind(F(1, 2**power)), law).stationary_mean_square_error == 0
+    found = moments(exact.as_float(), kind(2.0**-power), law)
+    assert found.stationary_mean_square_error < 1e-5
+
+
 def test_a_rate_in_rationals_is_below_1_however_near():
     # of more digits than are told the rate was told as 1, and the error as infinite
     step = 2 - F(1, 10**40) + F(1, 3**200)

@@ -14,7 +14,7 @@ from flverify._core.exact import Array
 from flverify._core.rationals import entries, matrix, nearest_floats, solve
 from flverify.engines.arithmetic import RATIONAL
 from flverify.engines.moments._radius import exact_radius
-from flverify.engines.moments._reduce import moved
+from flverify.engines.moments._reduce import means, moved
 from flverify.engines.moments._system import System
 
 
@@ -53,18 +53,17 @@ def limit(mean: Array, begun: Array) -> Array | None:
 
 
 def at_rest(system: System) -> tuple[System, Array] | None:
-    """Return a system of one mode about the state that its means keep from 0.
+    """Return a system about the state that its means keep from 0, over all modes.
 
-    Beside it the server model there, in floats; None with modes, and where means grow
-    in proportion to the rounds.
+    Beside it the server model there, in floats; None where means grow in proportion to
+    the rounds.
     """
-    if len(system.moves) > 1:
-        return None
-    begun = system.start[0][:, -1]
-    groups, first, _, stays = _split(system.moves[0].mean, begun)
+    lifted = means(system)
+    begun = lifted.start[0][:, -1]
+    groups, first, _, stays = _split(lifted.moves[0].mean, begun)
     if stays is None:
         return None
-    state = (stays @ begun[first])[groups]
+    state = np.sum(np.split((stays @ begun[first])[groups], len(system.sizes)), axis=0)
     model = nearest_floats(system.readout[0] @ state)[:-1]
     return moved(system, state[:-1]), model
 
