@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from flverify import moments
-from flverify.algorithms import FedAvg, Focus, GradientDescent, Scaffold
+from flverify.algorithms import FedAvg, Focus, GradientDescent, ProxSkip, Scaffold
 from flverify.engines.moments._large import LargeMoments
 from flverify.engines.moments._perron import MessageMap
 from flverify.participation import Bernoulli, UniformCohort
@@ -95,3 +95,15 @@ def test_directions_that_are_left_out_are_in_the_interval(chance):
     found = LargeMoments(one.as_float(), Focus(float(step), 1, *readings), law)
     low, high = found.mean_square_rate_interval
     assert low <= exact[0] <= exact[1] <= high
+
+
+def test_a_mean_that_stays_is_within_the_interval():
+    # rounding of a turned map put the lower end above the rate, which is 1
+    one, law = Quadratics([[[0.58]]], [[0.6032]]), Bernoulli([1e-6])
+    algorithm = ProxSkip(3.4482758620689657, 2, variant="notebook")
+    exact = Quadratics([[[Fraction(0.58)]]], [[Fraction(0.6032)]])
+    twin = algorithm.retuned(Fraction(3.4482758620689657))
+    known = moments(exact, twin, Bernoulli([Fraction(1e-6)])).mean_square_rate_interval
+    low, high = LargeMoments(one, algorithm, law).mean_square_rate_interval
+    assert low <= known[1] <= 1 + 1e-9
+    assert known[0] <= high

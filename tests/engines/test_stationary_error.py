@@ -114,6 +114,16 @@ def test_modes_whose_means_end_at_one_state_have_an_error_of_0(kind, power):
     assert found.stationary_mean_square_error < 1e-5
 
 
+@pytest.mark.parametrize("chance", [0.0625, 0.25, 0.5])
+def test_no_error_is_below_0(chance):
+    # all go to x* at once: what rounding leaves of the spread was -3e-17
+    linear = [[0.1250609416750106], [0.5423], [0.0803896269815912]]
+    alike = Quadratics([[[0.29]]] * 3, linear)
+    law = AllOrNothing(3, chance)
+    found = LargeMoments(alike, FedAvg(2.7586206896551726, 3), law)
+    assert 0 <= found.stationary_error(alike.minimiser()) < 1e-15
+
+
 def test_a_rate_in_rationals_is_below_1_however_near():
     # of more digits than are told the rate was told as 1, and the error as infinite
     step = 2 - F(1, 10**40) + F(1, 3**200)

@@ -19,6 +19,7 @@ from flverify._core.exact import Array
 NEAR = 1e-9  # relative difference of eigenvalues that are taken for one
 UNSEEN = 1e-12  # relative: what rounding leaves of a part that cancels
 BESIDE = 1e-11  # relative: how far from an eigenvalue its vectors are solved for
+ENTRIES = 4  # how often those of a map were rounded, in turned coordinates: a guess
 ROUNDS = 2  # corrections of vectors; each squares what is wrong with them
 
 
@@ -93,7 +94,7 @@ def least_modulus(matrix: Array, value: complex) -> float:
     for _ in range(ROUNDS):
         left = _unit(lu_solve(factors, left, trans=2))
     size = float(np.linalg.norm(np.abs(matrix), 2)) + 1
-    off = len(matrix) * sys.float_info.epsilon * size
+    off = ENTRIES * len(matrix) * sys.float_info.epsilon * size
     with np.errstate(all="ignore"):
         off = float(off / np.abs(left.conj() @ right))
     return max(abs(value) - off, 0.0) if math.isfinite(off) else 0.0

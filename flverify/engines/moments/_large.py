@@ -148,8 +148,8 @@ class LargeMoments:
         weak to be followed may have any rate above; below, they move it by a root.
         """
         if self._thin.lost > LEFT_OUT:
-            size = float(np.linalg.norm(self._thin.mean))
-            moved = np.sqrt(self._thin.lost * size)
+            size = float(np.linalg.norm(self._thin.sizes()))
+            moved = np.sqrt(self._thin.lost) * size**2
             return max(self.mean_square_rate - float(moved), 0.0), float("inf")
         mapped = MessageMap(self._spectrum, self._thin)
         floor = least_modulus(self._thin.mean, self._spectrum.largest) ** 2
@@ -244,7 +244,8 @@ class LargeMoments:
             )
         middle = whole.weight * (solved + np.outer(noise, noise))
         second = smith(whole.mean, whole.rows @ middle @ whole.rows.T, 1.0)
-        return float(np.trace(whole.seen @ second @ whole.seen.T) + bias @ bias)
+        spread = np.trace(whole.seen @ second @ whole.seen.T)
+        return float(max(spread, 0.0) + bias @ bias)  # rounding may dip below
 
     def _wanders(self) -> bool:
         """Whether what constants of `init` move does not settle in mean square."""
