@@ -235,3 +235,16 @@ def test_few_or_many_coordinates_lose_no_digits_to_a_tiny_step(dim, step):
     problem, law = Quadratics(hessians, linear), UniformCohort(12, 3)
     found = LargeMoments(problem, Scaffold(step, 3), law).mean_fixed_point()
     assert found == pytest.approx(problem.minimiser(), abs=1e-7)
+
+
+@pytest.mark.parametrize(("step", "chance"), [(16, 10), (12, 20), (8, 20)])
+def test_what_means_lead_to_by_little_is_followed(step, chance):
+    # messages lead there at once: the mean, which grows by .00098 a round, settled
+    algorithm = ProxSkip(Fraction(1, 2**step), variant="notebook")
+    law = Bernoulli([Fraction(1, 2**chance)] * 2)
+    exact = moments(TWO, algorithm, law)
+    floats = Bernoulli([2.0**-chance] * 2)
+    found = moments(TWO.as_float(), algorithm.retuned(2.0**-step), floats)
+    assert exact.mean_rate > 1
+    assert found.mean_rate - 1 == pytest.approx(float(exact.mean_rate - 1), rel=1e-6)
+    assert not found.mean_settles
