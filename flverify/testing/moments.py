@@ -86,11 +86,12 @@ def _ask(problem: Any, asked: Setting) -> Moments | Refusal:
     try:
         with np.errstate(over="ignore", invalid="ignore"):
             found = moments(problem, asked.algorithm, asked.participation)
+            if isinstance(found, Refusal) or found.exact:
+                return found
+            largest = _largest(found._engine)
     except FAULTS as error:
         return refusal(error)
-    if isinstance(found, Refusal):
-        return found
-    if not found.exact and not _largest(found._engine) <= LARGEST:
+    if not largest <= LARGEST:
         why = f"a round in floats must have coefficients up to {LARGEST:g}."
         return Refusal("moments", why)
     return found

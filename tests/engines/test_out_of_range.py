@@ -18,7 +18,12 @@ from flverify.participation import (
     UniformCohort,
 )
 from flverify.problems import Quadratics
-from flverify.testing import assert_error_bound, assert_linear_rate, assert_stable
+from flverify.testing import (
+    Broken,
+    assert_error_bound,
+    assert_linear_rate,
+    assert_stable,
+)
 
 PROBLEM = Quadratics([[[1]], [[2]]], [[0], [2]])
 LAW = Bernoulli(["1/2", "1/3"])
@@ -115,6 +120,29 @@ def test_what_is_no_number(ask, value):
 )
 def test_numbers_beyond_floats_where_floats_are_needed(ask):
     refuses(ask, "floats")
+
+
+@pytest.mark.parametrize(
+    ("kind", "dim", "steps"),
+    [(FedAvg, 1, 40), (FedAvg, 1, 80), (Scaffold, 1, 31), (Scaffold, 30, 31)],
+)
+def test_float_rounds_whose_squares_are_beyond_floats(kind, dim, steps):
+    # numpy told that arrays must not contain infs, or Python that results are too large
+    two = Quadratics([np.eye(dim), 8 * np.eye(dim)], np.ones((2, dim)))
+    found = moments(two, kind(1e5, steps), UniformCohort(2, 1))
+    if found:
+        refuses(lambda: found.mean_square_rate, "step size")
+        refuses(lambda: found.stationary_mean_square_error, "step size")
+    else:
+        assert "take a smaller step size" in str(found)
+    with pytest.raises(Broken):  # as samples tell
+        assert_stable(two, kind(1e5, steps), UniformCohort(2, 1))
+
+
+def test_errors_that_leave_floats_warn_of_nothing():
+    found = moments(PROBLEM.as_float(), FedAvg(1e30), LAW)
+    curve = found.mean_square_error([1.0], 8)
+    assert np.isfinite(curve).tolist() == [True] * 6 + [False] * 3
 
 
 def test_numbers_beyond_floats_where_none_are_needed():

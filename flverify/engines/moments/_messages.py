@@ -28,6 +28,7 @@ from flverify.engines.lower import (
     Rows,
     lower,
 )
+from flverify.engines.moments._range import require_finite, require_squares
 from flverify.engines.moments._reduce import most, power_of_two, units_beside
 from flverify.engines.moments._system import feature_moments
 from flverify.engines.trace import Trace, trace
@@ -197,6 +198,8 @@ def message_system(
     ------
     ReadingError
         If the round cannot be traced.
+    RefusedError
+        If it moves the state by more than floats hold the squares of.
     """
     hessians = np.asarray(problem.hessians, dtype=np.float64)
     linear = np.asarray(problem.linear, dtype=np.float64)
@@ -207,11 +210,14 @@ def message_system(
     slots = tuple(s for s in traced.server_slots if s not in gone)
     layout = Layout(slots, traced.client_slots, n_clients, dim)
     later = Lowering(hessians, linear, traced.points, float, gone)
-    rows = lower(traced.after, layout, later)
+    with np.errstate(over="ignore", invalid="ignore"):  # refused below
+        rows = lower(traced.after, layout, later)
+    require_finite(part for row in rows.values() for part in row.values())
     first = Lowering(hessians, linear, traced.start_points, float, gone)
     begun = lower(traced.start, layout, first)
     units = _units(rows, begun, layout)
     begun, rows = _measured(begun, units, {}), _measured(rows, units, units)
+    require_squares(_moving(rows))
     unit = power_of_two(max(most(part) for part in _added(begun, rows)))
     start = _start(_divided(begun, unit), layout)
     remembers = _has_memory(traced)
@@ -253,6 +259,12 @@ def _measured(
         }
         for (draw, block), row in rows.items()
     }
+
+
+def _moving(rows: Rows) -> Iterator[Array]:
+    """Yield what rounds do to the state."""
+    for row in rows.values():
+        yield from (part for column, part in row.items() if column != CONSTANT)
 
 
 def _added(*tables: Rows) -> Iterator[Array]:

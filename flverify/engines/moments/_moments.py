@@ -9,7 +9,13 @@ from typing import Any
 import numpy as np
 
 from flverify._core.checks import whole
-from flverify._core.errors import DomainError, ReadingError, Refusal, ShapeError
+from flverify._core.errors import (
+    DomainError,
+    ReadingError,
+    Refusal,
+    RefusedError,
+    ShapeError,
+)
 from flverify._core.exact import Array, Scalar, array, is_symbolic
 from flverify._core.room import require_room
 from flverify.algorithms._algorithm import Algorithm, Server
@@ -24,12 +30,14 @@ from flverify.engines.moments._alike import FEW, exact_law
 from flverify.engines.moments._dimension import dimension
 from flverify.engines.moments._kept import conserves
 from flverify.engines.moments._large import LargeMoments
+from flverify.engines.moments._range import require_finite, require_squares
 from flverify.engines.moments._reduce import (
     balancing,
     differences,
     leaves_out,
     means,
     measured,
+    sizes,
 )
 from flverify.engines.moments._small import SmallMoments
 from flverify.engines.moments._system import System, build
@@ -146,6 +154,7 @@ class Moments:
         Returns
         -------
         curve : (rounds + 1,) array, weight x^2
+            In floats, no number where something on the way is beyond them.
 
         Raises
         ------
@@ -167,7 +176,8 @@ class Moments:
         rounds = whole(rounds, "rounds", least=0)
         require_room(rounds + 1, "errors of all rounds")
         begin, optimum = self._point(start), self._point(self.minimiser)
-        curve = self._engine.error_curve(begin, optimum, rounds)
+        with np.errstate(over="ignore", invalid="ignore"):
+            curve = self._engine.error_curve(begin, optimum, rounds)
         out = np.empty(rounds + 1, dtype=object if self.exact else np.float64)
         out[:] = [self._out(value) for value in curve]
         return out
@@ -244,10 +254,14 @@ def _engine(
             "with modes; pass floats (--float, or problem.as_float()) and a law with "
             "one mode.",
         )
-    small = build(problem, algorithm, participation, arithmetic)
+    with np.errstate(over="ignore", invalid="ignore"):  # refused below
+        small = build(problem, algorithm, participation, arithmetic)
     if arithmetic.exact or isinstance(small, Refusal):
         return small if isinstance(small, Refusal) else SmallMoments(small)
-    return _in_floats(small, problem, algorithm, participation)
+    try:
+        return _in_floats(small, problem, algorithm, participation)
+    except RefusedError as error:
+        return Refusal("moments", str(error))
 
 
 def _in_floats(
@@ -257,8 +271,10 @@ def _in_floats(
 
     In floats what is conserved may look reachable, and what is weak may not.
     """
+    require_finite([sizes(small)])
     units = balancing(small)
     found = SmallMoments(measured(small, units), units=units)
+    require_squares([sizes(found.system)[:-1, :-1]])
     if not _misled(found, problem, algorithm, participation):
         found = replace(found, whole=_whole(problem, algorithm, participation))
         large = _state_size(problem, algorithm) > LARGEST_EXACT
