@@ -33,6 +33,8 @@ SLOW = 1e-6  # share of a mean that a round moves: below, it may look settled at
 ROUNDING = 1e-15  # relative change of a mean that has settled
 NEARLY = 1e-12  # that of one that is slow: the others have no limit
 NONE = 1e-12  # a bias, or noise in a model, below is rounding
+UNSURE = 1e-8  # a bias below may be what is left of the way to 0, and is solved for
+CANCELLED = 1e-14  # of its terms: noise so small is rounding
 SMALL = 12  # numbers of a state whose stationary covariance is solved for
 FAR = 1e15  # means beyond do not settle
 
@@ -216,7 +218,7 @@ class Rounds:
         least = self.bias() ** 2
         if np.abs(noise).max() <= NONE**2:  # every round leaves the mean as it is
             return least
-        return least + self._variance(noise)
+        return least + max(self._variance(noise), 0.0)  # rounding may dip below
 
     @cached_property
     def _settled(self) -> Array | None:
@@ -232,7 +234,8 @@ class Rounds:
             if not np.isfinite(change) or size > FAR:
                 return None
             if change <= ROUNDING * size and doubled <= quick:
-                return state
+                unsure = NONE < abs(float(self.readout @ state)) <= UNSURE
+                return self._solved() if unsure else state
             step, state = step @ step, step @ state
         return self._solved() if change <= NEARLY * size else None
 
@@ -257,8 +260,10 @@ class Rounds:
         if not self.features:
             return np.zeros_like(self.mean)
         heard = self.columns @ state
-        added = self.rows @ (self.covariance * np.outer(heard, heard)) @ self.rows.T
-        return np.asarray(added)
+        middle = self.covariance * np.outer(heard, heard)
+        added = self.rows @ middle @ self.rows.T
+        terms = np.abs(self.rows) @ np.abs(middle) @ np.abs(self.rows).T
+        return np.where(np.abs(added) > CANCELLED * terms, added, 0.0)
 
     def _variance(self, noise: Array) -> float:
         """Stationary variance of the server model: S = (round of S) + noise."""

@@ -454,6 +454,24 @@ def test_the_bias_of_a_slow_method_is_not_its_rounding():
     assert value(view, "bias") == value(view, "stationary_error") == 0
 
 
+@pytest.mark.parametrize(
+    ("algorithm", "n_clients", "step_size", "strong_convexity"),
+    [
+        # everybody or nobody moves, at x* by 0: it came out as -1e-17 and 2e-18
+        ("fedavg", 3, "1", "1/3"),
+        ("fedavg", 2, "3/2", "1/10"),
+        # the way that was left was told as a bias, of 1.4e-12
+        ("scaffold", 3, "1/2", "1/2"),
+    ],
+)
+def test_nothing_is_made_of_what_cancels(
+    algorithm, n_clients, step_size, strong_convexity
+):
+    given = {"step_size": step_size, "strong_convexity": strong_convexity, **ONE}
+    view = View(algorithm, n_clients, "all_or_nothing", "1/1000", **given)
+    assert value(view, "bias") == value(view, "stationary_error") == 0
+
+
 TINY = {"step_size": "1/1000000"}
 RARE = "1/1000000"
 FLAT = {"smoothness": RARE, "strong_convexity": RARE}
