@@ -15,6 +15,7 @@ import numpy as np
 
 from flverify._core.errors import ReadingError
 from flverify._core.exact import Array, Scalar
+from flverify._core.rationals import product
 from flverify._core.scaling import PerClient
 from flverify._core.vectors import Vector
 from flverify.algorithms._algorithm import Algorithm, Server
@@ -160,7 +161,7 @@ class LinearOracle:
     def gradient(self, points: Rows) -> Rows:
         """Apply every client's Hessian; b_i goes to the constant's column."""
         pairs = zip(self.hessians, _stack(points), strict=True)
-        values = np.stack([h @ p for h, p in pairs])
+        values = np.stack([product(h, p) for h, p in pairs])
         values[:, :, -1] -= self.linear
         return Rows(values, points.convert, points.partial)
 

@@ -19,7 +19,7 @@ t = Symbol("t", integer=True, nonnegative=True)
 
 def test_long_numbers_are_not_factored(monkeypatch):
     """Sympy factors this for minutes, which no limit of solver steps sees."""
-    left = Integer(10) ** 900 * x**3 + Integer(7) ** 900 * y**3
+    left = Integer(10) ** 200 * x**3 + Integer(7) ** 200 * y**3
     real = quotients._factors
 
     def factored(polynomial):
@@ -28,7 +28,7 @@ def test_long_numbers_are_not_factored(monkeypatch):
         return real(polynomial)
 
     monkeypatch.setattr(quotients, "_factors", factored)
-    question = Ge(left, w**5 - Integer(3) ** 1500 * y, evaluate=False)
+    question = Ge(left, w**5 - Integer(3) ** 330 * y, evaluate=False)
     assert implies([], question, cross_check=False).answer is Answer.REFUTED
     assert implies([x >= 1], x * Integer(10) ** 900 >= 1).answer is Answer.PROVED
 
