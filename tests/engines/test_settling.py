@@ -1,15 +1,18 @@
 """Float rates of many clients are those of rationals, to what is said of them."""
 
+from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from flverify import moments
-from flverify.algorithms import Scaffold
+from flverify.algorithms import Focus, Scaffold
 from flverify.engines.moments import _perron
 from flverify.engines.moments._large import LargeMoments
-from flverify.participation import AllOrNothing, UniformCohort
-from flverify.problems import Quadratics
+from flverify.participation import AllOrNothing, Bernoulli, Full, UniformCohort
+from flverify.problems import Quadratics, synthetic_ridge
+from flverify.testing import Inconclusive, assert_fixed_point_bias
 
 BENT = [
     (UniformCohort(3, 2), 10, "1/20", 1),
@@ -37,3 +40,37 @@ def test_a_step_past_the_floor_goes_nearer_to_it_than_the_middle():
     assert _perron._inside(0.4, floor, high, floor) == pytest.approx(0.55)
     assert _perron._inside(0.4, 0.6, high, floor) == pytest.approx(0.75)
     assert _perron._inside(0.7, floor, high, floor) == 0.7
+
+
+# the mean grows in what starts move by 1e-9 of the rest
+FAR = Focus(16667.0, 4, initial_gradients="start", initial_tracker="sum")
+RARE = Bernoulli([3.8e-6] * 2)
+
+
+def copies(curvatures, dim):
+    """Clients that are the same in every coordinate, with minimisers 1 and 2."""
+    hessians = [np.diag([h] * dim) for h in curvatures]
+    linear = [[h * b] * dim for h, b in zip(curvatures, (1.0, 2.0), strict=True)]
+    return Quadratics(hessians, linear)
+
+
+def test_a_mean_that_grows_where_starts_hardly_move_it_does_not_settle():
+    curvatures = 0.39, 6e-5
+    exact = [Fraction(h) for h in curvatures]
+    rational = Quadratics([[[h]] for h in exact], [[h] for h in exact])
+    algorithm = replace(FAR, step_size=Fraction(FAR.step_size))
+    law = Bernoulli([Fraction(3.8e-6)] * 2)
+    assert moments(rational, algorithm, law).mean_rate > 1e9
+    for dim in (1, 25):
+        problem = copies(curvatures, dim)
+        assert not moments(problem, FAR, RARE).mean_settles
+        with pytest.raises(Inconclusive, match="the mean does not converge"):
+            assert_fixed_point_bias(problem, FAR, RARE, bias=0)
+
+
+def test_what_is_conserved_does_not_keep_a_mean_from_settling():
+    # here, too, something is too weak to be followed, but nothing grows
+    problem, law = synthetic_ridge(4, 90, 20, seed=0), Full(4)
+    found = moments(problem, Focus(2e-9, 2), law)
+    assert found.mean_square_rate_interval[1] == float("inf")
+    assert found.mean_settles

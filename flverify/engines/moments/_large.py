@@ -35,6 +35,7 @@ ABOVE = (1e-6, 1e-4, 1e-2)  # how far above the rate, relatively, enclosures loo
 VANISHED = 1e-13  # of its terms: noise so small is 0
 NEAR_ONE = 1e-9  # a mean map that near is not followed as a whole
 LEFT_OUT = 1e-13  # of an image, beside its map: less is rounding
+GROWS = 1e-6  # above 1: less may be what rounding makes of what is conserved
 STILL = 1e-6  # what the start may do to a fixed point, by rounding
 
 
@@ -109,12 +110,19 @@ class LargeMoments:
     @cached_property
     def mean_settles(self) -> bool:
         """Whether the mean converges, whatever starts and constants of `init` move."""
-        if self.mean_rate_interval[1] >= SLOWEST:
+        if self.mean_rate_interval[1] >= SLOWEST or self._may_grow():
             return False
         more = apart(self.system)
         if len(more.mean) <= len(self._thin.mean):
             return True
         return float(np.abs(np.linalg.eigvals(more.mean)).max()) < SLOWEST
+
+    def _may_grow(self) -> bool:
+        """Whether directions too weak to be followed may be of a mean that grows."""
+        if self._thin.lost <= LEFT_OUT:
+            return False
+        rates = np.abs(np.linalg.eigvals(entire(self.system).mean))
+        return bool(rates.max(initial=0.0) > 1 + GROWS)
 
     @cached_property
     def mean_square_rate(self) -> float:
