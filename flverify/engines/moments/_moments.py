@@ -110,7 +110,7 @@ class Moments:
         """Enclosure of the mean-square rate: rational ends in exact mode.
 
         In floats roundings are counted, and it is no proof. A large system's rate near
-        repeated modes has fewer digits; 9e-8 off was seen. Its interval is wider.
+        repeated modes has fewer digits; 2e-7 off was seen. Its interval is wider.
         """
         lower, upper = self._engine.mean_square_rate_interval
         return lower, upper
