@@ -18,7 +18,7 @@ t = Symbol("t", integer=True, nonnegative=True)
 
 
 def test_long_numbers_are_not_factored(monkeypatch):
-    """Sympy factors this for minutes, which no limit of solver steps sees."""
+    """Of thousands of bits that takes minutes, which no limit of solver steps sees."""
     left = Integer(10) ** 200 * x**3 + Integer(7) ** 200 * y**3
     real = quotients._factors
 
