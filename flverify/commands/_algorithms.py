@@ -103,9 +103,9 @@ def read_overrides(
     UnknownNameError
         If no chosen algorithm has the setting.
     InputError
-        If another option gives the setting too.
+        If another option gives the setting too, or a second --set.
     """
-    read = tuple(_override(text) for text in texts)
+    read = _each_once(tuple(_override(text) for text in texts))
     chosen = {name: _types(algorithm_class(name)) for name in names}
     for one in read:
         owners = [one.algorithm] if one.algorithm else list(chosen)
@@ -120,6 +120,19 @@ def read_overrides(
             raise InputError(
                 f"--set must not name what another option gives; got {one.text!r} and "
                 f"{(taken or {})[one.name]}; leave one out."
+            )
+    return read
+
+
+def _each_once(read: tuple[Override, ...]) -> tuple[Override, ...]:
+    """Refuse two values of one setting: neither is more meant than the other."""
+    first: dict[tuple[str, str], Override] = {}
+    for one in read:
+        other = first.setdefault((one.algorithm, one.name), one)
+        if other is not one:
+            raise InputError(
+                f"--set must give a setting once; got {other.text!r} and {one.text!r}; "
+                "leave one out."
             )
     return read
 

@@ -232,6 +232,10 @@ def test_absent_clients_are_spelled_out_beside_a_rate(run):
         (["focus", "--set", "foo=1"], "--set must name a setting"),
         (["focus", "--set", "empty_round"], "NAME=VALUE"),
         (["focus", "--set", "=1"], "NAME=VALUE"),
+        (
+            ["fedau", "--set", "cutoff=none", "--set", "cutoff=none"],
+            "must give a setting once; got 'cutoff=none' and 'cutoff=none'",
+        ),
         (["focus", "--set", "empty_round=jump"], "focus: empty_round must be one of"),
         (["focus", "--set", "fedavg.aggregation=all"], "--set must name a setting"),
         (["gradient_descent", "--local-steps", 2], "gradient_descent: local_steps"),
