@@ -61,9 +61,17 @@ def _levels(space: Coordinates) -> list[Level]:
     return [Level("value", (here,)), Level("two", (here, other), ghost_values=True)]
 
 
+# as long as twenty others: three classes and a memory that is no slot of theirs
+LONG = ("focus three classes", "one of no slot")
+
+
 def _cases() -> list[Any]:
     return [
-        pytest.param(name, lifted, which, id=f"{name} {lifted} {which}")
+        pytest.param(
+            *(name, lifted, which),
+            id=f"{name} {lifted} {which}",
+            marks=pytest.mark.slow if (name, lifted) == LONG else (),
+        )
         for name in SETTINGS
         for lifted in ("no memory", "memories", "one of no slot")
         for which in (0, 1)

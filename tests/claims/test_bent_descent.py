@@ -110,6 +110,7 @@ def test_it_refutes_the_last_gradient_and_not_the_mean():
     assert less.verdict == Verdict.REFUTED
 
 
+@pytest.mark.slow
 def test_no_correction_of_the_general_bound_has_the_refuted_index():
     claim = load_file(proofs_folder() / "focus_theorem1_nonconvex_bound.py").general
     statement = claim.check().correction.statement

@@ -64,6 +64,7 @@ def anew():
     clients_as_told.cache_clear()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("anew")
 @pytest.mark.parametrize(
     "steeper",

@@ -78,6 +78,7 @@ def test_the_communication_of_the_single_line_follows_the_first_index(matrix_for
     assert verdicts(early) == [REFUTED, REFUTED, PROVED]
 
 
+@pytest.mark.slow
 def test_the_drift_is_of_order_eta(theorem2):
     assert theorem2.drift_li.check(power=1).verdict == PROVED
     assert verdicts(theorem2.drift_li.check()) == [REFUTED, PROVED]
@@ -129,6 +130,7 @@ def test_what_bends_the_flat_client_is_proved_where_it_is_used(monkeypatch):
     assert not fedavg_flat_minimum._far(2, 1).passes()
 
 
+@pytest.mark.slow
 def test_each_dimension_of_theorem_2_matters(theorem2):
     assert verdicts(theorem2.theorem2.check()) == [PROVED, REFUTED]
     one = theorem2.theorem2.check(bias_Lmu=1)
@@ -193,6 +195,7 @@ def test_the_remark_says_how_its_counterexamples_differ(theorem2):
     assert "of different minimisers" in balanced.reason
 
 
+@pytest.mark.slow
 def test_the_fixed_point_is_a_reading_of_the_conjecture(agnostic):
     objective = load_file(proofs_folder() / "agnostic_objective.py")
     one, many, *_ = objective.induced_objective.check().readings.values()

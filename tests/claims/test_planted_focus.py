@@ -160,6 +160,7 @@ def test_without_independent_rounds_delayed_gradients_do_not_converge(delayed):
     assert models[-1][0] < -Fraction(1, 10) < models[0][0] == 0  # x* = 0
 
 
+@pytest.mark.slow
 def test_psi_as_printed_does_not_shrink_where_its_weight_is_positive(theorem1):
     """64 clients x^2/2, one of them in each round, two local steps, all models 1."""
     n, eta, q = 64, Fraction(1, 52224), Fraction(1, 64)
@@ -200,6 +201,7 @@ def test_each_correction_of_the_strongly_convex_bound_is_needed(theorem1):
     assert faster.verdict == REFUTED
 
 
+@pytest.mark.slow
 def test_the_error_alone_obeys_the_printed_rate_but_not_a_faster_one(theorem1):
     claim = theorem1.strongly_convex
     assert claim.check().correction.finding.verdict == PROVED
@@ -216,6 +218,7 @@ def test_the_polyak_lojasiewicz_bound_needs_its_caps_and_its_rate(theorem1):
     assert (faster.verdict, faster.correction.finding.verdict) == (REFUTED, REFUTED)
 
 
+@pytest.mark.slow
 def test_the_general_bound_depends_on_q_and_on_its_factor():
     claim = _loaded("focus_theorem1_nonconvex_bound").general
     never, named = [REFUTED] * 3, [PROVED, REFUTED, REFUTED]  # the printed index
@@ -228,6 +231,7 @@ def test_the_general_bound_depends_on_q_and_on_its_factor():
     assert claim.check(factor="1/10").verdict == REFUTED
 
 
+@pytest.mark.slow
 def test_the_start_decides_whether_algorithm_1_obeys_theorem_1(begun):
     claim = begun.initialisation
     found = claim.check()
@@ -240,6 +244,7 @@ def test_the_start_decides_whether_algorithm_1_obeys_theorem_1(begun):
     assert claim.check(tracker="sum").verdict == Verdict.INCONCLUSIVE
 
 
+@pytest.mark.slow
 def test_the_repaired_start_needs_a_cap_on_local_steps_in_24(begun):
     claim = begun.initialisation
     mended = claim.check().correction

@@ -225,6 +225,7 @@ def test_beta_is_at_most_l_by_a_bound_that_is_proved_beside_it(proofs):
     assert found.parts["|grad F|^2 <= 2 L (F - F*)"].verdict == PROVED
 
 
+@pytest.mark.slow
 def test_no_count_gives_two_vectors_to_both_scaffold_and_proxskip(proofs):
     claim, none = proofs("focus_tables").rates, [REFUTED] * 3
     two, one = [PROVED, PROVED, REFUTED], [REFUTED, REFUTED, PROVED]

@@ -129,6 +129,7 @@ MENDED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("file", "name", "sides"), MENDED)
 def test_the_repaired_bounds_need_equal_models(file, name, sides):
     """A client x^2/2 whose row is not x*, where the server is, moves the server."""
@@ -252,6 +253,7 @@ def test_theorems_3_and_4_fail_from_the_zeros_of_line_1_too(q):
     assert a1 / 2 + error > (1 - 2 * step) * (a0 / 2 + error)
 
 
+@pytest.mark.slow
 def test_stale_noise_and_many_noises_break_lemma_5_each():
     lemma = loaded("sgfocus_lemma5").lemma5
     independent = {"samples": SAMPLES[:1]}

@@ -654,6 +654,7 @@ def test_corollary_2_holds_from_three_fifths_on(shipped):
     assert found.remarks() == []
 
 
+@pytest.mark.slow
 def test_one_step_size_for_all_participation_probabilities(shipped):
     """E(1 - j a)^2 < 1 for geometric j of mean 1/p if a < 2p/(2 - p), least p 1/20."""
     one = shipped["focus.sec5.1.delayed"]
@@ -670,7 +671,10 @@ def test_one_step_size_for_all_participation_probabilities(shipped):
     ("claim_id", "name", "printed"),
     [
         ("focus.thm1.nc.step113", "gradient", Fraction(1, 2)),
-        ("focus.thm1.nc.step115", "function", Fraction(4)),
+        pytest.param(
+            *("focus.thm1.nc.step115", "function", Fraction(4)),
+            marks=pytest.mark.slow,  # as long as all others of this file
+        ),
     ],
 )
 def test_a_printed_value_that_is_proved_is_never_called_refuted(
@@ -694,6 +698,7 @@ def test_a_printed_value_that_is_proved_is_never_called_refuted(
     )
 
 
+@pytest.mark.slow
 def test_what_is_proved_at_the_printed_value_alone_is_found(shipped):
     one = shipped["flverify.sag.rate"]
     [free] = [free for free in one.free if free.name == "step"]
@@ -702,6 +707,7 @@ def test_what_is_proved_at_the_printed_value_alone_is_found(shipped):
     assert found.bracket.best.value >= found.printed == Fraction(1, 4)
 
 
+@pytest.mark.slow
 def test_only_one_local_step_leads_the_mean_to_the_weighted_optimum(shipped):
     one = shipped["agnostic.fixedpoint"]
     found = sharpest(one, one.free[0])
