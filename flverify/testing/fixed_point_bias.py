@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -233,13 +234,12 @@ def _accuracy(claim: _Claim, answer: Answer) -> str:
 
 def _untold(claim: _Claim, answer: Answer, off: float) -> str:
     """Say why a fixed point gives no answer; empty if it does."""
-    pace = answer.found.mean_rate
     if not answer.found.mean_settles:
         return "the mean does not converge; there is no x_inf where it ends"
     if answer.found.exact:
         return ""
     # a slow mean magnifies the rounding of every round
-    size = claim.asked.problem_size
+    size, pace = claim.asked.problem_size, answer.found.mean_rate
     doubt = ROUNDING * size / (1 - float(pace))
     if doubt <= SLACK * size or abs(off - as_float(claim.reach)) > doubt:
         return ""
@@ -252,9 +252,12 @@ def _untold(claim: _Claim, answer: Answer, off: float) -> str:
 def _found(bias: Array, answer: Answer) -> str:
     length = math.sqrt(as_float(bias @ bias))
     text = f"bias {vector(bias)}" + (f", length {number(length)}" if length else "")
-    if answer.found.mean_rate >= 1:
-        pace = number(answer.found.mean_rate)
-        return f"{text}; the mean does not converge to it: {pace}"
+    if answer.found.mean_settles:
+        return text
+    text += "; the mean does not converge to it"
+    with suppress(RefusedError):  # what grows is too weak for floats to follow
+        pace = answer.found.mean_rate
+        text += f": {number(pace)}" if pace >= 1 else ""  # or modes come in turns
     return text
 
 

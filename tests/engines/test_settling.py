@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from flverify import moments
+from flverify._core.errors import RefusedError
 from flverify.algorithms import Focus, Scaffold
 from flverify.engines.moments import _perron
 from flverify.engines.moments._large import LargeMoments
@@ -66,6 +67,16 @@ def test_a_mean_that_grows_where_starts_hardly_move_it_does_not_settle():
         assert not moments(problem, FAR, RARE).mean_settles
         with pytest.raises(Inconclusive, match="the mean does not converge"):
             assert_fixed_point_bias(problem, FAR, RARE, bias=0)
+
+
+@pytest.mark.parametrize(
+    "name", ["mean_rate", "mean_square_rate", "stationary_mean_square_error"]
+)
+def test_no_rate_is_told_where_what_grows_is_too_weak(name):
+    # of what can be followed the mean-square rate is .12; of everything it is 1.2e25
+    found = moments(copies((0.39, 6e-5), 25), FAR, RARE)
+    with pytest.raises(RefusedError, match=r"may grow by 6\.78e\+09 a round"):
+        getattr(found, name)
 
 
 def test_what_is_conserved_does_not_keep_a_mean_from_settling():

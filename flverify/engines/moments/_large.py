@@ -103,6 +103,7 @@ class LargeMoments:
     @property
     def mean_rate_interval(self) -> tuple[float, float]:
         """Spectral radius of the mean map, twice: floats carry no enclosure here."""
+        self._require_followed()
         system = self._thin
         rate = visible_radius(system.mean, system.start, system.seen)
         return rate, rate
@@ -110,23 +111,34 @@ class LargeMoments:
     @cached_property
     def mean_settles(self) -> bool:
         """Whether the mean converges, whatever starts and constants of `init` move."""
-        if self.mean_rate_interval[1] >= SLOWEST or self._may_grow():
+        if self._weak_growth or self.mean_rate_interval[1] >= SLOWEST:
             return False
         more = apart(self.system)
         if len(more.mean) <= len(self._thin.mean):
             return True
         return float(np.abs(np.linalg.eigvals(more.mean)).max()) < SLOWEST
 
-    def _may_grow(self) -> bool:
-        """Whether directions too weak to be followed may be of a mean that grows."""
+    @cached_property
+    def _weak_growth(self) -> float:
+        """By what directions too weak to be followed may grow in a round; 0 if none."""
         if self._thin.lost <= LEFT_OUT:
-            return False
+            return 0.0
         rates = np.abs(np.linalg.eigvals(entire(self.system).mean))
-        return bool(rates.max(initial=0.0) > 1 + GROWS)
+        most = float(rates.max(initial=0.0))
+        return most if most > 1 + GROWS else 0.0
+
+    def _require_followed(self) -> None:
+        if self._weak_growth:
+            raise RefusedError(
+                "a float rate must be of all that starts move; some of it is too weak "
+                f"to be followed and may grow by {self._weak_growth:.3g} a round; use "
+                "fewer clients, in rationals, or a smaller step size."
+            )
 
     @cached_property
     def mean_square_rate(self) -> float:
         """Spectral radius of the second moments of differences."""
+        self._require_followed()
         with np.errstate(over="ignore", invalid="ignore"):  # refused where it matters
             rate, message = perron(MessageMap(self._spectrum, self._thin))
         if message is not None:

@@ -88,7 +88,15 @@ class Moments:
 
     @property
     def mean_rate(self) -> Scalar:
-        """Spectral radius of the mean dynamics, weight 1."""
+        """Spectral radius of the mean dynamics, weight 1.
+
+        In floats, of directions that are not too weak to be followed.
+
+        Raises
+        ------
+        RefusedError
+            If floats lose directions that may grow.
+        """
         return self._engine.mean_rate_interval[1]
 
     @property
@@ -102,6 +110,11 @@ class Moments:
 
         In floats, of directions that are not too weak to be followed; the upper end of
         the interval is infinite where weaker ones may have another.
+
+        Raises
+        ------
+        RefusedError
+            If rationals are too large, or floats lose directions that may grow.
         """
         return self._engine.mean_square_rate
 
