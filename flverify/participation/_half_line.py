@@ -26,7 +26,7 @@ def nodes(scale: float, step: float, first: int, count: int) -> tuple[Array, Arr
     return t, step * t * (1.0 + shrink)
 
 
-def rule(scale: float, last: float) -> tuple[Array, Array]:
+def rule(scale: float, last: float, step: float = COARSE) -> tuple[Array, Array]:
     """Nodes and weights up to `last`, beyond which the integrand is negligible.
 
     Examples
@@ -36,4 +36,4 @@ def rule(scale: float, last: float) -> tuple[Array, Array]:
     True
     """
     end = max(1.0, math.log(last / scale)) + 0.5
-    return nodes(scale, COARSE, 0, math.ceil((end - LEFT) / COARSE) + 1)
+    return nodes(scale, step, 0, math.ceil((end - LEFT) / step) + 1)

@@ -16,10 +16,11 @@ import math
 import numpy as np
 
 from flverify._core.exact import Array
-from flverify.participation._half_line import rule
+from flverify.participation._half_line import COARSE, rule
 
 NEGLIGIBLE = 40.0  # exp(-40) = 4e-18
 PER_POWER = 6.0  # more, for each factor s of the integrand
+SHARPNESS = 0.55  # step times sqrt(power): the integrand is that narrow in log s
 
 
 def no_members(p: Array) -> float:
@@ -41,8 +42,8 @@ def moment(p: Array, chosen: list[int], power: int) -> float:
     if not chosen:
         return math.fsum(single_moments(p, power + 1))
     others = np.delete(p, chosen)
-    s, weights = _rule(others, power)
-    logs = np.array([_log_factors(others, node).sum() for node in s])
+    s, weights, logs = _rule(others, power)
+    logs = logs + [_log_factors(others, node).sum() for node in s]
     integrand = np.exp(logs - len(chosen) * s)
     return float(p[chosen].prod() * (weights @ integrand))
 
@@ -50,33 +51,46 @@ def moment(p: Array, chosen: list[int], power: int) -> float:
 def single_moments(p: Array, power: int) -> Array:
     """E[I_i / |S|^power] for every i; one node at a time, to need little memory."""
     total = np.zeros(len(p))
-    for s, weight in zip(*_rule(p, power), strict=True):
+    for s, weight, more in zip(*_rule(p, power), strict=True):
         logs = _log_factors(p, s)
-        total += weight * np.exp(logs.sum() - s - logs)
+        total += weight * np.exp(logs.sum() + more - s - logs)
     return np.asarray(p * total)
 
 
 def pair_moments(p: Array, power: int) -> Array:
     """E[I_i I_j / |S|^power] for every i, j; one matrix product."""
-    s, weights = _rule(p, power)
+    s, weights, more = _rule(p, power)
     logs = np.array([_log_factors(p, node) for node in s])
-    halves = np.exp(0.5 * logs.sum(axis=1, keepdims=True) - s[:, None] - logs)
+    shared = 0.5 * (logs.sum(axis=1) + more) - s
+    halves = np.exp(shared[:, None] - logs)
     integrals = (weights[:, None] * halves).T @ halves
     out = np.asarray(p[:, None] * p * integrals)
     np.fill_diagonal(out, single_moments(p, power))
     return out
 
 
-def _rule(p: Array, power: int) -> tuple[Array, Array]:
-    """Nodes, and weights that include s^(power-1) / (power-1)!."""
+def _rule(p: Array, power: int) -> tuple[Array, Array, Array]:
+    """Nodes, weights, and logarithms of s^(power-1) / (power-1)!."""
     mean = math.fsum(p)
     scale = 1.0 / (1.0 + mean)
     last = scale
-    decay = NEGLIGIBLE + PER_POWER * power
+    # the integral may be as small as scale^power
+    decay = NEGLIGIBLE + PER_POWER * power + (power - 1) * math.log1p(mean)
     while last - mean * math.expm1(-last) < decay:  # bounds -log of the integrand
         last *= 2.0
-    s, weights = rule(scale, last)
-    return s, weights * s ** (power - 1) / math.factorial(power - 1)
+    step = min(COARSE, SHARPNESS / math.sqrt(power))
+    s, weights = rule(scale, last, step)
+    return s, weights, _log_powers(s, power - 1)
+
+
+def _log_powers(s: Array, m: int) -> Array:
+    """Logarithms of s^m / m!, as (s/m)^m times m^m/m!: for s near m little cancels."""
+    if m == 0:
+        return np.zeros_like(s)
+    digits = 64
+    whole = (m**m << digits) // math.factorial(m)
+    constant = math.log(whole) - digits * math.log(2.0)
+    return np.asarray(m * np.log(s / m) + constant)
 
 
 def _log_factors(p: Array, s: float) -> Array:
@@ -84,9 +98,9 @@ def _log_factors(p: Array, s: float) -> Array:
     if s <= math.log(2.0):  # then every factor is at least 1/2
         logs: Array = np.log1p(p * math.expm1(-s))
         return logs
-    rare = p <= 0.5
-    often = p[~rare]
-    out = np.empty(len(p))
+    rare, sure = p <= 0.5, p == 1.0
+    often = p[~rare & ~sure]
+    out = np.full(len(p), -s)  # of sure members, also where exp(-s) underflows
     out[rare] = np.log1p(p[rare] * math.expm1(-s))
-    out[~rare] = np.log((1.0 - often) + often * math.exp(-s))
+    out[~rare & ~sure] = np.log((1.0 - often) + often * math.exp(-s))
     return out

@@ -78,6 +78,19 @@ def test_floats_at_a_hundred_thousand_equal_clients(p):
     assert abs(weights / expected - 1).max() < 1e-12
 
 
+@pytest.mark.parametrize("power", [3, 40, 171, 1000])
+@pytest.mark.parametrize(
+    "p", [[0.5] * 3, [1.0] + [0.001] * 30, [0.9] * 6, [0.0, 1.0], [0.25]]
+)
+def test_floats_of_high_powers(p, power):
+    floats, exact = Bernoulli(p), Bernoulli([Fraction(v) for v in p])
+    for clients in ((), (len(p) - 1,), (0, len(p) - 1)):
+        found, right = floats.moment(clients, power), exact.moment(clients, power)
+        assert abs(Fraction(found) - right) <= right / 10**12
+    pairs = floats._matrix(power)
+    assert pairs[0, -1] == pytest.approx(floats.moment((0, len(p) - 1), power), 1e-12)
+
+
 def test_floats_of_two_groups_of_a_thousand():
     # E[I_i / |S|] from the sizes of the groups, in integers
     low, high, size = Fraction(1, 64), Fraction(7, 8), 1000
