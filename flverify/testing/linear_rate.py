@@ -26,6 +26,7 @@ from flverify.testing.setting import Setting, setting
 from flverify.testing.written import enclosed, number
 
 NAME = "assert_linear_rate"
+TENDS = "tends to"  # what is said before a stationary error
 CHECKED = 100  # rounds in which a constant is checked by default
 ROUNDING = Fraction(1, 10**12)  # relative: how far off a rate claimed in floats may be
 SAMPLED_CONSTANT = 10  # times |x_0 - x*|^2: C where sampling must fix one
@@ -235,12 +236,12 @@ def _by_moments(claim: _Claim) -> Outcome | Refusal:
 
 def _answer(claim: _Claim, answer: Answer, found: Any) -> Outcome:
     """Compare the rate, then the constant."""
-    bounded = claim.is_kept(found)
+    bounded, words = claim.is_kept(found), _found(found, answer)
     out = replace(
         claim.outcome(),
-        found=_found(found, answer),
+        found=words,
         answered_by=answer.answered_by + found.remark,
-        reproduce=_reproduce(claim, answer, found),
+        reproduce=_reproduce(claim, answer, found, settles=TENDS in words),
     )
     if bounded is None:
         return replace(out, reason=found.undecided)
@@ -270,7 +271,7 @@ def _found(found: Any, answer: Answer) -> str:
     except FAULTS:
         return f"no convergence: {words} per round"
     modes = len(answer.found.participation.modes().laws)
-    tends = "tends to" if modes == 1 else "on average tends to"  # modes may take turns
+    tends = TENDS if modes == 1 else f"on average {TENDS}"  # modes may take turns
     return (
         f"E|x_r - x*|^2 {tends} {error}, not to 0; two runs approach each other at "
         f"{contraction} per round"
@@ -309,8 +310,11 @@ def _with_constant(claim: _Claim, found: Any, out: Outcome) -> Outcome:
     return held if checked == last else replace(held, claimed=f"{cut} of {last}")
 
 
-def _reproduce(claim: _Claim, answer: Answer, found: Any) -> str:
-    """Return `flverify rate` where its number is the one found, else `bias`."""
+def _reproduce(claim: _Claim, answer: Answer, found: Any, *, settles: bool) -> str:
+    """Return `flverify rate` where its number is the one found, else `bias`.
+
+    Floats may refuse the stationary error: it is asked for only where it was found.
+    """
     rate = found.rate_interval[1]
     same = abs(as_float(rate) - _contraction(found, answer)) < 1e-9
     command = reproduce.command("rate" if same else "bias", claim.asked)
@@ -322,7 +326,8 @@ def _reproduce(claim: _Claim, answer: Answer, found: Any) -> str:
         claim.asked,
         ["from flverify import moments"],
         "found = moments(problem, algorithm, law)",
-        "print(found.mean_square_rate, found.stationary_mean_square_error)",
+        "print(found.mean_square_rate)",
+        *(["print(found.stationary_mean_square_error)"] if settles else []),
         f"print(found.mean_square_error({begin}, {last}))",
     )
 

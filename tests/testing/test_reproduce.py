@@ -194,3 +194,23 @@ def test_a_message_has_all_its_parts(problem, law):
         "reproduce: flverify bias fedavg ",
     ):
         assert part in text
+
+
+def test_lines_run_where_floats_refuse_a_stationary_error():
+    hessians = [[[1.0, 0.0], [0.0, 1.0]], [[2.0, 0.0], [0.0, 2.0]]]
+    floats = Quadratics(hessians, [[-8 / 3, 4 / 3], [7 / 3, -5 / 3]])
+    algorithm = ProxSkip("1/20", 2, variant="notebook")
+    with pytest.raises(Broken) as caught:
+        assert_linear_rate(floats, algorithm, UniformCohort(2, 1), rate="9/10")
+    rate = play(caught.value.outcome.reproduce)["found"].mean_square_rate
+    assert caught.value.outcome.found == f"no convergence: {rate:.12g} per round"
+
+
+def test_lines_give_the_stationary_error_that_is_told():
+    plane = Quadratics([[[1, 0], [0, 1]], [[2, 0], [0, 2]]], [[0, 0], [2, 2]])
+    with pytest.raises(Broken) as caught:
+        assert_linear_rate(plane, FedAvg("1/4"), UniformCohort(2, 1), rate="9/10")
+    outcome = caught.value.outcome
+    assert "stationary_mean_square_error" in outcome.reproduce
+    error = play(outcome.reproduce)["found"].stationary_mean_square_error
+    assert f"tends to {error}, not to 0" in outcome.found
