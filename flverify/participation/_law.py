@@ -92,6 +92,8 @@ class Participation(metaclass=Complete):
             If the clients are not a collection.
         DomainError
             If a client or the power is not a whole number of its range.
+        RefusedError
+            If the law does not answer it.
 
         Examples
         --------
@@ -101,7 +103,12 @@ class Participation(metaclass=Complete):
         """
         chosen = members(clients, self.n_clients)
         power = whole(power, "power", least=0, most=MOST_POWER)
-        return self._moment(chosen, power) if chosen or power else self._one()
+        if not (chosen or power):
+            return self._one()
+        try:
+            return self._moment(chosen, power)
+        except NotImplementedError as error:
+            raise self._unanswered("_moment") from error
 
     def sample(self, seed: int, runs: int | range, rounds: int | range) -> Mask:
         """Draw who participates: a pure function of (seed, run, round).
@@ -124,7 +131,7 @@ class Participation(metaclass=Complete):
             If the seed, runs or rounds are negative or not whole numbers, or more
             than the memory holds.
         RefusedError
-            If a probability is a symbol.
+            If a probability is a symbol, or the law does not answer it.
 
         Examples
         --------
@@ -137,7 +144,10 @@ class Participation(metaclass=Complete):
         many = (which_runs.stop - which_runs.start) * self.n_clients
         rounds_each = which_rounds.stop - which_rounds.start
         require_room(many * rounds_each, "draws of clients in all runs and rounds")
-        return self._draw(seed, which_runs, which_rounds)
+        try:
+            return self._draw(seed, which_runs, which_rounds)
+        except NotImplementedError as error:
+            raise self._unanswered("_draw") from error
 
     def inclusion(self) -> Array:
         """Inclusion probabilities p_i = P(i in S), shape (N,)."""
@@ -199,6 +209,13 @@ class Participation(metaclass=Complete):
         upper = {(i, j): self.moment((i, j), power) for i in size for j in size[i:]}
         values = [upper[min(i, j), max(i, j)] for i in size for j in size]
         return table(values, (self.n_clients, self.n_clients))
+
+    def _unanswered(self, method: str) -> RefusedError:
+        name = type(self).__name__
+        return RefusedError(
+            f"{name} must answer what is asked of it; {method}() raised "
+            f"NotImplementedError; write it."
+        )
 
     def _one(self) -> Scalar:
         return Fraction(1) if self.exact else 1.0

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from flverify import moments, simulate
-from flverify._core.errors import InputError
+from flverify._core.errors import InputError, RefusedError
 from flverify.algorithms import FedAvg
 from flverify.participation import Bernoulli, ModeChain
 from flverify.participation._law import Participation
@@ -214,3 +214,24 @@ def test_what_is_said_to_hold_names_how_far_a_law_was_compared(n_clients):
     for law in (Any(), chain):
         found = assert_stable(problem, FedAvg("1/4"), law, method="exact")
         assert f"(a law of your own, {due}" in found.setting
+
+
+@pytest.mark.parametrize(
+    ("verb", "method"),
+    [("moments", "_moment"), ("weights", "_moment"), ("simulate", "_draw")],
+)
+def test_a_law_asked_for_what_it_does_not_answer_is_refused(verb, method):
+    def silent(*asked):
+        raise NotImplementedError
+
+    law = type("Silent", (Either,), {method: silent})()
+    with pytest.raises(RefusedError, match=rf"Silent must answer .* {method}\(\)"):
+        ASK[verb](law)
+
+
+def test_a_law_without_moments_is_sampled():
+    def silent(*asked):
+        raise NotImplementedError
+
+    law = type("Silent", (Either,), {"_moment": silent})()
+    assert "sampling" in ASK["assert_stable"](law).answered_by
