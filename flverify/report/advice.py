@@ -78,6 +78,12 @@ def _proved_step(value: Fraction | None) -> str:
     return NONE if value is None else bound(value, SHORT, up=False)
 
 
+def _stable_text(ends: tuple[Scalar, Scalar]) -> str:
+    """Text of the step size below which a method is stable: never a larger one."""
+    low, high = ends
+    return short(high) if math.isinf(high) else _proved_step(Fraction(low))
+
+
 def show_log(found: Fitted, path: str) -> None:
     """Print the estimates, the tests, and the law that a log supports."""
     log = found.log
@@ -209,7 +215,7 @@ def _cells(one: Advice) -> tuple[str, ...]:
     steps, wide, cost = one.steps, one.class_wide, one.budget
     star = "*" if wide is not None and wide.kind == "contraction" else ""
     return (
-        short(steps.stable[1]) if steps else NONE,
+        _stable_text(steps.stable) if steps else NONE,
         short(steps.fastest) if steps else NONE,
         rate_text(steps.fastest_rate) if steps else NONE,
         short(wide.step_size) if wide else NONE,

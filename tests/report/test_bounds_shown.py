@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import pytest
 
 from flverify.advise.class_wide import ClassWide
+from flverify.advise.step_sizes import StepSizes
 from flverify.advise.table import Advice
 from flverify.algorithms import GradientDescent
 from flverify.certify.rates import Certified
@@ -41,6 +43,22 @@ def test_advice_rounds_certified_rates_up_and_step_sizes_down(capsys):
     told = " ".join(advice.notes(named, 1e-6, ""))
     assert "up to the step size 0.1234." in told
     assert "prints the rate 0.91812." in told
+
+
+@pytest.mark.parametrize(
+    ("ends", "said"),
+    [
+        ((Fraction(2, 3), Fraction(2, 3)), "0.6666"),
+        ((0.24616, 0.24617), "0.2461"),
+        ((Fraction("0.12344"), Fraction("0.12345")), "0.1234"),
+        ((Fraction(1, 2), Fraction(1, 2)), "0.5"),
+        ((Fraction(10**4), math.inf), "any"),
+    ],
+)
+def test_advice_calls_nothing_stable_that_was_seen_not_to_be(ends, said, capsys):
+    steps = StepSizes(ends, Fraction(1, 10), Fraction(1, 2), exact=False)
+    advice.show_table([("focus", Advice(steps, "", None, None, None, None))], 1e-6)
+    assert capsys.readouterr().out.splitlines()[-1].split()[1] == said
 
 
 def region(cap, boundary, unstable):
