@@ -73,15 +73,9 @@ def _proved_rate(value: Fraction | None) -> str:
     return NONE if value is None else bound(value, _digits(float(value)), up=True)
 
 
-def _proved_step(value: Fraction | None) -> str:
+def _proved_step(value: Scalar | None) -> str:
     """Text of a step size up to which something is shown: never larger."""
-    return NONE if value is None else bound(value, SHORT, up=False)
-
-
-def _stable_text(ends: tuple[Scalar, Scalar]) -> str:
-    """Text of the step size below which a method is stable: never a larger one."""
-    low, high = ends
-    return short(high) if math.isinf(high) else _proved_step(Fraction(low))
+    return NONE if value is None else bound(Fraction(value), SHORT, up=False)
 
 
 def show_log(found: Fitted, path: str) -> None:
@@ -213,9 +207,10 @@ def show_table(named: Named, target: float) -> None:
 
 def _cells(one: Advice) -> tuple[str, ...]:
     steps, wide, cost = one.steps, one.class_wide, one.budget
+    low, high = steps.stable if steps else (None, None)
     star = "*" if wide is not None and wide.kind == "contraction" else ""
     return (
-        _stable_text(steps.stable) if steps else NONE,
+        short(high) if high == math.inf else _proved_step(low),
         short(steps.fastest) if steps else NONE,
         rate_text(steps.fastest_rate) if steps else NONE,
         short(wide.step_size) if wide else NONE,
@@ -354,7 +349,8 @@ def notes(named: Named, target: float, scope: str) -> list[str]:
     """Say how the table is to be read, and why something is missing."""
     out = [
         "rates are factors per round of the squared distance; the fastest step size is "
-        "the best of a ladder, refined to 1e-3; rounds are the first from which "
+        "the best of a ladder, refined to 1e-3, and unstable ones between two rungs "
+        "may be overlooked; rounds are the first from which "
         f"E|x_r - x*|^2 <= {target:g} |x_0 - x*|^2, x_0 = 0, at that step size; "
         "vectors are those expected down and up, for all participants.",
         scope,

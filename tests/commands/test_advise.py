@@ -87,6 +87,17 @@ def test_the_text_says_never_with_the_accuracy_and_why_something_is_missing(run)
     assert all(len(line) <= 100 for line in ran.stdout.splitlines())
 
 
+def test_the_search_says_that_it_may_step_over_unstable_step_sizes(run):
+    # after tau - 1 = 4 local steps of size 1/h the new gradient is the stored one
+    alone = ("focus", "--curvatures", "4/5", "--centres", 1, "--local-steps", 5)
+    (row,) = run(*FAST, *alone, "--json").json["algorithms"]
+    at = run("rate", *alone, "--step-size", "5/4", "--json").json
+    assert at["mean_square_rate"] == "1"
+    told = " ".join(run(*FAST, *alone).stdout.split())
+    assert Fraction(row["stable_up_to"]) > Fraction(5, 4)
+    assert "unstable ones between two rungs may be overlooked" in told
+
+
 def test_names_of_algorithms_stay_whole_and_limits_are_noted(run):
     names = ("fedau", "agnostic_fedavg", "weighted_fedavg", "gradient_descent")
     text = run("advise", *names, "--n-clients", "2", "--no-certify").stdout
