@@ -85,3 +85,32 @@ def test_what_is_conserved_does_not_keep_a_mean_from_settling():
     found = moments(problem, Focus(2e-9, 2), law)
     assert found.mean_square_rate_interval[1] == float("inf")
     assert found.mean_settles
+
+
+# one client renews what it stored by (1 - step h)^7 = 5e-14 of it: it hardly forgets
+RENEWED = Focus(250.0, 8)
+ZEROS = [[0, 0], [0, 0]]
+STEEP = [
+    [[0.00046936, 0.00014908], [0.00014908, 0.00062502]],
+    [[0.00342028, 0.00117295], [0.00117295, 0.00135322]],
+]
+
+
+@pytest.mark.parametrize("step", [245.0, 249.5, 250.0, 250.5])
+def test_what_starts_hardly_move_decides_a_rate_near_one(step):
+    # floats alone followed what is left, and enclosed a rate of .76
+    exact = Quadratics([[[Fraction(v) for v in r] for r in h] for h in STEEP], ZEROS)
+    algorithm = replace(RENEWED, step_size=Fraction(step))
+    low, high = moments(exact, algorithm, Full(2)).mean_square_rate_interval
+    floats = moments(exact.as_float(), replace(RENEWED, step_size=step), Full(2))
+    least, most = floats.mean_square_rate_interval
+    assert least <= high
+    assert low <= most
+    assert floats.mean_square_rate == pytest.approx(float(high), rel=1e-9)
+
+
+def test_a_large_system_says_that_something_is_too_weak_to_be_followed():
+    hessians = [np.kron(np.eye(14), h) for h in STEEP]
+    problem = Quadratics(hessians, [[0.0] * 28] * 2)
+    found = moments(problem, replace(RENEWED, step_size=251.0), Full(2))
+    assert found.mean_square_rate_interval[1] >= 1

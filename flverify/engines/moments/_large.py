@@ -26,6 +26,7 @@ from flverify.engines.moments._fixed import fixed_state
 from flverify.engines.moments._messages import MessageSystem, message_system
 from flverify.engines.moments._perron import MessageMap, perron
 from flverify.engines.moments._radius import quotients
+from flverify.engines.moments._reduce import LEFT
 from flverify.engines.moments._small import SLOWEST, in_square, unsettled
 from flverify.engines.moments._spectrum import Spectrum
 from flverify.engines.moments._thin import Thin, apart, entire, thin
@@ -34,7 +35,6 @@ VERIFIED = 1e-6  # relative gap that an eigenvector of the operator may leave
 ABOVE = (1e-6, 1e-4, 1e-2)  # how far above the rate, relatively, enclosures look
 VANISHED = 1e-13  # of its terms: noise so small is 0
 NEAR_ONE = 1e-9  # a mean map that near is not followed as a whole
-LEFT_OUT = 1e-13  # of an image, beside its map: less is rounding
 GROWS = 1e-6  # above 1: less may be what rounding makes of what is conserved
 STILL = 1e-6  # what the start may do to a fixed point, by rounding
 
@@ -121,7 +121,7 @@ class LargeMoments:
     @cached_property
     def _weak_growth(self) -> float:
         """By what directions too weak to be followed may grow in a round; 0 if none."""
-        if self._thin.lost <= LEFT_OUT:
+        if self._thin.lost <= LEFT:
             return 0.0
         rates = np.abs(np.linalg.eigvals(entire(self.system).mean))
         most = float(rates.max(initial=0.0))
@@ -167,7 +167,7 @@ class LargeMoments:
         itself has fewer digits (2e-7 off was seen), and may be an end. Directions too
         weak to be followed may have any rate above; below, they move it by a root.
         """
-        if self._thin.lost > LEFT_OUT:
+        if self._thin.lost > LEFT:
             size = float(np.linalg.norm(self._thin.sizes()))
             moved = np.sqrt(self._thin.lost) * size**2
             return max(self.mean_square_rate - float(moved), 0.0), float("inf")

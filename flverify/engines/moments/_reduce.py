@@ -23,7 +23,8 @@ from flverify.engines.moments._system import Move, System
 # Float directions are taken strongest first, so that weak ones are not made of the
 # rounding of others; below the last level a direction does not count.
 LEVELS = (1e-2, 1e-4, 1e-6, 1e-8)
-ROUNDING = 1e-13  # a direction that is weak, and stronger than this, is not rounding
+ROUNDING = 1e-13  # of their terms: what is left where they cancel
+LEFT = 5e-15  # of an image beside its map, off what is followed: less is rounding
 
 Step: TypeAlias = tuple[int, int, list[Array]]  # from mode, to mode, maps of rows
 
@@ -225,8 +226,7 @@ def reduced(system: System, even: bool = False) -> System:
 
 def leaves_out(system: System) -> bool:
     """Whether directions of a float system are left out that are more than rounding."""
-    inner = _restricted(system, even=False)
-    return _leaves(*_reaching(system)) or _leaves(*_seeing(inner))
+    return _leaves(*_reaching(system)) or _leaves(*_seeing(_restricted(system, False)))
 
 
 def _leaves(seeds: list[Array], steps: list[Step]) -> bool:
@@ -238,7 +238,7 @@ def _leaves(seeds: list[Array], steps: list[Step]) -> bool:
         for a in _unit_maps(maps, FLOAT)
     ]
     rests = (image - (image @ known.T) @ known for image, known in images)
-    return any(np.abs(rest).max(initial=0.0) > ROUNDING for rest in rests)
+    return any(np.abs(rest).max(initial=0.0) > LEFT for rest in rests)
 
 
 def in_floats(
