@@ -26,7 +26,6 @@ from flverify.testing.setting import Setting, setting
 from flverify.testing.written import enclosed, number
 
 NAME = "assert_linear_rate"
-TENDS = "tends to"  # what is said before a stationary error
 CHECKED = 100  # rounds in which a constant is checked by default
 ROUNDING = Fraction(1, 10**12)  # relative: how far off a rate claimed in floats may be
 SAMPLED_CONSTANT = 10  # times |x_0 - x*|^2: C where sampling must fix one
@@ -236,12 +235,12 @@ def _by_moments(claim: _Claim) -> Outcome | Refusal:
 
 def _answer(claim: _Claim, answer: Answer, found: Any) -> Outcome:
     """Compare the rate, then the constant."""
-    bounded, words = claim.is_kept(found), _found(found, answer)
+    bounded, stays = claim.is_kept(found), _stays_off(found, answer)
     out = replace(
         claim.outcome(),
-        found=words,
+        found=stays or _found(found),
         answered_by=answer.answered_by + found.remark,
-        reproduce=_reproduce(claim, answer, found, settles=TENDS in words),
+        reproduce=_reproduce(claim, answer, found, settles=bool(stays)),
     )
     if bounded is None:
         return replace(out, reason=found.undecided)
@@ -255,23 +254,33 @@ def _answer(claim: _Claim, answer: Answer, found: Any) -> Outcome:
     return replace(out, status=Status.HOLDS)
 
 
-def _found(found: Any, answer: Answer) -> str:
+def _found(found: Any) -> str:
+    rough = isinstance(found.rate_interval[1], float)
+    about = "about " if found.exact and rough else ""
+    words = f"{about}{enclosed(found.rate_interval)} per round"
+    return words if _falls(found) else f"no convergence: {words}"
+
+
+def _falls(found: Any) -> bool:
     rate = found.rate_interval[1]
-    rough = isinstance(rate, float)
-    words = ("about " if found.exact and rough else "") + enclosed(found.rate_interval)
-    if rate < (1 - 1e-9 if rough else 1):
-        return f"{words} per round"
-    shown = answer.found if found.quick else answer.in_floats
+    return bool(rate < (1 - 1e-9 if isinstance(rate, float) else 1))
+
+
+def _stays_off(found: Any, answer: Answer) -> str:
+    """Say where an error that stays bounded ends; empty if it falls, or is not told."""
+    if _falls(found):
+        return ""
     pace, large = _contraction(found, answer), isinstance(found, LargeDynamics)
     if not (pace < 1 and found.stays_bounded()):
-        return f"no convergence: {words} per round"
+        return ""
+    shown = answer.found if found.quick else answer.in_floats
     try:
         contraction = number(pace if large else shown.mean_square_rate)
         error = number(shown.stationary_mean_square_error)
     except FAULTS:
-        return f"no convergence: {words} per round"
+        return ""
     modes = len(answer.found.participation.modes().laws)
-    tends = TENDS if modes == 1 else f"on average {TENDS}"  # modes may take turns
+    tends = "tends to" if modes == 1 else "on average tends to"  # modes may take turns
     return (
         f"E|x_r - x*|^2 {tends} {error}, not to 0; two runs approach each other at "
         f"{contraction} per round"
