@@ -214,7 +214,7 @@ class Participation(metaclass=Complete):
         name = type(self).__name__
         return RefusedError(
             f"{name} must answer what is asked of it; {method}() raised "
-            f"NotImplementedError; write it."
+            "NotImplementedError; write it."
         )
 
     def _one(self) -> Scalar:

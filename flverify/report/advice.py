@@ -73,7 +73,7 @@ def _proved_rate(value: Fraction | None) -> str:
     return NONE if value is None else bound(value, _digits(float(value)), up=True)
 
 
-def _proved_step(value: Scalar | None) -> str:
+def _step_below(value: Scalar | None) -> str:
     """Text of a step size up to which something is shown: never larger."""
     return NONE if value is None else bound(Fraction(value), SHORT, up=False)
 
@@ -210,12 +210,12 @@ def _cells(one: Advice) -> tuple[str, ...]:
     low, high = steps.stable if steps else (None, None)
     star = "*" if wide is not None and wide.kind == "contraction" else ""
     return (
-        short(high) if high == math.inf else _proved_step(low),
+        short(high) if high == math.inf else _step_below(low),
         short(steps.fastest) if steps else NONE,
         rate_text(steps.fastest_rate) if steps else NONE,
         short(wide.step_size) if wide else NONE,
         _proved_rate(wide.rate) + star if wide and wide.rate is not None else NONE,
-        _proved_step(wide.cap) if wide else NONE,
+        _step_below(wide.cap) if wide else NONE,
         *rounds_text(cost),
     )
 
@@ -376,7 +376,7 @@ def _own_notes(one: Advice) -> list[str]:
         out.append(_never(one, cost))
     if wide is not None:
         if wide.largest is not None:
-            out.append(f"certified up to the step size {_proved_step(wide.largest)}.")
+            out.append(f"certified up to the step size {_step_below(wide.largest)}.")
         if wide.reason and wide.reason != "not asked for":
             out.append(f"not certified: {wide.reason}")
         if wide.cap is None:

@@ -673,7 +673,7 @@ def test_one_step_size_for_all_participation_probabilities(shipped):
         ("focus.thm1.nc.step113", "gradient", Fraction(1, 2)),
         pytest.param(
             *("focus.thm1.nc.step115", "function", Fraction(4)),
-            marks=pytest.mark.slow,  # as long as all others of this file
+            marks=pytest.mark.slow,  # the longest of this file
         ),
     ],
 )

@@ -33,7 +33,7 @@ def strata(key):
 
 # what the default tests judge; all claims are judged by `-m slow` and by the audit
 SAMPLE = stratified((key, *strata(key)) for key in CLAIMS)
-# these take as long as all the others, and the audit judges them, too
+# these take longest, and the audit judges them, too
 LONG = {
     "agnostic.fixedpoint",
     "flverify.sag.rate",
