@@ -20,6 +20,8 @@ from sympy.core.cache import clear_cache
 
 Misled = Callable[[Any, bool], bool]
 
+MOST_DEGREE = 60  # of a polynomial whose smallest value sympy is let look for
+
 
 def _product(product: sympy.Mul, found: bool) -> bool:
     """Whether a product is called an integer, or none, for an even factor alone.
@@ -99,11 +101,23 @@ def _redundant(rule: Any, args: Iterable[Any], **options: Any) -> list[Any]:
     return [*numbers, *rule([p for p in parts if p not in numbers], **options)]
 
 
+def _degree(e: Any) -> int:
+    """Bound the degree of a polynomial, without multiplying out."""
+    if e.is_Pow and e.exp.is_Integer:
+        return int(abs(e.exp)) * _degree(e.base)
+    degrees = [_degree(part) for part in e.args]
+    return sum(degrees) if e.is_Mul else max(degrees, default=int(e.is_Symbol))
+
+
 def _closest(rule: Any, e: Any) -> Any:
     """Return the value closest to 0, or one of its kind.
 
-    Of 1/(m n) sympy takes the largest, that at m = n = 1, in its place.
+    Of 1/(m n) sympy takes the largest, that at m = n = 1, in its place. Polynomials
+    are multiplied out for it, and the roots of their derivatives enclosed: for powers
+    of powers that takes minutes, or not, as the parts of a sum happen to be ordered.
     """
+    if _degree(e) > MOST_DEGREE:
+        return None
     several = len(e.free_symbols) > 1 and not e.is_polynomial()
     return None if several and not e.as_numer_denom()[1].is_number else rule(e)
 
