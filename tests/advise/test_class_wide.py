@@ -87,6 +87,7 @@ def test_too_many_distinct_probabilities_are_said_in_plain_words():
     assert "take its rate" in class_wide(agnostic, two, ends).reason
 
 
+@pytest.mark.slow
 def test_the_problem_is_never_slower_than_what_is_certified_for_its_class():
     """Two machineries meet: the certified rate bounds the fastest exact one."""
     problem = Quadratics([[[1]], [[2]], [[4]]], [[1], [0], [2]])

@@ -494,6 +494,7 @@ def attacked(number):
     return counts, wrong
 
 
+@pytest.mark.slow
 def test_attacks_are_seen_through():
     counts, wrong = attacked(36)
     assert not wrong

@@ -152,6 +152,7 @@ def disputes(number, seed):
     return [story for story, mutant in changed if not agree(reworded(mutant))]
 
 
+@pytest.mark.slow
 def test_hundreds_of_changes_get_the_verdict_of_the_other_checker():
     assert not disputes(QUICK, "plain")
 
@@ -202,6 +203,7 @@ def given(test):
     return cases
 
 
+@pytest.mark.slow
 def test_attacks_on_the_other_checker_get_its_verdict():
     tried = [*attacks()]
     assert len(tried) > 150

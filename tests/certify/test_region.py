@@ -125,6 +125,7 @@ def test_a_bound_is_the_lower_end_of_what_encloses_a_rate():
     assert Floor.of(rates, (MU, L), [step]).at(step) == worst.lower_bound == low
 
 
+@pytest.mark.slow
 def test_bounds_follow_a_worst_quadratic_that_lies_inside():
     law = Bernoulli(["1/2", "1/5"])
     rates = QuadraticRates.of(Focus(1, 3), law)

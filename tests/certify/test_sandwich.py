@@ -328,6 +328,7 @@ def test_the_worst_quadratics_that_are_known(algorithm, law, rate):
     assert not worst.inside
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("algorithm", "law"),
     [

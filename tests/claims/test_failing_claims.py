@@ -174,6 +174,7 @@ def test_a_worker_that_dies_is_one_error_whatever_it_leaves(path):
     assert "main guard" in str(error)
 
 
+@pytest.mark.slow
 def test_a_script_without_a_main_guard_gets_one_sentence(path, tmp_path):
     script = tmp_path / "script.py"
     script.write_text(UNGUARDED.format(path=str(path)), encoding="utf-8")

@@ -50,6 +50,7 @@ def test_the_distance_is_of_order_eta_to_two_fifths(local_steps):
     assert abs(ratios[1] / ratios[0] - 1) < 1e-3
 
 
+@pytest.mark.slow
 def test_what_is_too_strong_is_not_proved():
     assert leaves_far(2).verdict == Verdict.PROVED
     assert leaves_far(3).verdict == Verdict.INCONCLUSIVE

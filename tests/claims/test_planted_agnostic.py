@@ -318,6 +318,7 @@ def test_a_claim_about_other_papers_stays_open(claims):
     assert claims["agnostic.novelty"].check().verdict == OPEN
 
 
+@pytest.mark.slow
 def test_from_outside_of_c_the_first_of_several_steps_is_paid_for():
     claim = shipped_claims()["agnostic.eq7.outside"]
     found = claim.check()

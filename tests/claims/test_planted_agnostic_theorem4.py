@@ -125,6 +125,7 @@ def test_weights_of_the_experiment_by_simulation():
     assert race.estimated_skew(3, 200) == race.counted_skew(3, 200)
 
 
+@pytest.mark.slow
 def test_turned_trends_are_not_supported():
     assert verdict("agnostic.fig1", temperature="inf") == Verdict.REFUTED
     assert verdict("agnostic.fig2", sign=-1) == Verdict.REFUTED

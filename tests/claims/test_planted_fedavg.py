@@ -204,6 +204,7 @@ def test_the_fixed_point_is_a_reading_of_the_conjecture(agnostic):
     assert agnostic.fixed_point.check(most_local_steps=1).passes()
 
 
+@pytest.mark.slow
 def test_a_second_local_step_moves_the_fixed_point(agnostic):
     assert agnostic.fixed_point.check(most_local_steps=1).verdict == PROVED
     assert agnostic.fixed_point.check(most_local_steps=2).verdict == REFUTED
@@ -211,6 +212,7 @@ def test_a_second_local_step_moves_the_fixed_point(agnostic):
     assert distorted.verdict == PROVED
 
 
+@pytest.mark.slow
 def test_no_start_or_numbering_saves_the_averages_of_those_who_did_not_pull():
     claim = load_file(proofs_folder() / "fedavg_appendix.py").pull_and_average
     found = claim.check()

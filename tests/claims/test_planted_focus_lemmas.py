@@ -350,6 +350,7 @@ def lemma4():
     return claims()["lemma4"].check()
 
 
+@pytest.mark.slow
 def test_lemma_4_fails_for_every_q_and_holds_repaired():
     claim = claims()["lemma4"]
     assert verdicts(lemma4()) == [REFUTED] * 7

@@ -200,6 +200,7 @@ def test_the_index_that_is_averaged_has_to_be_made():
     assert found == [REFUTED, PROVED, REFUTED]
 
 
+@pytest.mark.slow
 def test_the_row_of_focus_is_judged_apart_from_other_papers(proofs):
     claim = proofs("focus_tables").rates
     assert claim.check().evidence["part"] == "other rows"
@@ -243,6 +244,7 @@ def test_the_square_of_a_distance_of_order_eta_is_of_order_eta_squared(proofs):
     assert verdicts(claim.check(order=2)) == squared
 
 
+@pytest.mark.slow
 def test_what_fails_in_the_proof_of_lemma_2_is_mended_by_an_index(proofs):
     steps, last = proofs("fedavg_lemma2_steps"), proofs("fedavg_last_steps")
     assert verdicts(steps.since_consensus.check()) == [REFUTED] * 2
@@ -304,6 +306,7 @@ def test_dgd_stays_near_x_on_rings_of_more_nodes(proofs, nodes):
     assert 19 < 10 * gaps[0] / gaps[1] < 21
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("order", "power"), [(1, 1), (1, 2)])
 def test_the_neighbourhood_of_dgd_needs_every_link(monkeypatch, order, power):
     near = graph_neighbourhood.fixed_points_near.__wrapped__

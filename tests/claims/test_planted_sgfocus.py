@@ -358,6 +358,7 @@ def test_133_follows_from_the_first_line_before_it_and_not_from_the_second():
     assert 96 * (eta * smooth) ** 2 * many <= q**3
 
 
+@pytest.mark.slow
 def test_step_132_needs_the_noise_of_127():
     moves = loaded("sgfocus_lemma6_collected").moves
     mended = {

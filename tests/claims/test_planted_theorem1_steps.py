@@ -162,6 +162,7 @@ def test_what_refutes_a_twin_is_inside_the_scope(claims, key):
     assert 0 < Fraction(point["q"]) <= 1
 
 
+@pytest.mark.slow
 def test_the_sharp_forms_that_are_stated_hold_and_no_better_ones(claims):
     assert claims["nc.step115"].check(consensus="12").verdict == PROVED
     assert claims["sc.step102b"].check(cap="1/3").verdict == PROVED
@@ -179,6 +180,7 @@ def test_the_mended_105_uses_no_cap_but_the_one_that_it_prints(claims):
     assert not wide.passes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["FALL", "RISE", "THRICE"])
 def test_what_is_summed_for_25_is_what_the_links_before_give(monkeypatch, name):
     sums = load_file(proofs_folder() / "focus_theorem1_nonconvex_sums.py")
@@ -205,6 +207,7 @@ def test_what_q_is_decides_whether_the_function_error_may_go(claims):
     assert verdicts(one.check(caps={"q/(L N)": "4/22"})) == [REFUTED] * 3
 
 
+@pytest.mark.slow
 def test_corrections_that_lemma_4_is_behind_rest_on_nothing_in_print(claims):
     for key in MENDED:
         correction = claims[key].check().correction

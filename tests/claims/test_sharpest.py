@@ -641,6 +641,7 @@ def shipped():
     return shipped_claims()
 
 
+@pytest.mark.slow
 def test_corollary_2_holds_from_three_fifths_on(shipped):
     """One of two uniform clients at b = 1, -1 with h = 1 goes around eta/(2 - eta).
 

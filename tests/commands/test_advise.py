@@ -63,6 +63,7 @@ def test_the_table_holds_what_the_other_commands_say(run):
     assert rows["fedavg"]["rounds_reason"] == "its stationary error is larger"
 
 
+@pytest.mark.slow
 def test_certified_and_printed_columns_agree_with_certify(run):
     found = run("advise", "focus", *LAW, "--json").json
     (row,) = found["algorithms"]
@@ -142,6 +143,7 @@ def test_the_rarest_client_against_its_raised_law(run):
     assert "rounds if raised" not in alike
 
 
+@pytest.mark.slow
 def test_the_class_of_certificates_and_caps_is_written_out(run):
     def told(*problem):
         return " ".join(run(*FAST, "focus", *LAW, *problem).stdout.split())
@@ -261,6 +263,7 @@ def test_a_log_that_does_not_say_how_many_rounds_there_were_is_told_so(run, log)
         assert (missing in " ".join(shown.split())) is expected
 
 
+@pytest.mark.slow
 def test_a_problem_file_in_floats_and_a_client_that_never_came(run, log, tmp_path):
     stream = np.random.default_rng(0)
     data = tmp_path / "data.npz"
@@ -285,6 +288,7 @@ def test_a_problem_file_in_floats_and_a_client_that_never_came(run, log, tmp_pat
     assert by_name(good)["focus"]["rounds"] > 0
 
 
+@pytest.mark.slow
 def test_floats_and_rationals_give_the_same_advice(run):
     exact = by_name(run(*FAST, *LAW, "--json").json)
     floats = by_name(run(*FAST, *LAW, "--float", "--json").json)

@@ -64,6 +64,7 @@ def test_the_table_holds_the_numbers_of_the_json_as_floats(run, tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "values", "clients", "steps"),
     [
@@ -86,6 +87,7 @@ def test_the_other_parameter_is_the_one_named(
     assert all(line["status"] == "certified" for line in lines)
 
 
+@pytest.mark.slow
 def test_the_probability_of_proxskip_is_that_of_its_coin(run):
     asked = ("region", "proxskip", "--over", "p", *ENDS, "--n-clients", "2")
     grid = ("--values", "1/10,1/2", "--step-sizes", "1/2,1")
@@ -122,6 +124,7 @@ def test_kappa_moves_mu_with_smoothness_fixed(run, tmp_path):
     assert {line["smoothness"] for line in lines} == {"1.0"}
 
 
+@pytest.mark.slow
 def test_the_share_of_the_stable_step_sizes_that_is_certified(run):
     rows, text = run(*HALVES, "--json").json["rows"], run(*HALVES).stdout
     assert len(rows) == 2
@@ -426,6 +429,7 @@ def test_the_file_of_a_law_is_not_written_over(fails, write, flag, name):
     assert path.read_text() == before
 
 
+@pytest.mark.slow
 def test_a_killed_run_taken_up_is_the_uninterrupted_one(run, tmp_path):
     path, whole = tmp_path / "region.csv", tmp_path / "whole.csv"
     rows = tmp_path / "region.csv.rows"

@@ -174,6 +174,7 @@ def test_a_message_names_a_number_as_the_page_does(opened):
         assert said.startswith(f"{word} must"), said
 
 
+@pytest.mark.slow
 def test_a_page_without_its_server_says_so_and_shows_no_old_numbers(chromium):
     with serving() as (process, address):
         page = chromium.new_page()
@@ -217,6 +218,7 @@ def test_the_view_is_exported_three_ways(opened, tmp_path: Path):
     assert "1/7" in kept["Python"].read_text()
 
 
+@pytest.mark.slow
 def test_slow_layers_come_later_with_a_mark_and_only_the_newest(opened):
     here = opened(**EVERYBODY, algorithm="gradient_descent", over="n")
     busy = here.page.locator(".busy").first

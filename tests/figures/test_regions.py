@@ -78,6 +78,7 @@ def worst(figure, over, value, step):
     return max(rates)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("over", "value"), [("kappa", 3), ("p", Fraction(2, 5))])
 def test_stability_ends_where_the_moments_engine_says(figure, over, value):
     table = figure.table(quick=True)

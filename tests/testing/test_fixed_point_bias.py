@@ -80,6 +80,7 @@ def test_without_a_fixed_point_there_is_no_answer():
         assert_fixed_point_bias(flat, FedAvg("1/4"), alone, bias=0)
 
 
+@pytest.mark.slow
 def test_sampling_needs_a_tolerance(problem, law):
     parts = problem, fedavg_function, law
     options = {"rounds": 12}
@@ -138,6 +139,7 @@ def unanswered(*parts, **options):
     return caught.value.outcome
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [0.07, 0.25])
 def test_rounding_of_a_sample_breaks_no_equality(problem, step):
     odd = Quadratics([[[3]], [[7]]], [[1], [2]])

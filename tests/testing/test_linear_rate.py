@@ -217,6 +217,7 @@ def status(*parts, **options):
         return error.outcome.status
 
 
+@pytest.mark.slow
 def test_a_long_jordan_chain_of_a_large_system():
     many = Quadratics([np.eye(90)], [[2.0] + [0.0] * 89])
     exact = fivefold(F(1, 2))
@@ -372,6 +373,7 @@ def dynamics_of_one_mode(asked):
     return dynamics(alone, answers(alone)[0])
 
 
+@pytest.mark.slow
 def test_a_large_biased_method_is_caught():
     ridge = synthetic_ridge(4, 90, 20)
     found = broken(ridge, FedAvg(1e-3, 3), UniformCohort(4, 2), rate=0.999_9)
