@@ -7,9 +7,10 @@ quadratics is supported. What refutes is an exact point, confirmed a second time
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -101,13 +102,21 @@ def implied(hypotheses: Sequence[Any], conclusion: Any, scope: str) -> Finding:
     # they are read more than once
     listed = _given.entries(hypotheses, "hypotheses", "x <= 1")
     hypotheses, conclusion = tuple(map(_relation, listed)), _relation(conclusion)
-    answer = implies(hypotheses, conclusion)
+    answer = _asked(implies, hypotheses, conclusion)
     if answer.answer == Answer.PROVED:
         return _proved(answer, scope, _stated(hypotheses, conclusion))
     if answer.answer == Answer.REFUTED and answer.counterexample is not None:
         return _point(answer.counterexample, hypotheses, conclusion)
     false = any(one == sympy.false for one in (*hypotheses, conclusion))
     return inconclusive(answer.reason + (EQUATIONS if false else ""))
+
+
+@lru_cache(maxsize=1024)
+def _asked(
+    prover: Callable[..., Implication], hypotheses: tuple[Any, ...], conclusion: Any
+) -> Implication:
+    """Ask once: a correction asks much of what its claim asked, in equal symbols."""
+    return prover(hypotheses, conclusion)
 
 
 def _relation(one: object) -> Any:

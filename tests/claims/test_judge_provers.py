@@ -129,6 +129,29 @@ def test_a_point_is_put_in_a_second_time(
     assert judge.implied(hypotheses, conclusion, "all").verdict == verdict
 
 
+def test_equal_questions_are_asked_once_and_others_again(monkeypatch) -> None:
+    asked = []
+
+    def counting(*question):
+        asked.append(question)
+        return Implication(Answer.INCONCLUSIVE, "")
+
+    monkeypatch.setattr(_provers, "implies", counting)
+    some, positive = sympy.Symbol("z", real=True), sympy.Symbol("z", positive=True)
+    doubled = sympy.Add(some, some, evaluate=False)
+    for sides in (
+        [some, 1],
+        [positive, 1],
+        [some, sympy.Float(1)],
+        [doubled, 1],
+        [2 * some, 1],
+    ):
+        for _ in range(2):
+            judge.implied([], sympy.Ge(*sides, evaluate=False), "all")
+    judge.implied([some >= 2], sympy.Ge(some, 1), "all")
+    assert len(asked) == 6
+
+
 PROBLEM = Quadratics([[[1]], [[3]]], [[1], [-2]])
 
 
