@@ -7,13 +7,14 @@ the features phi in {I, a}, with i and j in given classes.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, TypeGuard, TypeVar
 
 from flverify._core.errors import RefusedError
-from flverify._core.exact import is_exact, within_floats
+from flverify._core.exact import Scalar, is_exact, within_floats
 from flverify.engines.forms import SHARE, Feature
 from flverify.engines.kinds import require_law
 from flverify.participation._law import Participation
@@ -136,14 +137,19 @@ def _whole(law: Participation, description: dict[str, Any]) -> Classes:
     return Classes(law, (law.n_clients,), description)
 
 
-def _independent(law: Bernoulli) -> Classes:
-    chances = law.inclusion().tolist()
-    _rational(chances)
+def require_everybody(chances: Iterable[Scalar]) -> None:
+    """Refuse clients that never take part."""
     if any(p == 0 for p in chances):
         raise RefusedError(
             "every client must take part with positive probability; got 0; leave out "
             "clients that never do, since no rate can hold for them."
         )
+
+
+def _independent(law: Bernoulli) -> Classes:
+    chances = law.inclusion().tolist()
+    _rational(chances)
+    require_everybody(chances)
     if all(p == 1 for p in chances):
         return classes(Full(law.n_clients))
     kinds = list(dict.fromkeys(chances))

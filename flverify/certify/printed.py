@@ -17,7 +17,7 @@ from flverify._core.sources import Source
 from flverify.algorithms._algorithm import Algorithm
 from flverify.algorithms.fedavg import FedAvg
 from flverify.algorithms.focus import Focus
-from flverify.certify.classes import classes
+from flverify.certify.classes import classes, require_everybody
 from flverify.certify.sandwich import limits
 from flverify.engines.kinds import require_law
 from flverify.participation._law import Participation
@@ -94,7 +94,8 @@ def printed(
     InputError
         If the law is none.
     RefusedError
-        If an averaging weight is 0 or not rational.
+        If some client never takes part, or an averaging weight of FOCUS is not
+        rational.
 
     Notes
     -----
@@ -113,8 +114,10 @@ def printed(
         return _focus(algorithm, law, mu, smooth)
     if type(algorithm) is not FedAvg:
         return None
-    as_printed = (algorithm.aggregation, algorithm.server_step_size) == ("mean", 1)
-    return _fedavg(algorithm, mu, smooth) if as_printed else None
+    if (algorithm.aggregation, algorithm.server_step_size) != ("mean", 1):
+        return None
+    require_everybody(law.inclusion().tolist())  # p_i > 0 by Assumption 1
+    return _fedavg(algorithm, mu, smooth)
 
 
 def printed_sag(

@@ -124,6 +124,11 @@ class Moments:
 
         In floats roundings are counted, and it is no proof. A large system's rate near
         repeated modes has fewer digits; 2e-7 off was seen. Its interval is wider.
+
+        Raises
+        ------
+        RefusedError
+            As for the rate itself.
         """
         lower, upper = self._engine.mean_square_rate_interval
         return lower, upper
