@@ -330,7 +330,7 @@ def _system(
 
 def _mode(reader: _Reader, law: Any) -> tuple[Array, tuple[tuple[Scalar, Array], ...]]:
     """Mean map and second-moment terms of one round under a law."""
-    outcomes = {s: w for s, w in law.support().items() if w != 0}
+    outcomes = {s: w for s, w in law.listed().items() if w != 0}
     if len(outcomes) > LARGEST_LISTED:
         raise RefusedError(
             f"at most {LARGEST_LISTED} outcomes are listed; got {len(outcomes)}; use "

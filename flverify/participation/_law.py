@@ -110,6 +110,25 @@ class Participation(metaclass=Complete):
         except NotImplementedError as error:
             raise self._unanswered("_moment") from error
 
+    def listed(self) -> Mapping[frozenset[int], Scalar]:
+        """`support`, in one sentence where a law does not answer it.
+
+        Raises
+        ------
+        RefusedError
+            If there are too many outcomes to list, or the law lists none.
+
+        Examples
+        --------
+        >>> from flverify.participation import Full
+        >>> Full(2).listed()
+        {frozenset({0, 1}): Fraction(1, 1)}
+        """
+        try:
+            return self.support()
+        except NotImplementedError as error:
+            raise self._unanswered("support") from error
+
     def sample(self, seed: int, runs: int | range, rounds: int | range) -> Mask:
         """Draw who participates: a pure function of (seed, run, round).
 

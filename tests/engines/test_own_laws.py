@@ -235,3 +235,17 @@ def test_a_law_without_moments_is_sampled():
 
     law = type("Silent", (Either,), {"_moment": silent})()
     assert "sampling" in ASK["assert_stable"](law).answered_by
+
+
+def test_a_law_that_lists_nothing_is_answered_by_its_moments_or_refused():
+    def silent(*asked):
+        raise NotImplementedError
+
+    law = type("Silent", (Either,), {"support": silent})()
+    assert (
+        ASK["moments"](law).mean_square_rate
+        == ASK["moments"](Either()).mean_square_rate
+    )
+    assert ASK["assert_stable"](law).status == ASK["assert_stable"](Either()).status
+    with pytest.raises(RefusedError, match=r"Silent must answer .* support\(\)"):
+        law.listed()

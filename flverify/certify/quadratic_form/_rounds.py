@@ -177,7 +177,7 @@ def listed(participation: Any) -> Mapping[frozenset[int], Fraction]:
     RefusedError
         If there are too many to list.
     """
-    outcomes: Mapping[frozenset[int], Fraction] = participation.support()
+    outcomes: Mapping[frozenset[int], Fraction] = participation.listed()
     if len(outcomes) > MOST_OUTCOMES:
         raise RefusedError(
             f"at most {MOST_OUTCOMES} cohorts are listed; got {len(outcomes)}; use "

@@ -39,7 +39,7 @@ def few_outcomes(participation: Participation) -> list[frozenset[int]] | None:
     if len(participation.modes().laws) > 1:
         return None
     try:
-        support = participation.support()
+        support = participation.listed()
     except RefusedError:
         return None
     outcomes = [members for members, share in support.items() if share != 0]
@@ -65,7 +65,7 @@ def exact_law(participation: Participation) -> Participation:
     outcomes = None if participation.exact else few_outcomes(participation)
     if outcomes is None:
         return participation
-    support = participation.support()
+    support = participation.listed()
     shares = {members: Fraction(support[members]) for members in outcomes}
     total = sum(shares.values())
     table = {members: share / total for members, share in shares.items()}

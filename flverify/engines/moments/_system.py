@@ -232,7 +232,7 @@ def _listed(
     start = listing.start_of(algorithm, layout, hessians, linear, convert)
 
     def read(law: Any) -> Mode:
-        outcomes = law.support()
+        outcomes = law.listed()
         if len(outcomes) > LARGEST_LISTED:
             raise RefusedError(
                 f"at most {LARGEST_LISTED} outcomes are listed; got {len(outcomes)}; "
