@@ -261,6 +261,7 @@ first, second = napping("demo.first"), napping("demo.second")
 """
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 @pytest.mark.parametrize(
     "words",
@@ -325,6 +326,7 @@ def test_a_missing_file_is_not_a_missing_folder(tmp_path, monkeypatch):
     assert "the folder that a command" not in result.output
 
 
+@pytest.mark.slow
 def test_a_pipe_gets_plain_text_of_one_width(sleepy):
     plain = process("audit", sleepy)
     assert plain.returncode == 0
@@ -362,6 +364,7 @@ def test_a_terminal_gets_a_progress_bar_on_its_error_stream(sleepy):
     assert "\x1b" not in done.stdout
 
 
+@pytest.mark.slow
 def test_the_python_line_of_show_reproduces_the_verdict(sleepy):
     shown = process("show", "demo.slow", "--file", sleepy, "--json")
     lines = json.loads(shown.stdout)["reproduce"]

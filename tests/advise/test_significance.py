@@ -123,6 +123,7 @@ def alarms(law, about, logs, rounds=60):
     return np.mean(told)
 
 
+@pytest.mark.slow
 def test_false_alarms_of_independent_clients_are_rare():
     law, logs = Bernoulli([0.1, 0.4, 0.5, 0.8]), 250
     allowed = LEVEL + 3 * np.sqrt(LEVEL * (1 - LEVEL) / logs)
@@ -130,6 +131,7 @@ def test_false_alarms_of_independent_clients_are_rare():
     assert both <= allowed
 
 
+@pytest.mark.slow
 def test_cohorts_without_memory_raise_no_alarm_about_memory():
     for law in (UniformCohort(6, 2), AllOrNothing(4, "1/3")):
         assert alarms(law, "memory", 120) <= LEVEL + 3 * np.sqrt(LEVEL / 120)

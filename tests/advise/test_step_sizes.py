@@ -145,6 +145,7 @@ def test_focus_by_the_plain_loop_also_where_the_rate_dips_twice(tau):
     assert sum(dips) == tau  # two local steps: two dips
 
 
+@pytest.mark.slow
 def test_a_ladder_that_stops_at_the_first_dip_would_be_noticed(monkeypatch):
     """Without the small step sizes the search settles for the dip at the large ones."""
     problem, law = scalars((1, 2, 3), (0, 1, 2)), Bernoulli(["1/2", "1/3", "1/7"])

@@ -41,6 +41,7 @@ def test_pairs_by_listing_all_logs():
         assert found == pytest.approx(exactly, abs=0.03)
 
 
+@pytest.mark.slow
 def test_equal_pairs_are_seldom_denied_to_uniform_cohorts():
     masks = UniformCohort(6, 3).sample(seed=2, runs=300, rounds=40)
     values = [equal_pairs(AvailabilityLog(mask, 0), 3, 199) for mask in masks]

@@ -384,6 +384,7 @@ OTHERS = {
 }
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("lifted", [False, True])
 @pytest.mark.parametrize("name", OTHERS)
 def test_blocks_of_many_clients_are_those_of_the_builder(monkeypatch, name, lifted):

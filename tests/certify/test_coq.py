@@ -51,6 +51,7 @@ def test_nothing_is_admitted():
         assert text.count("Qed.") == 2
 
 
+@pytest.mark.one_in(3)
 @needs_coq
 @pytest.mark.parametrize(
     ("hypotheses", "conclusion"),
@@ -82,6 +83,7 @@ def test_parts_and_names():
 NAMES = ("e", "r", "Rlt_le", "pow_le", "factor_positive")
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("name", NAMES)
 def test_no_symbol_has_the_name_of_something_in_a_proof(name):
     odd = Symbol(name, positive=True)
@@ -114,12 +116,14 @@ QUESTIONS = {
 }
 
 
+@pytest.mark.one_in(5)
 @needs_coq
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_coq_accepts(name):
     assert coq.check(lemma_of(*QUESTIONS[name])) is True
 
 
+@pytest.mark.one_in(3)
 @needs_coq
 @pytest.mark.parametrize("name", ["two caps", "root", "not zero"])
 def test_a_lemma_rests_on_the_axioms_of_the_reals_alone(name, tmp_path):
@@ -134,6 +138,7 @@ def test_a_lemma_rests_on_the_axioms_of_the_reals_alone(name, tmp_path):
     assert axioms <= AXIOMS_OF_THE_REALS
 
 
+@pytest.mark.one_in(5)
 @needs_coq
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_coq_rejects_a_planted_false_lemma(name):

@@ -96,6 +96,7 @@ def sizes(c):
     return [law["n_clients"]]
 
 
+@pytest.mark.one_in(5)
 @CASES
 @pytest.mark.parametrize("seed", range(3))
 def test_signatures_are_those_of_the_blocks(name, seed):

@@ -83,6 +83,7 @@ def test_the_campaign_is_large_enough():
     assert len({item.name for item in (*TRUE, *FALSE)}) == len(TRUE) + len(FALSE)
 
 
+@pytest.mark.one_in(4)
 @names(TRUE)
 def test_true_implications_are_proved(item):
     assert judged(item.name).answer is Answer.PROVED
@@ -583,6 +584,7 @@ def test_what_is_too_large_is_inconclusive(name):
     assert found.reason.count(";") == 2
 
 
+@pytest.mark.slow
 def test_what_is_just_small_enough_is_judged():
     assert answer([x >= 10**900], x >= 0) is Answer.PROVED
     assert answer([x >= 1], nested(3, lambda e: sqrt(1 + e)) >= 1) is Answer.PROVED

@@ -119,6 +119,7 @@ def few(request, monkeypatch):
     return request.param
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", [*mutations.ORIGINALS, *STORED, *FOUND])
 def test_what_was_found_is_accepted(name):
     assert check_plainly(certificate(name)) == check(certificate(name)).rho
@@ -165,6 +166,7 @@ def test_thousands_of_changes_get_the_verdict_of_the_other_checker():
 MANY = "eight", "eight of two classes", "thousand"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("few", [_groups.FEW], indirect=True)
 def test_changes_of_many_clients_get_the_verdict_of_the_other_checker(few):
     changed = mutations.mutants(45, "plain, many", MANY, certificate)
@@ -330,6 +332,7 @@ def test_more_gradients_than_stated_are_refused():
     assert "more gradients" in says(check_plainly, c)
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", ["focus_started", "two classes", "fedavg"])
 def test_wrong_types_anywhere_are_rejected(name):
     draw, original = Random(f"plain {name}"), certificate(name)
@@ -341,6 +344,7 @@ def test_wrong_types_anywhere_are_rejected(name):
                 assert refused(original, path, value), (path, value)
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", ["focus", "focus_started", "fedavg"])
 def test_nothing_instead_of_something_gets_the_verdict_of_the_other_checker(name):
     original = certificate(name)
@@ -357,6 +361,7 @@ def refused(original, path, value):
     return says(check_plainly, changed) != "accepted"
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", ["warm", "contraction", "two classes"])
 def test_numbers_are_texts_and_indices_are_integers(name):
     original = certificate(name)
@@ -446,6 +451,7 @@ OF_TWO_APART = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_planted_fault_is_noticed(monkeypatch, fault):
     notice(monkeypatch, FAULTS[fault])

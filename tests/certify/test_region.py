@@ -104,6 +104,7 @@ def test_a_bound_far_from_where_was_searched_knows_every_corner():
     assert floor.at(Fraction(12, 25)) == (1 - 4 * Fraction(12, 25) * L) ** 2
 
 
+@pytest.mark.slow
 def test_beyond_the_boundary_what_diverges_is_looked_for_anew():
     # there corners contract, and so does the quadratic that diverged at the boundary
     law, step = Bernoulli(["1/2", "1/5"]), Fraction(5, 4)
@@ -168,6 +169,7 @@ def test_no_certified_rate_lies_below_exact_moments_of_a_quadratic(focus):
             assert exact_rate.mean_square_rate <= cell.rate
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize(
     "one",
     [
@@ -200,6 +202,7 @@ def test_rates_agree_with_those_of_one_setting_at_a_time(focus):
         assert abs(cell.rate - alone.rate) <= Fraction(2, 10**5)
 
 
+@pytest.mark.slow
 def test_the_certified_boundary_is_certified_and_the_next_step_is_not(focus):
     ladder = Ladder.of(Focus(1), HALF, MU, L)
     assert focus.certified_boundary > Fraction(11, 20)
@@ -221,6 +224,7 @@ def test_the_certified_share_is_known_where_both_boundaries_are(focus):
         assert replace(focus, **{name: None}).share is None
 
 
+@pytest.mark.slow
 def test_smoothness_only_scales_the_step_sizes(focus):
     tripled = row(Focus(1), mu=3 * MU, smoothness=3 * L)
     scaled = found(tripled, [step / 3 for step in STEPS])
@@ -326,6 +330,7 @@ class Stop:
             raise KeyboardInterrupt
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("workers", "after"), [(1, 2), (2, 1)])
 def test_an_interrupted_region_taken_up_is_the_uninterrupted_one(
     tmp_path, whole, workers, after
@@ -343,6 +348,7 @@ def test_an_interrupted_region_taken_up_is_the_uninterrupted_one(
     assert path.read_text().startswith("\n".join(lines[: 1 + 2 * len(marks)]))
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("cut", [1, 60, 150, 399])
 def test_what_is_half_written_is_found_anew(tmp_path, whole, cut):
     path = tmp_path / "rows"
@@ -364,6 +370,7 @@ def test_a_store_is_never_written_over(tmp_path):
     assert path.read_bytes() == before
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("resume", [True, False])
 def test_a_store_is_written_by_one_run_at_a_time(tmp_path, whole, resume):
     path, said = tmp_path / "rows", []

@@ -207,6 +207,7 @@ def region(asked, found):
     return Region("n", tuple(c.step_size for c in found.cells), (asked,), (found,))
 
 
+@pytest.mark.slow
 def test_a_solver_that_gives_up_leaves_a_row_open(monkeypatch):
     def gives_up(programme):
         nothing = np.zeros(programme.size)
@@ -247,6 +248,7 @@ def test_rates_that_floats_cannot_see_leave_a_row_open():
     assert end is None or end > Fraction(999, 1000) or found.unsure > 0
 
 
+@pytest.mark.slow
 def test_a_row_that_floats_see_well_has_nothing_open():
     asked = row(Focus(1))
     found = find_row(asked, [TENTH, Fraction(59, 100), Fraction(1)])

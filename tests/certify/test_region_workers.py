@@ -70,6 +70,7 @@ def test_every_cell_in_work_is_told():
     assert said == [*places(2), *places(3)]
 
 
+@pytest.mark.slow
 def test_every_cell_that_a_process_works_at_is_told():
     said = []
     region("kappa", STEPS, [descent(k) for k in (2, 3, 4)], workers=2, at=said.append)
@@ -80,6 +81,7 @@ def test_every_cell_that_a_process_works_at_is_told():
     assert max(text.count(";") for text in said) == 1  # two in work, and no more
 
 
+@pytest.mark.slow
 def test_more_rows_than_processes_are_all_found():
     rows = {k: descent(k) for k in (2, 3, 4, 5, 6)}
     assert dict(rows_found(rows)) == dict(rows_found(rows, workers=1))
@@ -92,6 +94,7 @@ def test_what_a_process_refuses_is_raised_here():
     assert multiprocessing.active_children() == []
 
 
+@pytest.mark.slow
 def test_a_process_that_the_system_ends_is_one_sentence():
     def kill(_):
         multiprocessing.active_children()[0].kill()
@@ -101,6 +104,7 @@ def test_a_process_that_the_system_ends_is_one_sentence():
     assert multiprocessing.active_children() == []
 
 
+@pytest.mark.slow
 def test_closing_kills_the_processes():
     begun = []
 
@@ -130,6 +134,7 @@ def alive(process):
     return True
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGKILL", "SIGINT"])
 def test_a_signal_leaves_no_process_and_no_word_of_them(tmp_path, name):

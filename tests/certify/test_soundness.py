@@ -213,6 +213,7 @@ def test_a_certificate_below_would_be_noticed():
         require_sound(false)
 
 
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize("reach", ["101/100", "3/2", "3"])
 @pytest.mark.parametrize("kind", [Focus, Scaffold])
 def test_beyond_the_boundary_nothing_is_certified(kind, reach):
@@ -572,6 +573,7 @@ def test_the_certified_function_decreases_on_many_real_ones(name):
         assert max(found) <= 1e-7, stage
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("name", "path", "factor"),
     [

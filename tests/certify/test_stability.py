@@ -125,6 +125,7 @@ def test_at_the_boundary_the_rate_is_one_by_the_moments_engine():
     assert at.mean_square_rate == 1
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize(
     ("algorithm", "law"),
     [
@@ -163,6 +164,7 @@ def test_the_boundary_of_focus_with_independent_clients_in_closed_form(n, p):
     assert found.interval == (expected, expected)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("tau", [3, 4, 8])
 @pytest.mark.parametrize("law", [Full(1), Full(4), UniformCohort(4, 2)], ids=str)
 def test_focus_stands_still_where_a_local_step_is_a_newton_step(tau, law):
@@ -305,6 +307,7 @@ RARE = [
 ]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("algorithm", "chances", "about"), RARE, ids=str)
 def test_crossings_of_rare_clients_are_those_of_rationals(algorithm, chances, about):
     law = Bernoulli(chances)
@@ -316,6 +319,7 @@ def test_crossings_of_rare_clients_are_those_of_rationals(algorithm, chances, ab
     assert rates.at(high * F(101, 100)).enclosure(found.instance)[0] > 1
 
 
+@pytest.mark.slow
 def test_a_crossing_that_floats_alone_see_would_be_noticed(monkeypatch):
     monkeypatch.setattr(stability._Rays, "_stands", lambda *_: True)
     law = Bernoulli(["1e-7"] * 2)

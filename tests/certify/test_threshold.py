@@ -130,6 +130,7 @@ def test_the_widest_margin_exists_and_grows_with_the_rate(algorithm, law):
         assert 0 < widths[0] < widths[1] < widths[2] < 1
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("digits", [4, 6, 9, 30])
 def test_gradients_are_shifted_near_kappa_one(digits):
     # in g the matrices of multipliers grow like L/(L - mu)

@@ -211,6 +211,7 @@ def at(bound, one):
     return F(found.p, found.q)
 
 
+@pytest.mark.slow
 def test_exact_limits_are_below_the_bounds_that_are_proved():
     for one in family(ALONE + BALANCED + BIASED, (1, 3)):
         assert one.limit() <= at(with_bias(), one)

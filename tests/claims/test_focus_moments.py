@@ -102,6 +102,7 @@ def test_floats_follow_rationals():
                 np.testing.assert_allclose(getattr(rough, part), values, rtol=1e-11)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("curvatures", "law", "tau", "step"),
     [  # where rounding used to outgrow the moments
@@ -123,6 +124,7 @@ def test_floats_follow_rationals_over_many_rounds(curvatures, law, tau, step):
             np.testing.assert_allclose(found[:, r], values, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_floats_keep_the_sign_of_squares():
     for clients in families(GENERAL)[::5]:
         step = 1 / (2 * clients.smoothness * clients.total * clients.local_steps)

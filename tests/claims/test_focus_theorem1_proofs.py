@@ -49,6 +49,7 @@ def test_the_bounds_are_proved_at_their_caps():
     assert rates.general(NC, "2", "3", DEFINED).verdict == PROVED
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", [MOVES, ROOT])
 def test_no_bound_is_proved_without_one_of_its_caps(name):
     assert not rates.strongly_convex(
@@ -58,12 +59,14 @@ def test_no_bound_is_proved_without_one_of_its_caps(name):
     assert not rates.general(without(NC, name), "2", "3", DEFINED).passes()
 
 
+@pytest.mark.slow
 def test_the_weight_of_the_start_needs_the_cap_on_mu():
     caps = without(SC, "mu/(N L^2)")
     assert not rates.strongly_convex(caps, "1/2", DEFINED, rows=True).passes()
     assert rates.strongly_convex(caps, "1/2", DEFINED, rows=False).verdict == PROVED
 
 
+@pytest.mark.slow
 def test_stronger_bounds_are_not_proved():
     assert not rates.strongly_convex(SC, "1", DEFINED, rows=True).passes()
     assert not rates.polyak_lojasiewicz(PL, "101/100", DEFINED).passes()
@@ -128,6 +131,7 @@ def test_each_factor_of_a_fact_is_judged_with_it():
     assert not gradients.sum_of_gradients(SumOfAnother(sympy.Integer(3))).passes()
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize(
     "planted",
     [
@@ -145,6 +149,7 @@ def test_faults_planted_in_the_descent_of_convex_f_are_noticed(planted):
     assert judge.all_of(found).passes() == (not planted)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     "planted",
     [
@@ -168,6 +173,7 @@ def test_the_cap_of_the_moves_is_that_of_the_step_size(cap):
     assert judge.all_of(found).passes() == (cap == "1/3")
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "planted",
     [
@@ -181,6 +187,7 @@ def test_faults_planted_in_psi_are_noticed(planted):
     assert not judge.all_of(lagged._psi(sympy.Rational(1, 2), **planted)).passes()
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize(
     "planted",
     [{"moves": Moves("1/8", "1/2")}, {"behind": Behind(q / 9)}],

@@ -67,6 +67,7 @@ def test_74_needs_rounds_without_memory():
     assert mean(CHANCE, apart) == 1 - CHANCE
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("key", GIVEN_THE_PAST)
 def test_hypothesis_and_correction_say_so(key):
     assert "independent rounds" in CLAIMS[key].proposition

@@ -45,6 +45,7 @@ def readings(finding):
     return [reading.verdict for reading in finding.readings.values()]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("claim", "passes", "wrong"),
     [
@@ -92,6 +93,7 @@ def test_what_mends_them_is_not_proved_with_less():
     assert not one_period((2, LESS * 2, 8)).passes()
 
 
+@pytest.mark.slow
 def test_a_period_of_one_depends_on_whether_a_communication_takes_a_tick(claims):
     finding = claims["agnostic.alg1.H1"].check()
     assert [one.verdict for one in finding.readings.values()] == [REFUTED, PROVED]
@@ -170,6 +172,7 @@ def test_two_models_of_availability_are_covered_for_every_number_of_clients(mode
     assert model(nobody=True).verdict == REFUTED
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(
     ("claim", "printed", "wrong", "planted"),
     [
@@ -265,6 +268,7 @@ def test_a_noisy_client_needs_its_own_sigma_in_full(noise, square, verdict):
     assert lemma.own_step(terms).verdict == verdict
 
 
+@pytest.mark.slow
 def test_the_sharp_lemma_3_and_its_chain(claims):
     for key in ("agnostic.lemma3", "agnostic.cor1"):
         inside = [CERTIFIED, CERTIFIED]

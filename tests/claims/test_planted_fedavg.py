@@ -50,6 +50,7 @@ def test_the_mended_range_does_not_save_the_printed_weights(matrix_form):
     assert verdicts(finding) == [PROVED, PROVED, REFUTED, REFUTED] * 2
 
 
+@pytest.mark.slow
 def test_the_printed_range_is_what_breaks_the_one_index_form(matrix_form):
     finding = matrix_form.fedavg_one_index.check()
     assert verdicts(finding) == [REFUTED] * 4 + [PROVED, PROVED, REFUTED, REFUTED]
@@ -68,6 +69,7 @@ def test_a_longer_local_part_breaks_both_counts(matrix_form):
     assert verdicts(matrix_form.fig2_schedule.check(local_from=3)) == [REFUTED, REFUTED]
 
 
+@pytest.mark.slow
 def test_the_communication_of_the_single_line_follows_the_first_index(matrix_form):
     found = matrix_form.singleline.check()
     assert verdicts(found) == [PROVED, PROVED, REFUTED]
@@ -85,6 +87,7 @@ def test_the_drift_is_of_order_eta(theorem2):
     assert verdicts(theorem2.drift_li.check(power=3)) == [REFUTED, INCONCLUSIVE]
 
 
+@pytest.mark.slow
 def test_the_drift_of_two_clients_is_told_with_what_it_needs(theorem2):
     """h = 1, 2 and b = -2, 1 have x* = 0, and FedAvg rests elsewhere."""
     h, b, step = (1, 2), (-2, 1), Fraction(1, 8)
@@ -123,6 +126,7 @@ def test_an_empty_cohort_that_is_kept_never_arrives(theorem2):
     assert "independent rounds" in correction.statement
 
 
+@pytest.mark.slow
 def test_what_bends_the_flat_client_is_proved_where_it_is_used(monkeypatch):
     """1 - n_2 is u^2/8 to the leading order at x = (u, 2): 8 is too little."""
     assert fedavg_flat_minimum._far(2, 1).verdict == PROVED
@@ -139,12 +143,14 @@ def test_each_dimension_of_theorem_2_matters(theorem2):
     assert verdicts(other) == [PROVED, REFUTED]
 
 
+@pytest.mark.slow
 def test_whether_all_heterogeneous_clients_are_meant_decides_the_remark(theorem2):
     assert verdicts(theorem2.remark.check()) == [REFUTED, REFUTED, PROVED]
     nobody_out = theorem2.remark.check(spared="0")
     assert verdicts(nobody_out) == [REFUTED, REFUTED, REFUTED]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("wrong", "expected"),
     [
@@ -158,6 +164,7 @@ def test_smaller_constants_break_the_mended_theorem(theorem2, wrong, expected):
     assert verdicts(theorem2.theorem2.check(**MENDED, **wrong)) == expected
 
 
+@pytest.mark.slow
 def test_half_breaks_corollaries_1_and_2(theorem2):
     for corollary in (theorem2.corollary1, theorem2.corollary2):
         assert corollary.check().verdict == PROVED

@@ -80,6 +80,7 @@ def printed(file):
     return file.statements.check(**RACE)
 
 
+@pytest.mark.slow
 def test_on_a_small_problem_the_common_statements_are_seen(printed):
     found = parts(printed)
     for name in ALWAYS:

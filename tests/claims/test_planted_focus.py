@@ -63,6 +63,7 @@ def test_tracking_needs_its_start_and_its_columns(push_pull, wrong):
     assert push_pull.tracking.check(**wrong).verdict == REFUTED
 
 
+@pytest.mark.slow
 def test_the_range_and_the_push_decide_the_matrix_form(algorithm):
     claim, held, fails = algorithm.matrix_form, [PROVED] * 2, [REFUTED] * 2
     switched = [PROVED, REFUTED]
@@ -107,6 +108,7 @@ def test_one_vector_each_way(turned, wrong):
     assert turned.communication.check(**wrong).verdict == REFUTED
 
 
+@pytest.mark.slow
 def test_the_sum_and_the_step_decide_delayed_gradients(delayed):
     first = [REFUTED, REFUTED, REFUTED]  # from round 0
     found = delayed.check()

@@ -61,6 +61,7 @@ def test_every_step_of_both_lemmas_has_its_claim():
     assert len([name for name in names if name.startswith("lemma4")]) == 13
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(
     ("name", "wrong"),
     [
@@ -130,6 +131,7 @@ READINGS = {
 }
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", READINGS)
 def test_what_decides_a_step_with_readings(name):
     claim = claims()[name]
@@ -140,6 +142,7 @@ def test_what_decides_a_step_with_readings(name):
         assert finding.correction.finding.verdict == PROVED
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("name", "wrong"),
     [
@@ -167,6 +170,7 @@ def test_95_is_false_as_a_step_and_by_itself():
     assert weak.readings["(ii) by itself; q_i = E[I_i/|S|]"].verdict != REFUTED
 
 
+@pytest.mark.slow
 def test_what_is_not_convex_moves_farther_than_the_sharp_87_of_what_is():
     sharp = {"far": "1", "moved": "1", "cap": "1/2"}
     assert verdicts(claims()["lemma3.step87"].check(**sharp))[::2] == [PROVED] * 2
@@ -232,6 +236,7 @@ def test_lemma_4_is_proved_where_everybody_comes_too():
 PUSH, MOVE, q = focus_lemma4_proof.PUSH, focus_lemma4_proof.MOVE, focus_lemma4_proof.q
 
 
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize(
     ("name", "wrong"),
     [
@@ -328,6 +333,7 @@ def test_what_moves_the_server_is_given_71(claim):
     assert claim.check().scope.startswith("given (71)")
 
 
+@pytest.mark.slow
 def test_lemma_3_needs_a_cap_at_one_local_step():
     claim = claims()["lemma3"]
     finding = claim.check()

@@ -58,6 +58,7 @@ PROVED_CLAIMS = [
 ]
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize(("file", "name", "wrong"), PROVED_CLAIMS)
 def test_a_wrong_constant_refutes_what_is_proved(proofs, file, name, wrong):
     claim = getattr(proofs(file), name)
@@ -88,6 +89,7 @@ REFUTED_CLAIMS = [
 ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("file", "name", "mended"), REFUTED_CLAIMS)
 def test_what_is_refuted_passes_once_mended(proofs, file, name, mended):
     claim = getattr(proofs(file), name)
@@ -131,6 +133,7 @@ READ = [
 ]
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(("file", "name", "expected"), READ)
 def test_readings_differ_and_none_survives_the_twin(proofs, file, name, expected):
     claim = getattr(proofs(file), name)
@@ -138,12 +141,14 @@ def test_readings_differ_and_none_survives_the_twin(proofs, file, name, expected
     assert set(verdicts(claim.control())) == {REFUTED}
 
 
+@pytest.mark.slow
 def test_the_lemma_of_descent_needs_its_constants_up_to_a_percent(proofs):
     claim = proofs("fedavg_lemmas").descent
     for wrong in ({"drift": "99/20"}, {"bias": "99/20"}, {"cap": "101/300"}):
         assert claim.check(**wrong).verdict in (OPEN, REFUTED)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("weights", [(7, 4), (8, 3)])
 def test_lemma_2_has_50_from_the_four_squares_of_49(proofs, monkeypatch, weights):
     file = proofs("fedavg_lemmas")
@@ -158,6 +163,7 @@ def test_lemma_2_has_50_from_the_four_squares_of_49(proofs, monkeypatch, weights
     assert not file._apart_proof(constants).passes()
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_lemma_1_has_45_from_the_coefficients_of_44(proofs, monkeypatch, place):
     file = proofs("fedavg_lemmas")
@@ -172,6 +178,7 @@ def test_lemma_1_has_45_from_the_coefficients_of_44(proofs, monkeypatch, place):
     assert not file.descent.check().passes()
 
 
+@pytest.mark.slow
 def test_the_disagreement_holds_up_to_its_cap_and_no_further(proofs):
     claim = proofs("fedavg_lemmas").disagreement
     proved = next(iter(claim.check().readings.values()))
@@ -180,6 +187,7 @@ def test_the_disagreement_holds_up_to_its_cap_and_no_further(proofs):
     assert verdicts(claim.check(bound="1/10"))[0] == REFUTED
 
 
+@pytest.mark.slow
 def test_the_bound_of_the_mismatch_is_proved_once_mended_and_not_with_less(proofs):
     claim = proofs("fedavg_appendix").mismatch
     mended = claim.check().correction.finding
@@ -210,6 +218,7 @@ def test_the_row_of_focus_is_judged_apart_from_other_papers(proofs):
     assert not any(reading.given for reading in found.readings.values())
 
 
+@pytest.mark.slow
 def test_the_rounds_of_the_row_of_focus_are_counted_to_the_end(proofs):
     """The least R with (1 - a)^R <= eps is at most (1 + 1/a)(1 + log2(1/eps))."""
     parts = proofs("focus_tables").rates.check().parts["FOCUS, given (23)-(24)"].parts
@@ -238,6 +247,7 @@ def test_no_count_gives_two_vectors_to_both_scaffold_and_proxskip(proofs):
     assert found.parts["SCAFFOLD, option II, one vector up"].verdict == PROVED
 
 
+@pytest.mark.slow
 def test_the_square_of_a_distance_of_order_eta_is_of_order_eta_squared(proofs):
     claim = proofs("focus_decentralised").descent_on_a_graph
     squared = [REFUTED, REFUTED, REFUTED, PROVED]

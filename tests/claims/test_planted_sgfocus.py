@@ -170,6 +170,7 @@ CAPPED = {  # what is at most 1 inside the caps of the theorem, not only of the 
 }
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("file", "name"), CAPPED)
 def test_steps_are_refuted_inside_the_caps_of_their_theorem(file, name):
     found = getattr(loaded(file), name).check()
@@ -208,6 +209,7 @@ PLANTED = [
 ]
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(
     ("file", "claim", "wrong", "printed", "planted"),
     PLANTED,
@@ -291,6 +293,7 @@ def test_the_floor_of_theorem_4_is_kept_from_any_start_and_any_noise():
     assert "12 instances" in steps.evidence["searched beside the proof"]
 
 
+@pytest.mark.slow
 def test_the_local_moves_need_a_cap_on_all_of_them():
     moves = loaded("sgfocus_lemma5_moves")
     # the last reading leaves the joint law of the samples open

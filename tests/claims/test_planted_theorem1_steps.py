@@ -93,6 +93,7 @@ def test_every_step_has_its_claim(claims):
     assert set(claims) == set(EXPECTED)
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize(
     "key",
     [  # the longest are judged by the audit too
@@ -107,6 +108,7 @@ def test_every_step_is_judged_and_what_fails_has_a_correction(claims, key):
         assert found.correction.finding.passes()
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(
     ("key", "wrong"),
     [
@@ -171,6 +173,7 @@ def test_the_sharp_forms_that_are_stated_hold_and_no_better_ones(claims):
     assert claims["pl.step105b"].check(gradient="13/50").verdict == REFUTED
 
 
+@pytest.mark.slow
 def test_the_mended_105_uses_no_cap_but_the_one_that_it_prints(claims):
     correction = claims["pl.step105b"].check().correction
     assert "tau-1" not in correction.statement.replace("(", "").replace("\\", "")
@@ -218,6 +221,7 @@ def test_corrections_that_lemma_4_is_behind_rest_on_nothing_in_print(claims):
         assert claims[key].control().passes(), key
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(
     ("part", "name", "larger"),
     [
@@ -255,12 +259,14 @@ def test_what_a_chain_asks_is_not_said_of_its_bound(claims, part):
     assert f"is judged in focus.thm1.{part}." in one.proposition
 
 
+@pytest.mark.slow
 def test_the_pl_chain_loses_part_of_its_contraction(claims):
     one = claims["pl.collected"]
     assert one.check(**{**one.twin, "contraction": "1"}).verdict == REFUTED
     assert one.check(**{**one.twin, "gradient": "1"}).verdict == REFUTED
 
 
+@pytest.mark.slow
 def test_the_nonconvex_bound_needs_its_factor_and_the_start(claims):
     one = claims["nc.collected"]
     assert one.check(**one.twin, bound="7").verdict == REFUTED
@@ -341,6 +347,7 @@ def test_the_decrease_is_as_large_as_one_client_allows(slope, holds):
     assert steps.decrease("1", slope, held).passes() == holds
 
 
+@pytest.mark.slow
 def test_the_noisy_decrease_is_mended_for_every_n():
     found = claims_in([proofs_folder() / "sgfocus_theorem4.py"])
     mended = found["sgfocus.thm4.step3"].check().correction.finding

@@ -42,6 +42,7 @@ def test_the_proof_of_theorem_3_ends_where_its_links_end(wrong, verdict):
     assert third.theorem3(c).verdict == verdict
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("wrong", "verdict"),
     [
@@ -81,6 +82,7 @@ WEAKER = [
 ]
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(("module", "name", "value", "link"), WEAKER)
 def test_a_link_uses_all_that_it_counts(module, name, value, link, monkeypatch):
     monkeypatch.setattr(module, name, sympy.Rational(value))
@@ -119,6 +121,7 @@ def test_a_rate_has_no_more_to_spare_than_it_has():
     assert found.verdict == REFUTED
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("contraction", "power", "passes"),
     [("1/2", 1, True), ("51/100", 1, False), ("1/2", 2, False)],
@@ -170,6 +173,7 @@ def test_gamma_with_narrow_caps_is_searched_and_not_proved():
     assert THEOREM_3.theorem3.check(**half).verdict != PROVED
 
 
+@pytest.mark.slow
 def test_the_descent_of_f_needs_all_clients_and_half_the_noise():
     full = {"laws": "full", "samples": SAMPLES[:1]}
     assert THEOREM_4.descent.check(**full, noise="2/5").verdict == REFUTED

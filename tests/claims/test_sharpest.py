@@ -668,6 +668,7 @@ def test_one_step_size_for_all_participation_probabilities(shipped):
     assert "the printed value 1/2 is refuted" in found.remarks()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("claim_id", "name", "printed"),
     [

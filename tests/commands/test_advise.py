@@ -36,6 +36,7 @@ def by_name(found):
     return {one["algorithm"]: one for one in found["algorithms"]}
 
 
+@pytest.mark.slow
 def test_the_table_holds_what_the_other_commands_say(run):
     found = run(*FAST, *LAW, "--local-steps", 2, "--json").json
     assert found["format"] == "flverify/advise"
@@ -99,6 +100,7 @@ def test_the_search_says_that_it_may_step_over_unstable_step_sizes(run):
     assert "unstable ones between two rungs may be overlooked" in told
 
 
+@pytest.mark.slow
 def test_names_of_algorithms_stay_whole_and_limits_are_noted(run):
     names = ("fedau", "agnostic_fedavg", "weighted_fedavg", "gradient_descent")
     text = run("advise", *names, "--n-clients", "2", "--no-certify").stdout
@@ -109,6 +111,7 @@ def test_names_of_algorithms_stay_whole_and_limits_are_noted(run):
     assert "at most 4 distinct probabilities" in " ".join(said.split())
 
 
+@pytest.mark.slow
 def test_rounds_vectors_and_floats_count_what_is_communicated(run):
     found = run(*FAST, *LAW, "--accuracy", "1e-3", "--json").json
     rows = by_name(found)
@@ -119,6 +122,7 @@ def test_rounds_vectors_and_floats_count_what_is_communicated(run):
         assert rows[name]["floats"] == rows[name]["vectors"]  # the dimension is 1
 
 
+@pytest.mark.slow
 def test_the_rarest_client_against_its_raised_law(run):
     found = run(*FAST, "focus", *LAW, "--json").json
     lone = found["rarest"]
@@ -163,6 +167,7 @@ def test_the_class_of_certificates_and_caps_is_written_out(run):
     assert (found["strong_convexity"], found["smoothness"]) == ("1", "3")
 
 
+@pytest.mark.slow
 def test_the_rarest_client_is_told_in_the_numbers_asked_for(run):
     asked = (*FAST, "focus", *LAW, "--json")
     exact, plain = run(*asked).json["rarest"], run(*asked, "--float").json["rarest"]
@@ -240,6 +245,7 @@ def test_a_log_with_memory_supports_no_law_and_says_so(run, log, tmp_path):
     assert chances[0, 1] == str(Fraction(both, 200))
 
 
+@pytest.mark.slow
 def test_the_least_accuracy_is_allowed(run):
     found = run(*FAST, "focus", *LAW, "--accuracy", "1e-10", "--json").json
     assert found["setting"]["accuracy"] == "1/10000000000"
@@ -255,6 +261,7 @@ def test_rounds_add_empty_ones(run, log):
     assert log_told["empty_rounds"] == 300 + int((mask.sum(axis=1) == 0).sum())
 
 
+@pytest.mark.slow
 def test_a_log_that_does_not_say_how_many_rounds_there_were_is_told_so(run, log):
     path, _ = log(Bernoulli(["1/10"] * 2))
     missing = "none was empty before the log's first"
@@ -301,6 +308,7 @@ def test_floats_and_rationals_give_the_same_advice(run):
         assert other["fastest_rate"] == pytest.approx(rate, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_a_client_that_never_comes_does_not_stop_the_search(run):
     # floats of its tables were no covariance in rationals by 1e-17
     found = run("advise", "scaffold", "--law", "bernoulli:1/2,0", "--no-certify")
@@ -437,6 +445,7 @@ def test_sizes_that_nobody_would_wait_for_are_refused_before_a_law_is_fitted(
     assert "at most 1000 clients; got 1001" in said
 
 
+@pytest.mark.slow
 def test_nobody_is_rare_where_nothing_is_random(run):
     asked = ("--curvatures", "1,2", "--centres", "1,2", "--no-certify")
     law = ("--law", "bernoulli:1/2,1/3")

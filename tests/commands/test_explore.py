@@ -65,6 +65,7 @@ def test_a_port_that_is_taken_is_one_sentence():
     assert "must be free" in str(found.exception)
 
 
+@pytest.mark.slow
 @NEEDS_PANEL
 def test_it_says_where_it_is_and_ends_when_interrupted():
     arguments = [sys.executable, "-c", SERVE, "n_clients=3", "--port", "0"]

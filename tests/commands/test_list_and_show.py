@@ -123,6 +123,7 @@ def test_bad_input(fails, shipped, tmp_path):
     assert "No such option" in fails("list", "--all")
 
 
+@pytest.mark.slow
 def test_the_beginning_of_many_ids_is_told_as_that(fails):
     said = fails("show", "focus.thm1")
     assert "did you mean focus.thm1." in said or "begin like that" in said

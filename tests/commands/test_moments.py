@@ -298,6 +298,7 @@ def test_bad_problem_files_get_one_sentence(fails, tmp_path, write):
     assert "--n-clients must agree" in message
 
 
+@pytest.mark.slow
 def test_an_exact_rate_that_is_too_large_is_refused_and_floats_answer(run):
     law = ("--law", "bernoulli:1/2", "--n-clients", 30)
     exact = run("rate", "focus", *law, "--json")

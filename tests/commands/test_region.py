@@ -144,6 +144,7 @@ def test_the_report_says_what_was_asked_and_found(run):
     assert "contraction" in run("region", "fedavg", *HALVES[2:]).stdout
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("kind", ["png", "pdf", "svg"])
 def test_the_figure_repeats_and_needs_no_table(run, tmp_path, kind):
     paths = [tmp_path / f"{name}.{kind}" for name in ("one", "two")]
@@ -360,6 +361,7 @@ def test_a_row_of_whole_numbers_is_a_band():
     assert line[:, 1] == pytest.approx([2**-0.5, middle, middle, 2 * 2**0.5])
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("number", "code", "word"),
     [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")],
@@ -449,6 +451,7 @@ def test_a_killed_run_taken_up_is_the_uninterrupted_one(run, tmp_path):
     assert sorted(tmp_path.iterdir()) == [path, whole]
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("name", ["region.csv", "region.png"])
 @pytest.mark.parametrize("more", [(), ("--resume",)])
 def test_a_file_that_another_run_writes_is_refused(fails, run, tmp_path, name, more):
@@ -465,6 +468,7 @@ def test_a_file_that_another_run_writes_is_refused(fails, run, tmp_path, name, m
     assert left == {name, "third.csv"}
 
 
+@pytest.mark.slow
 def test_files_are_held_until_they_are_written(run, tmp_path, monkeypatch):
     table, picture = tmp_path / "region.csv", tmp_path / "region.png"
     seen = []
@@ -492,6 +496,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_a_terminated_run_leaves_nothing(tmp_path, workers):
@@ -508,6 +513,7 @@ def test_a_terminated_run_leaves_nothing(tmp_path, workers):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="terminals of POSIX")
 def test_a_terminal_shows_the_cells_in_work_and_an_interrupt_comes_through(tmp_path):
     path = tmp_path / "region.csv"

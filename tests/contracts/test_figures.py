@@ -125,6 +125,7 @@ def test_a_round_trip_through_the_file_keeps_the_table(
 # ------------------------------------------------------------------------- pictures
 
 
+@pytest.mark.one_in(3)
 @every_figure
 @pytest.mark.parametrize("kind", style.FORMATS)
 def test_the_stored_table_is_drawn_and_the_bytes_repeat(

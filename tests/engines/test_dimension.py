@@ -56,6 +56,7 @@ def test_what_many_outcomes_or_numbers_reach_is_not_counted():
     assert dimension(halves(20, 9)[0], Scaffold(0.1), Full(180)) == 1
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("number", [Fraction, float])
 @pytest.mark.parametrize(("kinds", "step"), [(20, 0.05), (40, 0.05), (40, 0.5)])
 def test_large_floats_of_clients_that_are_alike_are_of_their_classes(
@@ -92,6 +93,7 @@ def test_clients_that_are_alike_have_one_hessian_weight_and_place_in_the_law():
     assert classes(problem, Scaffold(0.1), Bernoulli([0.5] * 6)) is None
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("number", [Fraction, float])
 def test_advice_and_rates_of_clients_that_are_alike_agree(number):
     # the boundary is that of the forty kinds

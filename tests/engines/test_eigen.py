@@ -68,6 +68,7 @@ def test_an_eigenvalue_with_too_few_vectors_is_left_to_lapack():
     assert (vectors == expected[1]).all()
 
 
+@pytest.mark.slow
 def test_the_rate_of_many_clients_that_are_alike_in_the_law():
     # (N - 1) d eigenvalues of the mean map are 1 - p: their vectors were nearly
     # parallel, and the rate missed its own equation by 3e-6

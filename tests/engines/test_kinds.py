@@ -122,6 +122,7 @@ def test_other_things_in_what_is_certified(ask, place, other):
     one_sentence(error)
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("other", OTHERS.values(), ids=OTHERS)
 def test_other_things_in_place_of_a_claim(other):
     with pytest.raises(FlverifyError, match="claim") as error:

@@ -37,6 +37,7 @@ def middling():
     return random_quadratics(5, 17, 0.5, 2.0, 1.0, seed=3)
 
 
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize(
     "algorithm", [Focus(0.02, 3), FedAvg(0.1, 3), Scaffold(0.05, 2)]
 )

@@ -229,6 +229,7 @@ def test_a_law_asked_for_what_it_does_not_answer_is_refused(verb, method):
         ASK[verb](law)
 
 
+@pytest.mark.slow
 def test_a_law_without_moments_is_sampled():
     def silent(*asked):
         raise NotImplementedError

@@ -34,6 +34,7 @@ SETTINGS = [
 ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize(("algorithm", "law"), SETTINGS)
 def test_a_rate_has_no_unit(algorithm, law, unit):

@@ -101,6 +101,7 @@ def test_a_shared_address_shows_the_same_view_again(opened):
     assert again.columns("exact error") == curve
 
 
+@pytest.mark.slow
 def test_keys_keep_the_colours_of_the_plots_under_forced_colours(opened):
     here = opened()
     here.page.emulate_media(forced_colors="active")
@@ -137,6 +138,7 @@ def test_a_bad_value_gives_a_sentence_and_no_plot(opened):
         assert here.page.locator("#map .plot").is_visible()
 
 
+@pytest.mark.slow
 def test_two_values_that_do_not_fit_are_refused_together(opened):
     here = opened(algorithm="gradient_descent", local_steps=2)
     said = here.page.locator("#notice p").inner_text()
@@ -166,6 +168,7 @@ def test_a_bad_address_gives_a_sentence(opened):
     assert here.page.locator("#notice").is_hidden()
 
 
+@pytest.mark.slow
 def test_a_message_names_a_number_as_the_page_does(opened):
     here = opened()
     for name, word in {"step_size": "step size η", "n_clients": "clients N"}.items():
@@ -190,6 +193,7 @@ def test_a_page_without_its_server_says_so_and_shows_no_old_numbers(chromium):
     page.close()
 
 
+@pytest.mark.slow
 def test_without_scripts_the_page_says_why_it_is_empty(chromium, served):
     for scripts in (False, True):
         with closing(chromium.new_context(java_script_enabled=scripts)) as context:
@@ -274,6 +278,7 @@ def test_the_page_can_be_used_by_keyboard(opened):
     ]
 
 
+@pytest.mark.slow
 def test_a_moved_slider_says_its_number_at_once_and_not_its_place(opened):
     here = opened(step_size="1/50")
     here.view()
@@ -293,6 +298,7 @@ def test_a_moved_slider_says_its_number_at_once_and_not_its_place(opened):
     assert set(here.page.evaluate("said")) == {here.text("step_size").input_value()}
 
 
+@pytest.mark.slow
 def test_pictures_say_what_they_are_and_are_no_stops_of_the_keyboard(opened):
     here = opened()
     here.view()
@@ -304,6 +310,7 @@ def test_pictures_say_what_they_are_and_are_no_stops_of_the_keyboard(opened):
     assert stops == [-1] * 4
 
 
+@pytest.mark.slow
 def test_a_slider_says_its_name_and_its_number(opened):
     here = opened(step_size="1/50")
     here.view()
@@ -312,6 +319,7 @@ def test_a_slider_says_its_name_and_its_number(opened):
     assert handle.get_attribute("aria-valuetext") == "1/50"
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("size", [WIDE, PHONE], ids=["1280", "390"])
 def test_the_page_fits_its_width(opened, size):
     here = opened(size, law="bernoulli_spread")
@@ -332,6 +340,7 @@ def test_the_page_fits_its_width(opened, size):
     assert text >= 12
 
 
+@pytest.mark.slow
 def test_a_complaint_and_a_request_elsewhere_would_be_noticed(opened):
     here = opened()
     here.page.evaluate("console.error('planted')")
@@ -405,6 +414,7 @@ def test_no_strange_name_is_answered(served, path):
         assert content.count(b"\n") == 1
 
 
+@pytest.mark.slow
 def test_names_of_this_machine_are_answered(served):
     port = urlsplit(served).port
     for host in (

@@ -648,6 +648,7 @@ def test_a_refused_map_has_no_table(table):
         table(REFUSED)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "view",
     [

@@ -28,6 +28,7 @@ def quick(fig4):
     return fig4.table(quick=True)
 
 
+@pytest.mark.slow
 def test_a_changed_setting_is_noticed(fig4, quick, monkeypatch):
     row = fig4.ROWS["printed-small"]
     other = replace(row, step_sizes=dict(row.step_sizes, uniform="5e-4"))

@@ -259,6 +259,7 @@ def test_functions_may_be_as_strongly_convex_as_they_are_smooth():
     assert [side.subs(at) for side in found["strongly monotone"]] == [0, 0]
 
 
+@pytest.mark.slow
 def test_the_mean_of_rounds_is_part_of_the_claim_on_convex_functions(claims):
     assert claims.convex.check().parts["mean of rounds"].verdict == PROVED
     assert "3 n gamma (F(x) - F*)" in claims.convex.check().argument

@@ -527,6 +527,7 @@ def test_a_proof_is_shown_with_its_steps_and_its_argument(module):
             assert word in page, word
 
 
+@pytest.mark.slow
 def test_what_is_folded_on_the_screen_is_printed(tmp_path):
     program = next(filter(None, map(shutil.which, CHROMIUM)), None)
     if program is None:

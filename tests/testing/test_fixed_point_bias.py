@@ -156,6 +156,7 @@ def test_rounding_of_a_sample_breaks_no_equality(problem, step):
     assert sampled.reason.startswith("sampling cannot show equality")
 
 
+@pytest.mark.slow
 def test_a_mean_on_its_way_is_no_fixed_point(problem):
     short = {"bias": 0, "rounds": 40, "budget": 1200}
     parts = problem, descent(1e-4), Full(2)  # unbiased, and far from done

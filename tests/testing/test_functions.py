@@ -105,6 +105,7 @@ def test_a_function_meets_the_participants_of_the_simulation(problem, law):
     assert np.allclose(models, runs.models[5:], rtol=1e-13)
 
 
+@pytest.mark.slow
 def test_every_assertion_takes_a_function(problem, agreeing, law):
     assert assert_linear_rate(agreeing, fedavg_function, law, rate="3/4", rounds=20)
     with pytest.raises(Broken) as caught:

@@ -142,6 +142,7 @@ def test_a_minimiser_that_cancels_to_zero_gives_no_false_bias(law):
     assert "x_0 = (1)" not in found.setting
 
 
+@pytest.mark.slow
 def test_a_constant_in_floats_is_checked_down_to_rounding():
     one = Quadratics([[[1]]], [[2.0]])
     found = assert_linear_rate(
@@ -322,6 +323,7 @@ def test_an_error_that_goes_to_and_fro_tends_to_nothing(problem):
     assert "on average tends to 1/90, not to 0" in found
 
 
+@pytest.mark.slow
 def test_a_rational_rate_is_decided_where_no_spectrum_is_taken():
     many = Quadratics([[[1 + i]] for i in range(16)], [[i] for i in range(16)])
     parts = many, Focus("1/200"), UniformCohort(16, 4)
