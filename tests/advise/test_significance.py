@@ -138,6 +138,7 @@ def test_cohorts_without_memory_raise_no_alarm_about_memory():
         assert alarms(law, "independence", 40) == 1
 
 
+@pytest.mark.slow
 def test_memory_is_flagged_in_the_clients_and_in_the_overlap():
     day, night = Bernoulli([0.8, 0.7, 0.1]), Bernoulli([0.1, 0.2, 0.9])
     sticky = ModeChain([[0.9, 0.1], [0.1, 0.9]], [day, night], "stationary")

@@ -127,6 +127,7 @@ def focus_square(step, tau, curvatures, chances):
     return float(np.abs(np.linalg.eigvals(total)).max())
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("tau", [1, 2])
 def test_focus_by_the_plain_loop_also_where_the_rate_dips_twice(tau):
     curvatures, chances = (1.0, 2.0, 3.0), (1 / 2, 1 / 3, 1 / 7)
@@ -164,6 +165,7 @@ def test_a_step_size_that_is_better_is_taken(monkeypatch):
     assert float(found.fastest) == pytest.approx(0.0107, rel=0.02)
 
 
+@pytest.mark.slow
 def test_scales_of_the_problem_scale_step_sizes_and_no_rate():
     law = Bernoulli(["1/2", "1/3"])
     one = step_sizes(*both(scalars((1, 3), (0, 1)), Focus(1, 2), law), 3.0)
@@ -176,6 +178,7 @@ def test_scales_of_the_problem_scale_step_sizes_and_no_rate():
         assert float(b) * 1000 == pytest.approx(float(a), rel=5e-6)
 
 
+@pytest.mark.slow
 def test_floats_agree_with_rationals():
     law = Bernoulli(["1/2", "1/3"])
     problem = Quadratics([[[2, 1], [1, 3]], [[1, 0], [0, 2]]], [[1, 0], [0, 2]])
@@ -187,6 +190,7 @@ def test_floats_agree_with_rationals():
     assert float(one.stable[1]) == pytest.approx(other.stable[1], rel=3e-6)
 
 
+@pytest.mark.slow
 def test_laws_with_memory_and_larger_floats():
     chain = ModeChain(
         [[0.8, 0.2], [0.3, 0.7]], [Bernoulli([0.9, 0.8]), Bernoulli([0.1, 0.3])]

@@ -660,6 +660,7 @@ def test_the_numbers_of_v_matter():
         rejected(changed(certificate, ("V", "mean", 0, 0), str(Fraction(at[0]) / 3)))
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", STORED)
 def test_true_rounds_decrease_v_with_its_values(name):
     # V with the values of f_i, at random states of random quadratics, in expectation

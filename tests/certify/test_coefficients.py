@@ -67,6 +67,7 @@ PLAIN = [
 ]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("item", PLAIN, ids=lambda item: item.name)
 def test_each_point_of_the_hypotheses_is_reached(item):
     """Walk every step forwards at points: nothing is left out, nothing is bent."""
@@ -111,6 +112,7 @@ def exactly(expression, point):
 SIGNED = {">": (1, 2, F(1, 3)), ">=": (0, 1, F(5, 2)), None: (-2, -1, 0, 1, F(1, 2))}
 
 
+@pytest.mark.slow
 def test_signs_that_show_are_those_at_points():
     draws, shown = random.Random(3), set()
     factors = [x, y, x + y, x - y, 1 + x**2, -2 - y, x * y + 1, Integer(-3), y**2]

@@ -120,6 +120,7 @@ def _signs(block):
     return dense.sign_counts([[dense.exact(x) for x in row] for row in block])
 
 
+@pytest.mark.one_in(4)
 @CASES
 @pytest.mark.parametrize("seed", range(3))
 def test_values_cancel_by_the_same_amounts(name, seed):
@@ -251,6 +252,7 @@ def zeros(size):
     return [["0"] * size for _ in range(size)]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", LOOPS)
 def test_tables_that_the_checker_lets_through_are_true(name):
     draw, through = Random(f"tables {name}"), set()

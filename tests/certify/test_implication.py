@@ -148,6 +148,7 @@ def answer(hypotheses, conclusion, **options):
     return implies(hypotheses, conclusion, **options).answer
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("hypotheses", "conclusion", "expected"),
     [
@@ -684,6 +685,7 @@ def test_what_the_solver_reads_agrees_with_plain_evaluation():
     assert compared >= 60
 
 
+@pytest.mark.slow
 def test_roots_of_any_degree_are_rounded_down():
     draws = random.Random(7)
     for degree in (1, 2, 3, 7, 100, 4000):

@@ -212,6 +212,7 @@ def test_attacks_on_the_other_checker_get_its_verdict():
     assert not [story for story, c in tried if not agree(reworded(c))]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", test_dense.LOOPS)
 def test_any_tables_have_the_forms_of_the_other_checker_or_no_proof(name, few):
     draw, seen = Random(f"plain tables {name}"), Counter()
@@ -248,6 +249,7 @@ def told(reader, certificate):
         return None
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("few", [_groups.FEW], indirect=True)
 @pytest.mark.parametrize("name", [*test_dense.STORED, "classes", "option I"])
 def test_the_forms_have_the_signs_of_those_of_the_dense_judge(name, few):

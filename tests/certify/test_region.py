@@ -210,6 +210,7 @@ def test_the_certified_boundary_is_certified_and_the_next_step_is_not(focus):
     assert not ladder.certifiable(focus.certified_boundary * Fraction(1001, 1000))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("law", [Full(1), Bernoulli(["1/2", "1/3"])])
 def test_a_contraction_is_certified_up_to_the_unstable_steps(law):
     row = Row(Fraction(2), FedAvg("1", 2), law, Fraction(1, 10), Fraction(1))
@@ -260,6 +261,7 @@ def test_what_is_moved_to_a_step_size_is_what_is_discovered_there(one):
     assert [(s.space.structure, s.level) for s in found] == wanted
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("step", ["1e-6", "1e-4"])
 def test_slow_rates_are_certified_as_closely_as_their_distance_from_one(step):
     (slow,) = found(row(Focus(1), mu="1/100"), [Fraction(step)]).cells
@@ -300,6 +302,7 @@ def test_without_the_checkers_consent_nothing_is_certified(monkeypatch):
     assert found(row(Focus(1)), STEPS[:1]).certified_boundary is None
 
 
+@pytest.mark.slow
 def test_a_floor_that_is_too_high_shows(monkeypatch, focus):
     # were the bound no bound, rates would stop short of the smallest
     monkeypatch.setattr(region_row.Floor, "at", lambda *_: Fraction(98, 100))
@@ -385,6 +388,7 @@ def test_a_store_is_written_by_one_run_at_a_time(tmp_path, whole, resume):
     assert list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "asked",
     [
@@ -420,6 +424,7 @@ def altered(text):
     return text.replace("certified", "certifiee", 1)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "spoil",
     [altered, lambda t: "{}\n" + t, lambda t: "\xff\n" + t, lambda t: t + "[1]\n"],

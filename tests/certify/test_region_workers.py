@@ -87,6 +87,7 @@ def test_more_rows_than_processes_are_all_found():
     assert dict(rows_found(rows)) == dict(rows_found(rows, workers=1))
 
 
+@pytest.mark.slow
 def test_what_a_process_refuses_is_raised_here():
     bad = Row(Fraction(1), GradientDescent(1), Full(2), Fraction(2), Fraction(1))
     with pytest.raises(DomainError, match="must be below smoothness"):

@@ -158,6 +158,7 @@ def test_a_bound_below_does_not_stop_it_early(monkeypatch, above):
     assert found.rate - best.rate < rates.PRECISION
 
 
+@pytest.mark.slow
 def test_a_region_is_lowered_too(monkeypatch):
     ladder = Ladder.of(*DIFFERENT)
     step_size, bound = DIFFERENT[0].step_size, Fraction(1, 2)

@@ -100,6 +100,7 @@ def in_floats(rates):
     return rays.descend(*rays.first())[0]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("algorithm", "law", "boundary"),
     [
@@ -154,6 +155,7 @@ def test_below_the_boundary_nothing_diverges_and_above_it_the_instance_does(
             assert rate(step, law, np.where(random.random(3) < 0.3, 0.1, h)) < 1
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("n", [1, 3, 50])
 @pytest.mark.parametrize("p", [F(1, 10), F(1, 2), F(3, 4)])
 def test_the_boundary_of_focus_with_independent_clients_in_closed_form(n, p):
@@ -264,6 +266,7 @@ def test_the_float_boundary_is_the_isolated_one_where_it_is_not_flat():
     assert in_floats(rates) == pytest.approx(exact.step_size, rel=1e-7)
 
 
+@pytest.mark.slow
 def test_a_boundary_inside_the_class_is_found_below_the_corners():
     # the rare clients' curvature lies strictly between mu and L
     law = Bernoulli(["3/4", "3/4", "1/4", "1/4"])

@@ -34,6 +34,7 @@ def rungs(name):
     return {v.name: search(reading, shape, v, setting.mu) for shape, v in found}
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("level", ["slots", "lifted"])
 @pytest.mark.parametrize("name", SETTINGS)
 def test_writing_out_every_client_certifies_no_more_and_no_less(name, level):
@@ -56,6 +57,7 @@ def test_one_factor_for_the_values_of_several_classes_costs_the_poorest_ansatz()
     assert margin(*lower, remembered=False, alike=True) < 0
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", ["focus, uneven chances", "scaffold, two of four"])
 def test_the_second_solver_finds_the_widest_margins(name):
     for level, one in rungs(name).items():

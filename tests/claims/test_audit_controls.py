@@ -220,6 +220,7 @@ def test_a_correction_that_is_refuted_is_a_fault(place):
     assert said.startswith("the correction is REFUTED: value: 3 is not 1")
 
 
+@pytest.mark.slow
 def test_an_audit_names_it_and_ends_with_1(tmp_path):
     assert (
         new_paper.command.main(["mine", "--out", str(tmp_path)], standalone_mode=False)

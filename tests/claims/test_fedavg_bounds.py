@@ -115,6 +115,7 @@ def test_another_floor_is_not_where_the_recursion_ends(monkeypatch, factor):
     assert "end of a round" in found.reason
 
 
+@pytest.mark.slow
 def test_clients_that_differ_do_not_stay_equal():
     assert fedavg_bounds.equal_clients(0).verdict == PROVED
     assert not fedavg_bounds.equal_clients(F(1, 1000)).passes()

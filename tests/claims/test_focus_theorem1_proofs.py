@@ -88,6 +88,7 @@ def test_a_reading_of_q_above_p_is_noticed():
     assert one_round.chances(CASE_3A)[1].verdict == PROVED
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -124,6 +125,7 @@ class LessFollows(Behind):
     j = Behind(2 * q).j
 
 
+@pytest.mark.slow
 def test_each_factor_of_a_fact_is_judged_with_it():
     assert one_round.rows_left(Moves("1/3", "1/9")).verdict == PROVED
     assert not one_round.rows_left(LeftBehind("1/3", "1/2")).passes()

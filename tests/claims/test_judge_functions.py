@@ -169,6 +169,7 @@ def test_what_takes_long_to_multiply_out_is_left_open(power):
     assert judge.nonnegative([("it", power)], "all").verdict == Verdict.INCONCLUSIVE
 
 
+@pytest.mark.slow
 def test_long_powers_are_multiplied_by_squares():
     long, other = (p**2 + p + 1) ** 600, (p**4 + 2 * p**3 + 3 * p**2 + 2 * p + 1) ** 300
     assert identity(long, other).verdict == Verdict.PROVED

@@ -89,6 +89,7 @@ def test_limsup_is_over_local_iterations_too():
     assert max(worst) > 1.001 * worst[0] or max(worst) > 1.001 * worst[-1]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("laws", [BALANCED[:2], BIASED[:2], WITH_EMPTY_ROUNDS[:1]])
 def test_the_plain_loop_agrees(laws):
     for one in family(laws, (1, 2)):

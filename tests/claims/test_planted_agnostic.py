@@ -83,6 +83,7 @@ def test_a_refuted_claim_is_mended_by_a_proof(claims, claim, shown, mended):
     assert claims[claim].check(**mended).verdict == shown
 
 
+@pytest.mark.slow
 def test_what_mends_them_is_not_proved_with_less():
     assert tracks_apart(0, 2, 0).passes()
     assert not tracks_apart(0, LESS * 2, 0).passes()
@@ -135,6 +136,7 @@ def test_every_convex_loss_of_a_score_will_do():
     assert found.scope.startswith("every convex loss")
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("factor", "verdict"), [(LESS, REFUTED), (1, PROVED), (F(101, 100), PROVED)]
 )
@@ -249,6 +251,7 @@ def test_each_reading_follows_the_constants(claims, claim, printed, wrong, plant
     assert readings(claims[claim].check(**wrong)) == planted
 
 
+@pytest.mark.slow
 def test_sigma_is_superfluous_and_a_larger_g_term_does_not_save_other_estimators(
     claims,
 ):
@@ -278,6 +281,7 @@ def test_the_sharp_lemma_3_and_its_chain(claims):
         assert claims[key].check().correction.finding.passes()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("schedule", ["literal", "separate"])
 def test_a_bound_above_the_sharp_lemma_3_is_attained_by_no_lines(schedule):
     lemma = load_file(proofs_folder() / "agnostic_lemma3.py")

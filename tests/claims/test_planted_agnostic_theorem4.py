@@ -35,6 +35,7 @@ def verdict(key, **changed):
     return claims()[key].check(**changed).verdict
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("key", "wrong"),
     [
@@ -101,6 +102,7 @@ def test_what_stays_as_it_is_neither_grows_nor_falls(monkeypatch, constant, part
     assert not theorem._monotonies(named)[part].passes()
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("key", ["agnostic.eq7", "agnostic.eq8", "agnostic.eq9"])
 def test_the_mended_round_has_a_local_step(key):
     """With H = 1 as printed there is none, and the chain is for one or more."""

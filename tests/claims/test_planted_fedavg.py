@@ -58,6 +58,7 @@ def test_the_printed_range_is_what_breaks_the_one_index_form(matrix_form):
     assert all(one.scope.startswith("every N and tau") for one in passing)
 
 
+@pytest.mark.slow
 def test_a_longer_local_part_breaks_both_counts(matrix_form):
     assert verdicts(matrix_form.fig2_schedule.check()) == [REFUTED, PROVED]
     assert matrix_form.fig2_schedule.check(local_to=2).verdict == REFUTED
@@ -182,6 +183,7 @@ def test_half_breaks_the_reading_of_theorem_2_that_passes(theorem2):
     assert verdicts(planted) == [REFUTED, REFUTED]
 
 
+@pytest.mark.slow
 def test_different_minimisers_break_corollary_3(theorem2):
     found = theorem2.corollary3.check()
     assert verdicts(found) == [REFUTED, PROVED]
@@ -234,6 +236,7 @@ def test_no_start_or_numbering_saves_the_averages_of_those_who_did_not_pull():
     assert claim.check(behind=1, rounds_from=(1,)).verdict == REFUTED
 
 
+@pytest.mark.slow
 def test_lemma_1_is_not_proved_without_lipschitz_gradients(monkeypatch):
     lemmas = load_file(proofs_folder() / "fedavg_lemmas.py")
     assert lemmas.descent.check().verdict == PROVED

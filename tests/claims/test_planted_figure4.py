@@ -94,6 +94,7 @@ def test_a_pair_that_does_not_coincide_is_refuted(file):
     assert planted.readings[LEAD].verdict == Verdict.REFUTED
 
 
+@pytest.mark.slow
 def test_pairs_do_not_coincide_under_sampled_cohorts(file):
     found = parts(file.statements.check(**RACE, where="uniform"))
     for pair in ("fedavg and fedau", "scaffold and proxskip"):

@@ -98,6 +98,7 @@ def test_a_wrong_constant_is_refuted(name, wrong):
     assert claim.check(**wrong).verdict == REFUTED
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("name", "wrong", "mended"),
     [
@@ -162,6 +163,7 @@ def test_a_wrong_constant_is_refuted_under_every_reading(name, wrong):
     assert verdicts(found) == [REFUTED] * len(READINGS[name])
 
 
+@pytest.mark.slow
 def test_95_is_false_as_a_step_and_by_itself():
     claim = claims()["lemma4.step95"]
     assert verdicts(claim.check()) == [REFUTED] * 4
@@ -188,6 +190,7 @@ def test_no_reading_of_ybar_makes_all_true_that_94_is_given():
     assert "no reading" in claims()["lemma4.step94a-b"].proposition
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", ["lemma3.step87", "lemma3.step87.smooth"])
 def test_the_q_of_case_3a_leaves_nothing_for_rows_that_stay_behind(name):
     found = claims()[name].check().readings
@@ -196,6 +199,7 @@ def test_the_q_of_case_3a_leaves_nothing_for_rows_that_stay_behind(name):
     assert (at["law"], at["tau"], printed.evidence["right"]) == ("uniform:1", 1, "0")
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "name",
     ["lemma3.step86", "lemma3.step87.smooth", "lemma4.step92b", "lemma4.step93b-c"],
@@ -208,6 +212,7 @@ def test_assumption_2_alone_lets_curvature_fall_below_minus_l(name):
     assert h < -at["L"]
 
 
+@pytest.mark.slow
 def test_what_assumption_2_alone_denies_is_said_of_lipschitz_gradients():
     """A client -3x^2/2, L = 1, pulled from its row at 0 to w = 1, moves once by 3."""
     step, squared = F(1, 8), 3**2
@@ -262,6 +267,7 @@ def test_each_link_of_the_mended_lemma_4_gets_what_another_gives(
     assert not found.passes()
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("name", "wrong"),
     [
@@ -281,6 +287,7 @@ def test_each_link_of_the_mended_lemma_3_gets_what_another_gives(
     assert not proof(focus_lemma3_proof.MENDED).passes()
 
 
+@pytest.mark.slow
 def test_both_mended_lemmas_run_the_round_and_lemma_4_has_84_in_it():
     lemmas = (
         focus_lemma3_proof.proof(focus_lemma3_proof.MENDED),
@@ -318,6 +325,7 @@ def test_one_power_of_tau_decides_85_and_86():
         assert len(lipschitz) >= 2
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "claim",
     [

@@ -66,6 +66,7 @@ def test_a_wrong_constant_refutes_what_is_proved(proofs, file, name, wrong):
     assert claim.check(**wrong).verdict == REFUTED
 
 
+@pytest.mark.slow
 def test_fixed_points_of_push_pull_are_proved_on_any_number_of_nodes(proofs):
     claim = proofs("focus_decentralised").fixed_points
     assert claim.check().scope.startswith("any number of nodes")
@@ -285,6 +286,7 @@ def test_no_other_index_mends_a_line_of_lemma_2(proofs, file, name, wrong):
     assert not getattr(proofs(file), name).check(**wrong).passes()
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", ["drift", "bias", "variance"])
 def test_each_factor_of_55_is_needed(proofs, name):
     claim = proofs("fedavg_last_steps").at_communications

@@ -304,6 +304,7 @@ def test_the_local_moves_need_a_cap_on_all_of_them():
     assert verdicts(moves.summed.check(power=2)) == mended
 
 
+@pytest.mark.slow
 def test_step_131_adds_the_noises_of_any_number_of_clients():
     step = loaded("sgfocus_lemma6").three_terms
     found = step.check().readings

@@ -146,6 +146,7 @@ def test_a_wrong_constant_is_refuted(claims, key, wrong):
     assert claims[key].check(**wrong).verdict == REFUTED
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("key", ["pl.step103a-c", "nc.step111"])
 def test_the_descent_of_f_is_shown_for_every_number_of_clients(claims, key):
     assert "N = 1" not in claims[key].check().scope
@@ -338,6 +339,7 @@ def test_a_counterexample_at_unit_smoothness_says_so():
     assert own.reason.count("L = ") == 1
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("slope", "holds"), [("1/4", True), ("5/7", True), ("3/4", False)]
 )

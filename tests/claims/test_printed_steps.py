@@ -208,6 +208,7 @@ def test_a_step_is_given_and_shows_what_is_printed(step):
     assert part(file_of(step), step) == (Verdict.PROVED, *printed(step))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("step", "right", "wrong"),
     [

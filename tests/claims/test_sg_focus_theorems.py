@@ -28,6 +28,7 @@ AUDITED = pytest.mark.slow  # the audit judges it too
 WIDER = {"q/(N (16 L^2/mu + mu/2))": "1", "mu/((tau-1)^2 L^2 N)": "1/100"}
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("wrong", "verdict"),
     [
@@ -98,6 +99,7 @@ SHARED = [  # less than what the links show, so that they cannot show it
 ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("name", "value", "link"), SHARED)
 def test_a_fault_in_what_links_share_stops_the_link(name, value, link, monkeypatch):
     monkeypatch.setattr(links, name, value)

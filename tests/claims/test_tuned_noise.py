@@ -47,6 +47,7 @@ def test_the_second_move_has_the_noise_of_every_sample(size):
     assert noise.moves() == noise.played() == [v / many for v in total]
 
 
+@pytest.mark.slow
 def test_it_refutes_the_chain_and_smaller_noise_does_not():
     found = CHAIN.check().readings
     assert str(found["independent samples"].verdict) == "PROVED"

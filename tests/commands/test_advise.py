@@ -89,6 +89,7 @@ def test_the_text_says_never_with_the_accuracy_and_why_something_is_missing(run)
     assert all(len(line) <= 100 for line in ran.stdout.splitlines())
 
 
+@pytest.mark.slow
 def test_the_search_says_that_it_may_step_over_unstable_step_sizes(run):
     # after tau - 1 = 4 local steps of size 1/h the new gradient is the stored one
     alone = ("focus", "--curvatures", "4/5", "--centres", 1, "--local-steps", 5)

@@ -113,6 +113,7 @@ def test_the_plain_checker_is_asked_where_it_is_quick(run, write, rate, drift, a
         assert run("check", path, "--plain", "--json").json == found
 
 
+@pytest.mark.slow
 def test_the_plain_checker_is_left_out_where_it_takes_long(run, write):
     many = certify(Focus("1/100"), Bernoulli(["1/2"] * 40), "1/10", 1).certificate
     path = write("c.json", many)
@@ -289,6 +290,7 @@ def test_both_checkers_have_to_accept(run, write, monkeypatch, rate, as_json):
         assert not as_json or ran.json["accepted"] is False
 
 
+@pytest.mark.slow
 def test_the_plain_checker_refuses_many_cohorts(run, write, fails):
     law = Bernoulli(["1/2"] * 70 + ["1/3"] * 70)
     many = certify(Focus("1/1000"), law, "1/10", 1).certificate

@@ -79,6 +79,7 @@ def test_an_empty_folder_gives_no_line(run, tiny):
 LIST = "from flverify.cli import main; main(['figure', '--list'])"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="needs a terminal of its own")
 def test_on_a_terminal_the_list_is_a_framed_table():
     inside, outside = os.openpty()

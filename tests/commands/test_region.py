@@ -116,6 +116,7 @@ def test_the_probability_of_proxskip_is_that_of_its_coin(run):
     assert other["setting"]["law"] == "bernoulli:p"
 
 
+@pytest.mark.slow
 def test_kappa_moves_mu_with_smoothness_fixed(run, tmp_path):
     path = tmp_path / "region.csv"
     run(*FAST, "--out", path)
@@ -550,6 +551,7 @@ def _done(rows: Path) -> int:
     return rows.read_text().count('"done"') if rows.exists() else 0
 
 
+@pytest.mark.slow
 def test_rows_of_another_setting_are_refused_and_kept(fails, tmp_path, run):
     path, rows = tmp_path / "region.csv", tmp_path / "region.csv.rows"
     other = (*FAST[:-1], "2,5", "--out", path, "--resume")

@@ -67,6 +67,7 @@ def test_a_page_says_how_to_judge_a_claim_again(run, claims, tmp_path):
     assert run("show", "demo.sum", "--file", claims).code == 0
 
 
+@pytest.mark.slow
 def test_one_step_alone_says_that_it_is_from_refuted_lines(run, tmp_path):
     step, out = "focus.thm1.sc.step100-101", tmp_path / "pages"
     assert run("report", step, "--format", "md", "--out", out).code == 0

@@ -125,6 +125,7 @@ def test_few_directions_are_counted_too(chance):
     assert found == pytest.approx(exact, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_assertions_do_not_answer_by_invented_directions():
     asked = {"method": "exact"}
     problem, law = halves(40, 2)
@@ -166,6 +167,7 @@ class Echo(Algorithm):
         return EchoState(model, pull, echoes)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("chance", [Fraction(2, 5), 0.4])
 def test_small_floats_that_invent_directions_are_reduced_in_rationals(chance):
     # copies of a client move as it does, so that the rate is the same

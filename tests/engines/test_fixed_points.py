@@ -50,6 +50,7 @@ def test_a_sum_that_never_changes_stays_where_it_starts():
     assert found.stationary_mean_square_error < 1e-20
 
 
+@pytest.mark.slow
 def test_such_a_method_is_not_called_biased():
     large = repeated(TWO, notebook(), Full(2)).problem
     assert_fixed_point_bias(large, notebook(), Full(2), bias=0)
@@ -81,6 +82,7 @@ def test_a_mean_that_drifts_has_no_fixed_point(exact):
         _ = found.mean_fixed_point
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "algorithm", [Scaffold("1/8", 2), FedAvg("1/8", 2), notebook()]
 )
@@ -194,6 +196,7 @@ def test_nor_is_what_modes_differ_by(kind):
         assert found.bias == pytest.approx(exact.bias.astype(float), abs=1e-7)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("step", [2.0**-23, 2.0**-30, 2.0**-33])
 @pytest.mark.parametrize("large", [True, False])
 def test_a_tiny_step_costs_no_digits_of_a_fixed_point(step, large):

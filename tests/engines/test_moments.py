@@ -131,6 +131,7 @@ def test_a_start_of_another_shape_is_refused():
         moments(PAIR, FedAvg("1/4"), UniformCohort(2, 1)).mean_square_error([1, 2], 3)
 
 
+@pytest.mark.slow
 def test_large_exact_settings_are_refused_with_a_way_out():
     problem = Quadratics([[[1]]] * 30, [[0]] * 30)
     setting = moments(problem, Focus("1/100"), UniformCohort(30, 3))

@@ -81,6 +81,7 @@ def handed_on(state, cohort, local, model):
 RULES = [never_read, kept_alone, last_gradients, from_nothing]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("start", [0, Fraction(1, 2)])
 @pytest.mark.parametrize("law", [HALF, Full(3), UniformCohort(3, 2)])
 @pytest.mark.parametrize("rule", RULES)

@@ -159,6 +159,7 @@ WRONG = {
 }
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("changed", "words"), WRONG.values(), ids=WRONG)
 @pytest.mark.parametrize("ask", ASK.values(), ids=ASK)
 def test_own_laws_that_contradict_themselves(ask, changed, words):
@@ -186,12 +187,14 @@ class Rounded(Either):
 LAWS = {"rational": Either(), "floats": Rounded()}
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
 @pytest.mark.parametrize("ask", ASK.values(), ids=ASK)
 def test_own_laws_that_agree_with_themselves(ask, law):
     assert ask(law)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("n_clients", [2, 65])
 def test_what_is_said_to_hold_names_how_far_a_law_was_compared(n_clients):
     class Any(Either):

@@ -116,6 +116,7 @@ def at(unit):
     return floats, Quadratics([[[h]] for h in curvatures], exact)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("unit", POINTS)
 @pytest.mark.parametrize(("algorithm", "law"), SETTINGS[:4])
 def test_points_have_no_unit(algorithm, law, unit):

@@ -247,6 +247,7 @@ def test_a_session_shows_the_tables_of_its_view():
     session._destroyed(None)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("over", ["p", "tau", "n", "kappa"])
 def test_a_session_begins_by_awaiting_the_slow_layers(over):
     session = opened(View(over=over).to_query())

@@ -232,6 +232,7 @@ def test_fedavg_is_stable_below_two_over_the_smoothness():
         assert row.boundary == pytest.approx(2 / 5, rel=1e-4)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("over", ["tau", "p", "n", "kappa"])
 @pytest.mark.parametrize("view", MAPPED, ids=name)
 def test_corners_contract_below_the_boundary_and_not_at_it(view, over):
@@ -279,6 +280,7 @@ def test_curvatures_between_can_end_the_line_before_the_corners(view, between, m
     assert above.mean_square_rate > 1
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("probability", ["1/10", "2/5", "4/5", "1"])
 def test_the_boundary_is_the_one_of_the_certifier(probability):
     view = View("focus", 6, probability=probability)

@@ -90,6 +90,7 @@ def test_the_total_weight_has_the_mean_that_is_drawn(stored) -> None:
     assert np.mean(share.column("x")) == pytest.approx(mean.x, rel=0.03)
 
 
+@pytest.mark.slow
 def test_other_pictures_take_the_place_of_the_digits() -> None:
     draw = np.random.default_rng(0)
     images = Images("mnist", draw.random((200, 5)), draw.integers(10, size=200))

@@ -109,6 +109,7 @@ def test_the_caption_counts_ranks_of_the_table(stored) -> None:
     assert "(ii) total variation as a supremum over events: REFUTED" in text
 
 
+@pytest.mark.slow
 def test_other_pictures_take_the_place_of_the_digits() -> None:
     draw = np.random.default_rng(0)
     images = Images("mnist", draw.random((100, 2)), draw.integers(10, size=100))

@@ -117,6 +117,7 @@ def test_what_refutes_the_display_after_135_is_inside_the_caps_around_it():
 SINGLE_STEPS = ("focus.lemma2", "focus.lemma3", "focus.thm2")
 
 
+@pytest.mark.slow
 def test_what_refutes_a_bound_of_local_steps_has_some_of_them():
     """At tau = 1 caps such as 1/(L (tau-1)) are void, or ask for tau >= 2."""
     statements = {

@@ -66,6 +66,7 @@ def test_a_shipped_claim_and_one_of_a_file(tmp_path):
     assert found.reproduce == f"flverify show mine.sum --file {path}"
 
 
+@pytest.mark.slow
 def test_neither_ledger_nor_cache_is_read(monkeypatch):
     def never(*args):
         raise AssertionError

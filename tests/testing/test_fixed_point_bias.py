@@ -227,6 +227,7 @@ def test_roots_that_cancel_are_seen_in_the_field_they_make(problem):
     assert broken(*parts, bias=[nothing - sympy.Rational(2, 59)])
 
 
+@pytest.mark.slow
 def test_a_run_that_never_moves_shows_no_fixed_point():
     one = Quadratics([[[1]]], [[2]])
     options = {"bias": 0, "tolerance": 1, "start": [2], "method": "sampled"}
@@ -304,6 +305,7 @@ def to_and_fro(masks, gradient, start):
     return np.array(models)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("rounds", [40, 41])
 def test_a_sampled_mean_that_alternates_has_no_bias(problem, rounds):
     parts = problem, to_and_fro, Full(2)

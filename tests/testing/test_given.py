@@ -106,6 +106,7 @@ def test_a_setting_with_symbols_or_beyond_floats_is_refused():
             assert_stable(Quadratics([[[1]]], [[linear]]), step, law)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("rate", [*TINY, *(1 - v for v in TINY), 1 - F(1, 10**30)])
 @pytest.mark.parametrize("exact", [True, False])
 def test_rates_next_to_zero_and_one(rate, exact):

@@ -76,6 +76,7 @@ def test_stored_gradients_do_not_hide_stability():
     assert assert_stable(flat, MifaLike(F(1, 2)), Bernoulli([1, "1/10"]))
 
 
+@pytest.mark.slow
 def test_systems_of_every_size_are_answered():
     many = Quadratics([[[1 + i]] for i in range(16)], [[i] for i in range(16)])
     law = UniformCohort(16, 4)
