@@ -178,7 +178,7 @@ class Dynamics:
         # a claim of convergence where there may be none
         across = tied and rate < 1 <= found * (1 + ROUNDING)
         # faster than differences of two runs: a start of its own, or lost in rounding
-        return None if across or self.contraction > rate * (1 + NEAR) else True
+        return None if across or self.contraction > rate * (1 + ROUNDING) else True
 
     def may_lie_across(self, rate: float, found: float) -> bool:
         """Whether rounding of T may have moved its radius from beyond a rate to found.

@@ -201,6 +201,13 @@ def test_a_long_jordan_chain_in_floats_is_never_contradicted(root):
     assert told >= 1
 
 
+def test_a_slow_direction_that_a_start_hardly_has_is_not_left_out():
+    # 3e-8 of the start shrinks by (1 - 2^-12/1000)^2, about 1 - 4.9e-7, per round
+    plane = Quadratics([[[1e-3, 0.0], [0.0, 1.0]]], [[0.0, 0.0]])
+    parts = plane, GradientDescent(2.0**-12), Full(1)
+    unanswered(*parts, rate=0.9999985, start=[0.03, 1e6])
+
+
 @pytest.mark.parametrize("root", [0.9, 0.95, 0.98])
 def test_a_weak_link_that_floats_leave_out_is_no_answer(root):
     # step sizes of 1e-5 to 3e-9: what the gradient does falls below 1e-8
