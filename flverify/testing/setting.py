@@ -25,6 +25,7 @@ from flverify.engines.own_problems import require_start
 from flverify.participation._law import Participation
 from flverify.problems._problem import Problem
 from flverify.testing import given, written
+from flverify.testing.blur import blur
 
 LARGEST = 1e140  # of numbers whose squares are added up
 ZERO = 1e-12  # of the size: a minimiser so close to 0 is 0
@@ -98,6 +99,15 @@ class Setting:
         """|x_0 - x*|^2, exact if both are."""
         gap = self.begin - self.minimiser
         return gap @ gap
+
+    @cached_property
+    def blur(self) -> float:
+        """Length by which x* may be off where it is computed in floats, weight x."""
+        return blur(self.problem, self.minimiser)
+
+    def doubt(self, error: float) -> float:
+        """How far off |x - x*|^2 may be for that, where it is about `error`."""
+        return (2 * math.sqrt(error) + self.blur) * self.blur
 
     @property
     def text(self) -> str:
