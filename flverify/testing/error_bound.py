@@ -197,8 +197,9 @@ def _compare(claim: _Claim, answer: Answer, curve: Array) -> Outcome:
     )
     exact = answer.found.exact
     size = 0.0 if exact else _size(claim, curve)
-    pairs = zip(curve, claim.values, strict=True)
-    kept = [keeps(e, b, FLOOR * size, FINE * size) for e, b in pairs]
+    off = [0.0 if exact else claim.asked.doubt(e) for e in curve]
+    rounds = zip(curve, claim.values, off, strict=True)
+    kept = [keeps(e, b, FLOOR * size + o, FINE * size + o) for e, b, o in rounds]
     if False in kept:
         r = kept.index(False)
         text = f"{r}: E|x_r - x*|^2 = {number(curve[r])}"
@@ -209,8 +210,8 @@ def _compare(claim: _Claim, answer: Answer, curve: Array) -> Outcome:
         why = (
             f"at round {r} E|x_r - x*|^2 = {number(curve[r])}, allowed "
             f"{number(claim.values[r])}; their order is lost in overflow, or lies "
-            f"below the rounding of floats, {FLOOR * size:.1e}; pass rationals, or "
-            "assert fewer rounds"
+            f"below the rounding of floats, {FLOOR * size + off[r]:.1e}; pass "
+            "rationals, or assert fewer rounds"
         )
         return replace(out, reason=why)
     return replace(out, status=Status.HOLDS)

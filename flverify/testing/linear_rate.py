@@ -301,7 +301,8 @@ def _with_constant(claim: _Claim, found: Any, out: Outcome) -> Outcome:
     curve = found.curve(claim.asked.begin)
     for r, error in enumerate(islice(curve, last + 1)):
         allowed = claim.allowed(r) if found.exact else as_float(claim.allowed(r))
-        kept = keeps(error, allowed, floor, found.fine)
+        off = 0.0 if found.exact else claim.asked.doubt(error)
+        kept = keeps(error, allowed, floor + off, found.fine + off)
         if kept is False:
             text = at_round(r, error, allowed)
             return replace(out, status=Status.BROKEN, first_break=text)

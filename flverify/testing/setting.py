@@ -107,7 +107,7 @@ class Setting:
 
     def doubt(self, error: float) -> float:
         """How far off |x - x*|^2 may be for that, where it is about `error`."""
-        return (2 * math.sqrt(error) + self.blur) * self.blur
+        return (2 * math.sqrt(max(error, 0.0)) + self.blur) * self.blur
 
     @property
     def text(self) -> str:

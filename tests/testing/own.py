@@ -8,7 +8,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from flverify.problems import Quadratics
 from flverify.testing import Algorithm, Clients, Server, gradient_steps
+
+
+def across(mu, linear):
+    """One client with curvatures 1 and mu across the coordinates, in floats.
+
+    Its x* in floats is lost to about eps/mu of its size.
+    """
+    hessian = [[0.64 + 0.36 * mu, 0.48 * (mu - 1)], [0.48 * (mu - 1), 0.36 + 0.64 * mu]]
+    return Quadratics([hessian], [linear])
+
+
+def in_rationals(problem):
+    """Return the same problem with its floats as rationals, whose x* is exact."""
+    return Quadratics(*(_rationals(v) for v in (problem.hessians, problem.linear)))
+
+
+def _rationals(values):
+    return np.array([Fraction(v) for v in values.flat]).reshape(values.shape)
 
 
 class MomentumState(NamedTuple):

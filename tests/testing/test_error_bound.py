@@ -15,7 +15,7 @@ from flverify.participation import Bernoulli, Full
 from flverify.problems import Quadratics
 from flverify.testing import Broken, Inconclusive, Status, assert_error_bound
 from flverify.testing.comparison import keeps
-from tests.testing.own import fedavg_function
+from tests.testing.own import across, fedavg_function, in_rationals
 
 F = Fraction
 
@@ -29,6 +29,17 @@ def test_the_exact_curve_is_its_own_bound(problem, law, enumerated):
     with pytest.raises(Broken) as caught:
         assert_error_bound(*parts, bound=lambda r: curve[r] - (r == 3) * tiny, rounds=4)
     assert caught.value.outcome.first_break.startswith("3: ")
+
+
+def test_no_bound_is_kept_or_broken_by_less_than_a_minimiser_is_off():
+    slope = across(1e-10, [0.0, 0.0]).hessians[0]
+    problem = across(1e-10, slope @ [1.0, 2.0])  # x* is about (1, 2)
+    begin = [1 + 3e-6, 2 + 4e-6]
+    gap = np.array([F(v) for v in begin]) - in_rationals(problem).minimiser()
+    told = problem, GradientDescent(1.0), Full(1)
+    for share in (F(93, 100), F(107, 100)):  # of what is true; floats say .91
+        with pytest.raises(Inconclusive, match="below the rounding of floats"):
+            assert_error_bound(*told, bound=share * (gap @ gap), rounds=2, start=begin)
 
 
 def test_where_the_error_comes_closest_is_told():

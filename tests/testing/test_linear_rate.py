@@ -36,7 +36,15 @@ from flverify.testing.dynamics import dynamics
 from flverify.testing.large import LargeDynamics, _verify
 from flverify.testing.moments import answers
 from flverify.testing.setting import setting
-from tests.testing.own import FiveFold, HeavyBall, MifaLike, PilesUp, fivefold
+from tests.testing.own import (
+    FiveFold,
+    HeavyBall,
+    MifaLike,
+    PilesUp,
+    across,
+    fivefold,
+    in_rationals,
+)
 
 F = Fraction
 
@@ -206,6 +214,17 @@ def test_a_slow_direction_that_a_start_hardly_has_is_not_left_out():
     plane = Quadratics([[[1e-3, 0.0], [0.0, 1.0]]], [[0.0, 0.0]])
     parts = plane, GradientDescent(2.0**-12), Full(1)
     unanswered(*parts, rate=0.9999985, start=[0.03, 1e6])
+
+
+def test_no_constant_is_kept_by_less_than_a_minimiser_is_off():
+    problem = across(2e-8, [0.3, -0.7])
+    optimum = in_rationals(problem).minimiser()
+    begin = [float(v) * (1 + 2e-6) for v in optimum]
+    gap = np.array([F(v) for v in begin]) - optimum
+    first = float(gap @ gap) * (1 - 3e-4)
+    told = problem, GradientDescent(1.0), Full(1)
+    options = {"rate": 1 - 2e-8, "constant": first, "start": begin, "rounds": 2}
+    assert "rounding" in unanswered(*told, **options).reason
 
 
 @pytest.mark.parametrize("root", [0.9, 0.95, 0.98])
