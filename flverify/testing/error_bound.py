@@ -78,8 +78,8 @@ def assert_error_bound(
     Notes
     -----
     Moments or bounds in floats are compared to 1e-9 relatively; where the bound and a
-    float error lie below 1e-12 of the problem's squared size their order is rounding,
-    and there is no answer.
+    float error lie below 1e-12 of the problem's squared size, or closer than x* is
+    known in floats, their order is rounding, and there is no answer.
 
     Examples
     --------

@@ -24,6 +24,7 @@ FIRST = 64  # runs before the first look; then four times as many, and so on
 RAREST = 1e-300  # false alarm: it is divided further
 HEAVIEST = 1e100  # tail: its square is divided by
 RESOLUTION = 1e-24  # squared errors below this share of the problem's size are rounding
+BLURRED = 1e3  # errors below this many times what x* may be off by are not told
 
 
 @dataclass(frozen=True)
@@ -150,9 +151,11 @@ def simulated(asked: Setting, how: Plan, runs: int, *, models: bool = False) -> 
 def judge(asked: Setting, bounds: Array, how: Plan) -> Sampled:
     """Test E|x_r - x*|^2 <= bounds[r] for r = 0, ..., rounds by sampling."""
     first = as_float(asked.first_error)
-    fine = RESOLUTION * asked.size**2
+    blurred = BLURRED * asked.blur
+    fine = max(RESOLUTION * asked.size**2, blurred * blurred)
     tested = np.flatnonzero(bounds[1:] > fine) + 1
-    known = _without_runs(first, bounds, tested)
+    off = 0.0 if asked.minimiser.dtype == object else asked.doubt(first)
+    known = _without_runs(first, off, bounds, tested)
     if known is not None:
         return known
     test = BoundTest(bounds[tested], how.false_alarm, how.tail)
@@ -177,14 +180,22 @@ def judge(asked: Setting, bounds: Array, how: Plan) -> Sampled:
     return Sampled(Status.INCONCLUSIVE, done, means, place, why)
 
 
-def _without_runs(first: float, bounds: Array, tested: Array) -> Sampled | None:
-    """Answer where nothing has to be sampled, or nothing can be."""
+def _without_runs(
+    first: float, off: float, bounds: Array, tested: Array
+) -> Sampled | None:
+    """Answer where nothing has to be sampled, or nothing can be.
+
+    `off` is how far off the first error itself may be.
+    """
     means = np.array([first])
     if not np.isfinite(bounds).all():
         why = "a bound lies beyond the largest float, about 1.8e308; give a smaller one"
         return Sampled(Status.INCONCLUSIVE, 0, means, 0, why)
-    if first > bounds[0] * (1 + 1e-12):
+    if first > bounds[0] * (1 + 1e-12) + off:
         return Sampled(Status.BROKEN, 0, means, 0)
+    if off > 1e-12 * bounds[0] and first + off > bounds[0]:
+        why = "x* in floats is too far off to tell round 0; pass rationals"
+        return Sampled(Status.INCONCLUSIVE, 0, means, 0, why)
     if len(tested):
         return None
     why = "every bound lies below the rounding of floats; test fewer rounds"

@@ -42,6 +42,28 @@ def test_no_bound_is_kept_or_broken_by_less_than_a_minimiser_is_off():
             assert_error_bound(*told, bound=share * (gap @ gap), rounds=2, start=begin)
 
 
+def test_sampling_does_not_break_a_bound_by_the_rounding_of_a_minimiser():
+    # the distance to (1/3, 5/7) never grows; in floats it was 4.4e-22, not 4e-24
+    mu, off = F(1, 10**6), F(2, 10**12)
+    hessian = [[9 + 16 * mu, 12 * (1 - mu)], [12 * (1 - mu), 16 + 9 * mu]]
+    slope = np.array(hessian) / 25
+    optimum = np.array([F(1, 3), F(5, 7)])
+    problem = Quadratics([slope], [slope @ optimum])
+    begin = optimum + off * np.array([F(-4, 5), F(3, 5)])
+    told = problem, GradientDescent("1/2"), Full(1)
+    options = {"rounds": 20, "start": begin, "method": "sampled", "budget": 2000}
+    with pytest.raises(Inconclusive, match="below the rounding"):
+        assert_error_bound(*told, bound=F(11, 10) * off**2, **options)
+    # of x* in floats not even the first error is known
+    plain = across(1e-10, across(1e-10, [0.0, 0.0]).hessians[0] @ [1.0, 2.0])
+    near = [1 + 3e-6, 2 + 4e-6]
+    told, options["start"] = (plain, *told[1:]), near
+    gap = np.array([F(v) for v in near]) - in_rationals(plain).minimiser()
+    for share in (F(90, 100), F(107, 100)):
+        with pytest.raises(Inconclusive, match=r"too far off|below the rounding"):
+            assert_error_bound(*told, bound=share * (gap @ gap), **options)
+
+
 def test_where_the_error_comes_closest_is_told():
     # the error is 4/4^r
     parts = Quadratics([[[1]]], [[2]]), GradientDescent("1/2"), Full(1)
