@@ -101,7 +101,8 @@ class Claim:
         "(ii) by itself"; empty if all are.
     mended_from : mapping of str to sequence of str, or None
         The same, for its correction alone: the lines of `given` if None, and none if
-        empty, where the correction rests on nothing that is printed.
+        empty, where the correction rests on nothing that is printed. A sharp statement
+        is from the lines of `given` always: the same check judges it.
     path : path
         The file it stands in, known once that has been read.
     """
@@ -205,7 +206,8 @@ class Claim:
         if self.sharp and not changed and finding.passes():
             best = self.sharp.judged(self.judged_by, self.constants, self.free)
             finding = finding.corrected(self.sharp.text(), best)
-        return self._granted(finding)
+            return self._granted(finding, self.given)  # as the same check is
+        return self._granted(finding, self.mended_from)
 
     def _require_read(self, read: set[str]) -> None:
         unread = {one.constant for one in self.free} - read
@@ -215,7 +217,7 @@ class Claim:
                 f"{sorted(unread)}, which it does not read; use it, or leave it out."
             )
 
-    def _granted(self, finding: Finding) -> Finding:
+    def _granted(self, finding: Finding, mended_from: Lines | None) -> Finding:
         """Say from which printed lines it follows, and from which its correction."""
         fixed = finding.correction
         granted = finding.granted(list(self.given)) if self.given else finding
@@ -223,9 +225,9 @@ class Claim:
             found = finding.readings.items()
             alone = {n: one for n, one in found if n.startswith(self.unaided)}
             granted = replace(granted, readings={**granted.readings, **alone})
-        if fixed is None or self.mended_from is None:
+        if fixed is None or mended_from is None:
             return granted
-        own = fixed.finding.granted(list(self.mended_from))
+        own = fixed.finding.granted(list(mended_from))
         return granted.corrected(fixed.statement, own)
 
     def control(self) -> Finding | None:

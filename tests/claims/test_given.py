@@ -11,7 +11,7 @@ from flverify._core.errors import InputError
 from flverify._core.sources import Source
 from flverify.claims import judge, ledger, premises, registry
 from flverify.claims.audit import audit
-from flverify.claims.claim import claim
+from flverify.claims.claim import Free, Sharp, claim
 from flverify.claims.registry import shipped_claims
 from flverify.report.summary import summary
 
@@ -150,6 +150,30 @@ def test_a_correction_may_be_from_no_line():
     assert (fixed.scope, fixed.given) == ("N <= 4", ())
     (said,) = premises.warnings(one, KNOWN)
     assert said.startswith("the claim is given")
+
+
+def test_a_sharp_statement_is_from_the_lines_of_its_claim():
+    free = Free("two", 1, 4, weaker="larger")
+    for mended_from in (None, {}, {"Lemma 4": ("demo.four",)}):
+
+        @claim(
+            "demo.sharp",
+            source=Source("flverify", "example"),
+            statement="1 + 1 <= 3",
+            proposition="It is so.",
+            constants={"two": 3},
+            twin={"two": 1},
+            free=free,
+            sharp=Sharp("1 + 1 <= <two>", {"two": 2}),
+            given={"(1)": "demo.one"},
+            mended_from=mended_from,
+        )
+        def check(c):
+            return judge.nonnegative([("gap", c.two - 2)], "every N")
+
+        best = check.check().correction.finding
+        assert best.scope.startswith("given (1); every N; ")
+        assert best.given == ("(1)",)
 
 
 def test_the_claims_that_judge_them_are_named():
