@@ -8,6 +8,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+import sympy
+
 from flverify._core.errors import InputError, MissingConstantError
 from flverify._core.shown import shown
 from flverify._core.sources import Source
@@ -24,18 +27,18 @@ Given = Sequence[str] | Mapping[str, str | Sequence[str]]
 
 
 class Constants(SimpleNamespace):
-    """The constants of a claim, by name, and which of them were read."""
+    """The constants of a claim, by name; names that are read go into a set."""
 
-    __slots__ = ("read",)
+    __slots__ = ("__read",)  # mangled, for a constant may have any name
 
-    def __init__(self, values: Mapping[str, Any]) -> None:
-        self.read: set[str] = set()
+    def __init__(self, values: Mapping[str, Any], read: set[str]) -> None:
+        self.__read = read
         super().__init__(**{name: _own(value) for name, value in values.items()})
 
     def __getattribute__(self, name: str) -> Any:
         value = super().__getattribute__(name)
-        if name != "read":
-            self.read.add(name)
+        if name != "_Constants__read":
+            self.__read.add(name)
         return value
 
     def __getattr__(self, name: str) -> Any:
@@ -51,7 +54,10 @@ def _own(value: Any) -> Any:
     """Return a copy of what could be changed in place, as lists can."""
     if isinstance(value, dict):
         return {key: _own(one) for key, one in value.items()}
-    return [_own(one) for one in value] if isinstance(value, list) else value
+    if type(value) in (list, tuple):
+        return type(value)(map(_own, value))
+    changeable = isinstance(value, list | set | np.ndarray | sympy.MatrixBase)
+    return value.copy() if changeable else value
 
 
 @dataclass(frozen=True)
@@ -186,7 +192,7 @@ class Claim:
                 f"{sorted(set(self.constants) - free)}."
             )
 
-    def check(self, **changed: Any) -> Finding:
+    def check(self, /, **changed: Any) -> Finding:
         """Judge the claim, with some constants changed if asked.
 
         As it is printed, the sharp statement comes beside it, if it has one.
@@ -197,17 +203,23 @@ class Claim:
                 f"{self.id} must be given constants that it has; got {sorted(unknown)};"
                 f" choose among {sorted(self.constants)}."
             )
-        constants = Constants({**self.constants, **changed})
-        finding = self.judged_by(constants)
+        read = set[str]()
+        finding = self._found({**self.constants, **changed}, read)
         if not isinstance(finding, Finding):  # an audit says so
             return finding
         if not changed and finding.passes():
-            self._require_read(constants.read)
+            self._require_read(read)
         if self.sharp and not changed and finding.passes():
-            best = self.sharp.judged(self.judged_by, self.constants, self.free)
+            best = self.sharp.judged(
+                lambda c: self._found(vars(c), set()), self.constants, self.free
+            )
             finding = finding.corrected(self.sharp.text(), best)
             return self._granted(finding, self.given)  # as the same check is
         return self._granted(finding, self.mended_from)
+
+    def _found(self, constants: Mapping[str, Any], read: set[str]) -> Finding:
+        """Run the check on constants of its own: what it changes of them is lost."""
+        return self.judged_by(Constants(constants, read))
 
     def _require_read(self, read: set[str]) -> None:
         unread = {one.constant for one in self.free} - read
