@@ -118,13 +118,25 @@ class Sharpest:
         sides = {t.value: t.side for t in self.bracket.tried}
         if printed in sides:
             refuted = sides[printed] is Side.FAILS
-            return [f"the printed value {printed} is refuted"] if refuted else []
+            note = f"the printed value {printed} is refuted{self._beside()}"
+            return [note] if refuted else []
         if printed is None or beyond is None:
             return []
         sign = 1 if self.free.weaker == "smaller" else -1
         stronger = sign * printed > sign * beyond.value
         note = f"the printed value {printed} is stronger than {beyond.value}, refuted"
-        return [note] if stronger else []
+        return [note + self._beside()] if stronger else []
+
+    def _beside(self) -> str:
+        """Name constants beside the free one that are not as in print."""
+        given = self.free.given
+        printed = _plain({name: self.claim.constants.get(name) for name in given})
+        changed = [
+            f"{name} = {value}"
+            for name, value in _plain(given).items()
+            if name != self.free.name and printed.get(name) != value
+        ]
+        return f" with {', '.join(changed)}, not as in print" if changed else ""
 
     def statement(self) -> str:
         """Return the claim's proposition with the best value put in."""

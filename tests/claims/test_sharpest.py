@@ -588,6 +588,29 @@ def test_a_print_outside_the_range_is_told_where_it_is_the_stronger(
         assert found.remarks() == ["passes to the end of the range, 1"]
 
 
+def test_a_print_refuted_beside_other_constants_is_told_with_these():
+    @claim(
+        "demo.beside",
+        source=Source("flverify", "example"),
+        statement="",
+        proposition="c k is at most 4.",
+        constants={"c": 2, "k": 2, "caps": {"L": "1", "N": "1"}},
+        twin={"c": 3},
+    )
+    def check(k):
+        size = Fraction(k.c) * k.k
+        case = judge.Case({"k": k.k}, size, 4, lambda: (size, 4))
+        return judge.instances([case], "<=", "it")
+
+    assert check.check().passes()
+    for high in (4, "3/2"):  # the print inside of the range, and outside
+        free = Free("c", 0, high, weaker="smaller", given={"k": 4})
+        [note] = sharpest(check, free, "1/8").remarks()[1:]
+        assert note.endswith(" refuted with k = 4, not as in print")
+    same = Free("c", 0, 4, weaker="smaller", given={"k": 2, "caps": {"L": "1"}})
+    assert not [n for n in sharpest(check, same, "1/8").remarks() if "print" in n]
+
+
 def test_where_nothing_passes_there_is_no_statement():
     found = sharpest(by_value(lambda _: holding(False)), DOWN, "1/2")
     assert (found.finding, found.statement()) == (None, "")
