@@ -110,7 +110,7 @@ def assert_linear_rate(
     assumption; that it holds, only for squared errors whose tail is as assumed, since
     no sample bounds the mean of an arbitrary nonnegative variable.
     Where C rate^r is below 1e-24 of the problem's squared size there is no answer, nor
-    below a million times the square of what x* in floats may be off by.
+    below 1e8 times the square of what x* in floats may be off by.
 
     Examples
     --------

@@ -24,7 +24,7 @@ FIRST = 64  # runs before the first look; then four times as many, and so on
 RAREST = 1e-300  # false alarm: it is divided further
 HEAVIEST = 1e100  # tail: its square is divided by
 RESOLUTION = 1e-24  # squared errors below this share of the problem's size are rounding
-BLURRED = 1e3  # errors below this many times what x* may be off by are not told
+BLURRED = 1e4  # errors below this many times what x* may be off by are not told
 
 
 @dataclass(frozen=True)
