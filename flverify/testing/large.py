@@ -19,6 +19,7 @@ from flverify._core.exact import Array, Scalar
 from flverify.engines.moments._large import VERIFIED, LargeMoments, smith
 from flverify.engines.moments._messages import MessageSystem
 from flverify.engines.moments._perron import MessageMap, perron
+from flverify.engines.moments._reduce import LEFT
 from flverify.engines.moments._spectrum import Spectrum
 from flverify.engines.moments._thin import Thin, entire
 from flverify.testing.dynamics import FINE, FLOOR, LEAK, ROUNDING
@@ -112,7 +113,7 @@ class LargeDynamics:
         if found > claimed * (1 + ROUNDING):
             return False
         if self.settles:
-            return True
+            return None if self._system.lost > LEFT else True
         return False if self.residue >= LEAK else None
 
     @property
@@ -137,6 +138,12 @@ class LargeDynamics:
     @property
     def undecided(self) -> str:
         """Why there is no answer."""
+        if self._system.lost > LEFT:
+            return (
+                f"at a float rate of {self.contraction:.9g} some of what the start "
+                "moves is too weak to be followed, and may be slower; take another "
+                "start, or every one"
+            )
         return (
             f"a float rate of {self.contraction:.9g} and a stationary error of "
             f"{self.residue:.1e} of the problem's size are too close to call (the rate "

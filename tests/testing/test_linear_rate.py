@@ -216,6 +216,15 @@ def test_a_slow_direction_that_a_start_hardly_has_is_not_left_out():
     unanswered(*parts, rate=0.9999985, start=[0.03, 1e6])
 
 
+def test_a_slow_direction_that_a_start_of_a_large_system_hardly_has_is_not_left_out():
+    plane = Quadratics([[[1e-3, 0.0], [0.0, 1.0]]] * 40, [[0.0, 0.0]] * 40)
+    parts = plane, MifaLike(2.0**-6), Bernoulli([0.5] * 40)
+    # 3e-8 of the start shrinks by (1 - 2^-6/1000)^2, about 1 - 3e-5, per round
+    found = unanswered(*parts, rate=0.9999, start=[0.03, 1e6])
+    assert "a large system" in found.answered_by
+    assert "too weak to be followed" in found.reason
+
+
 def test_no_constant_is_kept_by_less_than_a_minimiser_is_off():
     problem = across(2e-8, [0.3, -0.7])
     optimum = in_rationals(problem).minimiser()
