@@ -180,14 +180,15 @@ def _by_moments(claim: _Claim) -> Outcome | Refusal:
             begin = claim.asked.begin
             with np.errstate(over="ignore", invalid="ignore"):
                 curve = answer.found.mean_square_error(begin, claim.rounds)
+                sizes = _sizes(claim, answer, curve)
         except FAULTS as error:
             refused = refusal(error)
         else:
-            return _compare(claim, answer, curve)
+            return _compare(claim, answer, curve, sizes)
     return refused
 
 
-def _compare(claim: _Claim, answer: Answer, curve: Array) -> Outcome:
+def _compare(claim: _Claim, answer: Answer, curve: Array, sizes: Array) -> Outcome:
     """Give every round HOLDS, BROKEN or nothing; the worst is the answer."""
     out = replace(
         claim.outcome(),
@@ -196,10 +197,9 @@ def _compare(claim: _Claim, answer: Answer, curve: Array) -> Outcome:
         reproduce=_reproduce(claim),
     )
     exact = answer.found.exact
-    size = 0.0 if exact else _size(claim, curve)
     off = [0.0 if exact else claim.asked.doubt(e) for e in curve]
-    rounds = zip(curve, claim.values, off, strict=True)
-    kept = [keeps(e, b, FLOOR * size + o, FINE * size + o) for e, b, o in rounds]
+    rounds = zip(curve, claim.values, sizes, off, strict=True)
+    kept = [keeps(e, b, FLOOR * s + o, FINE * s + o) for e, b, s, o in rounds]
     if False in kept:
         r = kept.index(False)
         text = f"{r}: E|x_r - x*|^2 = {number(curve[r])}"
@@ -210,16 +210,25 @@ def _compare(claim: _Claim, answer: Answer, curve: Array) -> Outcome:
         why = (
             f"at round {r} E|x_r - x*|^2 = {number(curve[r])}, allowed "
             f"{number(claim.values[r])}; their order is lost in overflow, or lies "
-            f"below the rounding of floats, {FLOOR * size + off[r]:.1e}; pass "
+            f"below the rounding of floats, {FLOOR * sizes[r] + off[r]:.1e}; pass "
             "rationals, or assert fewer rounds"
         )
         return replace(out, reason=why)
     return replace(out, status=Status.HOLDS)
 
 
-def _size(claim: _Claim, curve: Array) -> float:
-    finite = [float(v) for v in curve if np.isfinite(float(v))]
-    return max(claim.asked.size**2, max(finite, default=0.0))
+def _sizes(claim: _Claim, answer: Answer, curve: Array) -> Array:
+    """Squared sizes that rounding is a share of, up to each round; 0 in rationals.
+
+    Where errors grow from other starts, so does rounding from this one.
+    """
+    if answer.found.exact:
+        return np.zeros(len(curve))
+    size, begin = claim.asked.size, claim.asked.begin.astype(np.float64)
+    away = begin + size * np.cos(np.arange(1, len(begin) + 1))  # in no special place
+    found = answer.found.mean_square_error(away, claim.rounds)
+    largest = np.maximum(np.maximum(curve, found), size**2)
+    return np.maximum.accumulate(np.where(np.isfinite(largest), largest, np.inf))
 
 
 def _closest(claim: _Claim, curve: Array) -> str:

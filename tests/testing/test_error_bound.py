@@ -11,7 +11,7 @@ import sympy
 
 from flverify._core.errors import DomainError, InputError
 from flverify.algorithms import AgnosticFedAvg, Ball, FedAvg, Focus, GradientDescent
-from flverify.participation import Bernoulli, Full
+from flverify.participation import Bernoulli, Full, ModeChain
 from flverify.problems import Quadratics
 from flverify.testing import Broken, Inconclusive, Status, assert_error_bound
 from flverify.testing.comparison import keeps
@@ -40,6 +40,18 @@ def test_no_bound_is_kept_or_broken_by_less_than_a_minimiser_is_off():
     for share in (F(93, 100), F(107, 100)):  # of what is true; floats say .91
         with pytest.raises(Inconclusive, match="below the rounding of floats"):
             assert_error_bound(*told, bound=share * (gap @ gap), rounds=2, start=begin)
+
+
+def test_rounding_that_a_growing_method_magnifies_breaks_no_bound():
+    # both clients keep their common minimiser; others grow by up to 16 a round
+    problem = Quadratics([[[0.5]], [[1.5]]], [[1.5], [4.5]])
+    modes = Bernoulli(["1/2", "1/3"]), Bernoulli(["1/2", "1/2"])
+    law = ModeChain((("1/2", "1/2"), (1, 0)), modes, 1)
+    told = problem, FedAvg(2, 2), law
+    with pytest.raises(Inconclusive, match="below the rounding of floats"):
+        assert_error_bound(*told, bound=0, rounds=20, start=[3])
+    assert assert_error_bound(*told, bound=1, rounds=8, start=[3])
+    assert caught_by(*told, bound=1, rounds=20, start=[4]).first_break[:2] == "1:"
 
 
 def test_sampling_does_not_break_a_bound_by_the_rounding_of_a_minimiser():
