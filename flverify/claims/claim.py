@@ -295,7 +295,7 @@ def _lines(given: Given, key: str) -> Lines:
     named = {k: (v,) if isinstance(v, str) else v for k, v in lines.items()}
     listed = all(isinstance(v, list | tuple) for v in named.values())
     words = [*named, *(name for v in named.values() if listed for name in v)]
-    fits = listed and all(isinstance(word, str) for word in words)
+    fits = listed and all(isinstance(word, str) and word.strip() for word in words)
     if isinstance(given, str) or not fits:
         raise InputError(
             f"what {key} is given must be printed lines, each with the ids of the "

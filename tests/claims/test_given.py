@@ -71,7 +71,13 @@ KNOWN = {
 }
 
 
-@pytest.mark.parametrize("wrong", ["(1)", {"(1)": 3}, {"(1)": [3]}, [1], {2: "demo.a"}])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *("(1)", {"(1)": 3}, {"(1)": [3]}, [1], {2: "demo.a"}),
+        *({"": "demo.a"}, {" ": "demo.a"}, [""], {"(1)": ""}, {"(1)": ["demo.a", ""]}),
+    ],
+)
 def test_what_is_no_line_is_refused(wrong):
     with pytest.raises(InputError, match="printed lines, each with the ids"):
         claim(
