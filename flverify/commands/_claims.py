@@ -17,6 +17,7 @@ from flverify._core.errors import (
     UnknownNameError,
 )
 from flverify.claims import ledger, premises, registry
+from flverify.claims._twice import otherwise
 from flverify.claims.audit import (
     FAULTS,
     Audited,
@@ -193,10 +194,11 @@ def judge_own(claim: Claim) -> Audited:
     except FAULTS as error:
         raise FormatError(raised(f"{claim.path.name}, read anew,", error)) from error
     differing = ledger.differences([again], {claim.id: ledger.entry(one)})
-    if differing:
+    found = differing[0] if differing else otherwise(one, again)
+    if found:
         raise FormatError(
-            f"a check must find the same whenever it runs; judged twice, {differing[0]}"
-            "; let it use no random numbers, no clock, and nothing that lasts."
+            f"a check must find the same whenever it runs; judged twice, {found}; let "
+            "it use no random numbers, no clock, and nothing that lasts."
         )
     return one
 

@@ -11,6 +11,9 @@ from flverify.claims.registry import claims_in, shipped_claims
 
 HEAD = """
 import random, time
+import sympy
+from fractions import Fraction
+from itertools import count
 from dataclasses import replace
 from flverify._core.sources import Source
 from flverify.claims import judge
@@ -23,6 +26,8 @@ def told(name="demo.one", constants={"two": 2}, twin={"two": 3}, **more):
 
 def true(left=2, right=2):
     return judge.identity([("it", left, right)], "a number")
+
+x = sympy.Symbol("x", positive=True)
 """
 BY_HAND = {
     "made": 'Finding(Verdict.PROVED if c.two == 2 else Verdict.REFUTED, "all", "mine")',
@@ -35,6 +40,11 @@ UNSTEADY = {
     "random": "return judge.identity([('it', 2, c.two)], str(random.random()))\n",
     "clock": "return judge.identity([('it', 2, c.two)], str(time.time_ns()))\n",
     "calls": "SEEN.append(1)\n    return true(len(SEEN) % 2, 1)\nSEEN = []\n",
+    "conclusion": "k = 2 + next(SEEN) % 2\n    return judge.identity("
+    "[('it', k, k * Fraction(c.two, 2))], 'a number')\nSEEN = count()\n",
+    "relation": "k = next(SEEN) % 2\n    return judge.implied("
+    "[x <= sympy.Rational(1, 4) * (c.two - 1) ** 3], 3 * x <= 1 + k, 'all x')\n"
+    "SEEN = count()\n",
 }
 ORDER = """
 SEEN = []
@@ -65,7 +75,7 @@ def written(body, **how):
 def test_a_verdict_is_not_made_by_hand(fails, write, how):
     path = write("mine.py", written(f"return {BY_HAND[how]}"))
     said = fails("audit", path)
-    assert "verdicts must be made by the judge; mine.py, line 18, makes one" in said
+    assert "verdicts must be made by the judge; mine.py, line 23, makes one" in said
 
 
 def test_nor_under_another_name(fails, write):
