@@ -64,6 +64,11 @@ class Sharp:
                     one.fitting(parse_number(str(value)))
             except InputError as error:
                 raise InputError(f"the sharp value in {claim}: {error}") from error
+            if value is None and f"<{one.name}>" in self.statement:
+                raise InputError(
+                    f"the sharp statement of {claim} must name values that there are; "
+                    f"got <{one.name}>, which has none; leave it out, or give one."
+                )
 
     def text(self) -> str:
         """Return the statement with the best values put in."""

@@ -374,6 +374,15 @@ def test_best_values_are_printed_with_their_signs(value, text):
     assert Sharp("x<c>y", {"c": value}).text() == f"x{text}y"
 
 
+@pytest.mark.parametrize("best", [{"c": 2}, {"c": 2, "more[d]": None}])
+def test_a_sharp_statement_names_no_value_that_there_is_not(best):
+    free = [C, Free("more", 0, 4, weaker="smaller", key="d")]
+    with pytest.raises(InputError, match=r"got <more\[d\]>, which has none"):
+        Sharp("x<c>y<more[d]>", best).require_of("demo", free)
+    Sharp("x<c>y<more[d]>", {**best, "more[d]": 1}).require_of("demo", free)
+    Sharp("x<c>y", best).require_of("demo", free)
+
+
 def test_a_printed_value_that_is_too_strong_is_said_to_be():
     one = square({"c": "3/2"}, free=C)
     assert one.check().verdict == Verdict.REFUTED
