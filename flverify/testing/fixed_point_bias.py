@@ -240,8 +240,10 @@ def _untold(claim: _Claim, answer: Answer, off: float) -> str:
     if answer.found.exact:
         return ""
     # a slow mean magnifies the rounding of every round, a slow direction that of x*
+    far = math.hypot(*map(as_float, answer.found.bias))
     size, pace = claim.asked.problem_size, answer.found.mean_rate
-    doubt = ROUNDING * size / (1 - float(pace)) + BLURRED * claim.asked.blur
+    rounded = ROUNDING * max(size, far) / (1 - float(pace))
+    doubt = rounded + BLURRED * claim.asked.blur
     if doubt <= SLACK * size or abs(off - as_float(claim.reach)) > doubt:
         return ""
     return (

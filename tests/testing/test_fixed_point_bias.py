@@ -23,7 +23,14 @@ from flverify.testing import (
     fixed_point_bias,
 )
 from flverify.testing.vector_mean import mean_ball
-from tests.testing.own import Drifting, ForgetsFlag, HeavyBall, across, fedavg_function
+from tests.testing.own import (
+    Drifting,
+    ForgetsFlag,
+    HeavyBall,
+    across,
+    fedavg_function,
+    in_rationals,
+)
 
 F = Fraction
 
@@ -54,6 +61,16 @@ def test_an_unbiased_method_is_not_biased_by_a_minimiser_in_floats(mu):
         assert_fixed_point_bias(across(mu, [0.3, -0.7]), fast, Full(1), bias=0)
     along = Quadratics([[[1.0, 0.0], [0.0, mu]]], [[0.3, -0.7]])
     assert assert_fixed_point_bias(along, fast, Full(1), bias=0)
+
+
+def test_a_far_fixed_point_in_floats_is_not_judged_closer_than_it_is_known():
+    # client 0 alone takes part, and its minimiser is 1e9 times as far as x*
+    slopes = [across(1e-9, [0.0, 0.0]).hessians[0], np.eye(2)]
+    problem = Quadratics(slopes, [[0.3, -0.7], [0.0, 0.0]])
+    exact = in_rationals(problem)
+    bias = exact.minimiser([1, 0]) - exact.minimiser()
+    with pytest.raises(Inconclusive, match="the bias in floats is known to"):
+        assert_fixed_point_bias(problem, FedAvg(0.5), Bernoulli([1, 0]), bias=bias)
 
 
 def test_a_bias_claimed_in_floats_may_be_off_by_their_rounding(problem, law):
