@@ -145,6 +145,7 @@ def test_a_commands_help_loads_its_own_module_alone():
     assert not loaded & {"sympy", "matplotlib", "cvxpy"}
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -261,7 +262,7 @@ first, second = napping("demo.first"), napping("demo.second")
 """
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 @pytest.mark.parametrize(
     "words",
@@ -351,6 +352,7 @@ def test_runs_repeat_from_process_to_process():
     assert one.stderr == ""
 
 
+@pytest.mark.slow
 def test_a_terminal_gets_a_progress_bar_on_its_error_stream(sleepy):
     pty = pytest.importorskip("pty")
     ours, theirs = pty.openpty()

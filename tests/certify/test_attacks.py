@@ -448,7 +448,7 @@ def structure(loop, law, own_memory):
     return randomised(c, f"{loop} {law}")
 
 
-@pytest.mark.one_in(7)
+@pytest.mark.one_in(14)
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("own_memory", [False, True])
 def test_odd_kinds_have_the_forms_of_all_clients_written_out(law, own_memory):

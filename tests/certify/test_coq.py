@@ -51,7 +51,7 @@ def test_nothing_is_admitted():
         assert text.count("Qed.") == 2
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(9)
 @needs_coq
 @pytest.mark.parametrize(
     ("hypotheses", "conclusion"),
@@ -123,7 +123,7 @@ def test_coq_accepts(name):
     assert coq.check(lemma_of(*QUESTIONS[name])) is True
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.slow
 @needs_coq
 @pytest.mark.parametrize("name", ["two caps", "root", "not zero"])
 def test_a_lemma_rests_on_the_axioms_of_the_reals_alone(name, tmp_path):

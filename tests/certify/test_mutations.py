@@ -395,6 +395,7 @@ def test_a_checker_blind_to_definiteness_would_be_noticed(originals, monkeypatch
     assert campaign(QUICK // 2, seed="blind")[1]
 
 
+@pytest.mark.slow
 def test_a_checker_blind_to_values_and_signs_would_be_noticed(originals, monkeypatch):
     def blind(findings):
         pivots = map(checker.smallest_pivot, findings.blocks.values())

@@ -334,7 +334,7 @@ def test_more_gradients_than_stated_are_refused():
     assert "more gradients" in says(check_plainly, c)
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["focus_started", "two classes", "fedavg"])
 def test_wrong_types_anywhere_are_rejected(name):
     draw, original = Random(f"plain {name}"), certificate(name)
@@ -346,7 +346,7 @@ def test_wrong_types_anywhere_are_rejected(name):
                 assert refused(original, path, value), (path, value)
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["focus", "focus_started", "fedavg"])
 def test_nothing_instead_of_something_gets_the_verdict_of_the_other_checker(name):
     original = certificate(name)

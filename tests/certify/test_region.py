@@ -169,7 +169,7 @@ def test_no_certified_rate_lies_below_exact_moments_of_a_quadratic(focus):
             assert exact_rate.mean_square_rate <= cell.rate
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "one",
     [
@@ -289,6 +289,7 @@ def test_every_rate_comes_with_a_certificate_of_its_own(monkeypatch):
     assert len(cells) == 4
 
 
+@pytest.mark.slow
 def test_without_the_checkers_consent_nothing_is_certified(monkeypatch):
     def never(certificate):
         raise Rejected("not today")
@@ -373,7 +374,7 @@ def test_a_store_is_never_written_over(tmp_path):
     assert path.read_bytes() == before
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("resume", [True, False])
 def test_a_store_is_written_by_one_run_at_a_time(tmp_path, whole, resume):
     path, said = tmp_path / "rows", []

@@ -574,7 +574,7 @@ def test_the_certified_function_decreases_on_many_real_ones(name):
         assert max(found) <= 1e-7, stage
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(9)
 @pytest.mark.parametrize(
     ("name", "path", "factor"),
     [

@@ -157,6 +157,7 @@ def test_a_twin_has_to_return_a_finding_too(path, returned, twin, said):
     assert f"the check of demo.odd {said.format(returned=returned)}" in failed.why
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_is_one_error_whatever_it_leaves(path):
     dead = "".join(DEAD.replace("dead", f"dead{k}") for k in range(5))
     path.write_text(FILE + dead, encoding="utf-8")

@@ -49,7 +49,7 @@ def test_the_bounds_are_proved_at_their_caps():
     assert rates.general(NC, "2", "3", DEFINED).verdict == PROVED
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [MOVES, ROOT])
 def test_no_bound_is_proved_without_one_of_its_caps(name):
     assert not rates.strongly_convex(
@@ -77,6 +77,7 @@ def test_stronger_bounds_are_not_proved():
     assert not rates.general(NC, "2", "299/100", DEFINED).passes()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("reading", [CASE_3A, CHANCE])
 def test_the_printed_caps_do_not_suffice_for_other_q(reading):
     found = rates.strongly_convex(SC, "1/2", reading, case_3a="1/m", rows=True)
@@ -151,7 +152,7 @@ def test_faults_planted_in_the_descent_of_convex_f_are_noticed(planted):
     assert judge.all_of(found).passes() == (not planted)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "planted",
     [
@@ -175,7 +176,7 @@ def test_the_cap_of_the_moves_is_that_of_the_step_size(cap):
     assert judge.all_of(found).passes() == (cap == "1/3")
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "planted",
     [

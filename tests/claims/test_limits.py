@@ -101,7 +101,7 @@ def test_a_power_that_grows_is_not_above_the_logarithm(degree):
     assert log_below(Fraction(degree)).verdict == Verdict.REFUTED
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("place", [0, 2])
 def test_a_term_that_does_not_vanish_is_noticed(place):
     def wrong(terms):

@@ -281,7 +281,7 @@ def test_the_sharp_lemma_3_and_its_chain(claims):
         assert claims[key].check().correction.finding.passes()
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("schedule", ["literal", "separate"])
 def test_a_bound_above_the_sharp_lemma_3_is_attained_by_no_lines(schedule):
     lemma = load_file(proofs_folder() / "agnostic_lemma3.py")

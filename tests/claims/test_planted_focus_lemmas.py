@@ -190,7 +190,7 @@ def test_no_reading_of_ybar_makes_all_true_that_94_is_given():
     assert "no reading" in claims()["lemma4.step94a-b"].proposition
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["lemma3.step87", "lemma3.step87.smooth"])
 def test_the_q_of_case_3a_leaves_nothing_for_rows_that_stay_behind(name):
     found = claims()[name].check().readings
@@ -325,7 +325,7 @@ def test_one_power_of_tau_decides_85_and_86():
         assert len(lipschitz) >= 2
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(9)
 @pytest.mark.parametrize(
     "claim",
     [

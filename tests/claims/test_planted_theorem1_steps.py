@@ -93,7 +93,7 @@ def test_every_step_has_its_claim(claims):
     assert set(claims) == set(EXPECTED)
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.one_in(9)
 @pytest.mark.parametrize(
     "key",
     [  # the longest are judged by the audit too
@@ -146,7 +146,7 @@ def test_a_wrong_constant_is_refuted(claims, key, wrong):
     assert claims[key].check(**wrong).verdict == REFUTED
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("key", ["pl.step103a-c", "nc.step111"])
 def test_the_descent_of_f_is_shown_for_every_number_of_clients(claims, key):
     assert "N = 1" not in claims[key].check().scope
@@ -222,7 +222,7 @@ def test_corrections_that_lemma_4_is_behind_rest_on_nothing_in_print(claims):
         assert claims[key].control().passes(), key
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("part", "name", "larger"),
     [

@@ -114,7 +114,7 @@ def test_cohorts_that_watch_the_noise_keep_what_adds_up():
     assert "who comes being independent of all samples drawn before" in words
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("name", PROOFS)
 def test_a_proof_goes_through_for_the_mended_constants_alone(name):
     where, proof, wrong = PROOFS[name]
@@ -137,7 +137,7 @@ def test_case_3a_of_lemma_6_needs_its_q_below_the_chance():
     assert {*verdicts[:2], *verdicts[4:]} == {Verdict.PROVED}
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("floor", "first", "verdict"),
     [

@@ -137,6 +137,7 @@ def test_the_share_of_the_stable_step_sizes_that_is_certified(run):
         assert f"{float(share):.1%}" in text
 
 
+@pytest.mark.slow
 def test_the_report_says_what_was_asked_and_found(run):
     text = " ".join(run(*HALVES).stdout.split())
     assert "bernoulli:p" in text
@@ -145,7 +146,7 @@ def test_the_report_says_what_was_asked_and_found(run):
     assert "contraction" in run("region", "fedavg", *HALVES[2:]).stdout
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["png", "pdf", "svg"])
 def test_the_figure_repeats_and_needs_no_table(run, tmp_path, kind):
     paths = [tmp_path / f"{name}.{kind}" for name in ("one", "two")]
@@ -452,7 +453,7 @@ def test_a_killed_run_taken_up_is_the_uninterrupted_one(run, tmp_path):
     assert sorted(tmp_path.iterdir()) == [path, whole]
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["region.csv", "region.png"])
 @pytest.mark.parametrize("more", [(), ("--resume",)])
 def test_a_file_that_another_run_writes_is_refused(fails, run, tmp_path, name, more):
@@ -497,7 +498,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_a_terminated_run_leaves_nothing(tmp_path, workers):

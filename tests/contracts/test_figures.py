@@ -92,6 +92,7 @@ def test_the_quick_table_is_the_stored_one(name: str, tmp_path: Path) -> None:
     assert not rules.differences(found, rules.lines_of(stored))
 
 
+@pytest.mark.one_in(3)
 @every_figure
 @pytest.mark.parametrize("line", [1, -1])
 def test_a_planted_change_is_noticed(name: str, line: int, tmp_path: Path) -> None:
@@ -111,6 +112,7 @@ def moved(value: str) -> str:
     return repr(number * (1 + 1e-7) + 1e-12)
 
 
+@pytest.mark.one_in(2)
 @every_figure
 @pytest.mark.parametrize("table_of", [quick_table, stored_table])
 def test_a_round_trip_through_the_file_keeps_the_table(
@@ -125,7 +127,7 @@ def test_a_round_trip_through_the_file_keeps_the_table(
 # ------------------------------------------------------------------------- pictures
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(9)
 @every_figure
 @pytest.mark.parametrize("kind", style.FORMATS)
 def test_the_stored_table_is_drawn_and_the_bytes_repeat(
@@ -143,12 +145,14 @@ def test_the_stored_table_is_drawn_and_the_bytes_repeat(
     assert first == second
 
 
+@pytest.mark.one_in(3)
 @every_figure
 def test_drawing_computes_nothing(name: str) -> None:
     figure, table = figure_of(name), stored_table(name)
     assert not rules.computing(lambda: rules.laid_out(figure, table))
 
 
+@pytest.mark.one_in(2)
 @every_figure
 @pytest.mark.parametrize("which", ["quick", "stored"])
 def test_everything_can_be_read(name: str, which: str) -> None:
@@ -159,6 +163,7 @@ def test_everything_can_be_read(name: str, which: str) -> None:
     assert not rules.overlaps(canvas)
 
 
+@pytest.mark.one_in(3)
 @every_figure
 def test_algorithms_have_their_own_colours(name: str) -> None:
     assert not rules.other_colours(picture(name, "stored"))

@@ -93,7 +93,7 @@ def test_clients_that_are_alike_have_one_hessian_weight_and_place_in_the_law():
     assert classes(problem, Scaffold(0.1), Bernoulli([0.5] * 6)) is None
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [Fraction, float])
 def test_advice_and_rates_of_clients_that_are_alike_agree(number):
     # the boundary is that of the forty kinds

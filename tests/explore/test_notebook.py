@@ -181,6 +181,7 @@ def test_a_refused_view_is_not_drawn(fields):
         show(**fields)
 
 
+@pytest.mark.slow
 def test_a_notebook_shows_it_without_a_window_system(tmp_path):
     figure = show(VIEW)
     assert isinstance(figure, Figure)

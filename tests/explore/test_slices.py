@@ -650,7 +650,7 @@ def test_a_refused_map_has_no_table(table):
         table(REFUSED)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "view",
     [

@@ -46,7 +46,7 @@ def solved(problem):
                 yield asked, known, exact
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [n if n != "plane" else pytest.param(n, marks=pytest.mark.slow) for n in PROBLEMS],
@@ -74,7 +74,7 @@ def test_floats_never_contradict_rationals(name):
     assert unanswered <= asked_for / 20
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["pair", "agreeing"])
 def test_the_curve_decays_at_the_rate_that_is_told(name):
     for asked, _, exact in settings(name):

@@ -139,7 +139,7 @@ def test_an_algorithm_of_the_test_file_needs_no_registration(run):
     result.stdout.fnmatch_lines(["*found: 25/64 per round*"])
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [0, 2])
 def test_reports_arrive_from_workers_too(run, pytester, workers):
     pytest.importorskip("xdist")
