@@ -1,7 +1,8 @@
 """Float rates of many clients are those of rationals, to what is said of them."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -13,7 +14,12 @@ from flverify.engines.moments import _perron
 from flverify.engines.moments._large import LargeMoments
 from flverify.participation import AllOrNothing, Bernoulli, Full, UniformCohort
 from flverify.problems import Quadratics, synthetic_ridge
-from flverify.testing import Inconclusive, assert_fixed_point_bias
+from flverify.testing import (
+    Algorithm,
+    Inconclusive,
+    Server,
+    assert_fixed_point_bias,
+)
 
 BENT = [
     (UniformCohort(3, 2), 10, "1/20", 1),
@@ -114,3 +120,49 @@ def test_a_large_system_says_that_something_is_too_weak_to_be_followed():
     problem = Quadratics(hessians, [[0.0] * 28] * 2)
     found = moments(problem, replace(RENEWED, step_size=251.0), Full(2))
     assert found.mean_square_rate_interval[1] >= 1
+
+
+class Beside(NamedTuple):
+    model: Server
+    extra: Server
+
+
+@dataclass(frozen=True)
+class Noisy(Algorithm):
+    """A slot that starts at a constant, and into which the model sends noise alone."""
+
+    factor: Any
+    step_size: Any = Fraction(1, 4)
+
+    State = Beside
+
+    def init(self, start, cohort, oracle):
+        origin = 0 * cohort.broadcast(start)
+        return Beside(start, cohort.everyone(oracle.gradient(origin)))
+
+    def round(self, state, cohort, oracle):
+        here = cohort.broadcast(state.model)
+        step = self.step_size / cohort.n_clients
+        moved = state.model - step * cohort.everyone(oracle.gradient(here))
+        noise = cohort.everyone(cohort.select(here, -here))  # of mean 0: halves
+        return Beside(moved + state.extra, self.factor * state.extra + noise)
+
+
+@pytest.mark.parametrize(
+    ("factor", "settles"), [(-1, False), (2, False), (Fraction(1, 2), True)]
+)
+def test_a_mean_does_not_settle_where_constants_move_what_starts_reach_by_noise(
+    factor, settles
+):
+    # of factor -1 the mean goes to and fro for ever; starts move it by (5/8)^r alone
+    problem, law = Quadratics([[[1]], [[2]]], [[1], [2]]), Bernoulli(["1/2"] * 2)
+    algorithm = Noisy(factor)
+    for one in (problem, problem.as_float()):
+        found = moments(one, algorithm, law)
+        assert found.mean_rate == pytest.approx(5 / 8)
+        assert found.mean_settles is settles
+        if not settles:
+            with pytest.raises(Inconclusive, match="the mean does not converge"):
+                assert_fixed_point_bias(one, algorithm, law, bias=0)
+    large = LargeMoments(problem.as_float(), algorithm, law)
+    assert large.mean_settles is settles

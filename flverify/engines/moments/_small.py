@@ -121,13 +121,16 @@ class SmallMoments:
             return False
         sized = self if self.exact else self._in_unit(self._unit_of())
         more = sized._constants_move_more(sized._states)
-        if not more and len(self.system.sizes) == 1:
+        # noise reaches what means of starts do not, but constants may move
+        noisy = sized._differences.system.moves[0].mean
+        if not more and len(self.system.sizes) == 1 and self._shrinks(noisy):
             return True
         # of all modes in one vector: modes that come in turns need not settle either
-        apart = _reduce.apart(sized._reduced(_reduce.means)).moves[0].mean
-        if self.exact:
-            return bool(exact_radius(apart)[1] < 1)
-        return bool(float_radius(apart) < SLOWEST)
+        return self._shrinks(_reduce.apart(sized._reduced(_reduce.means)).moves[0].mean)
+
+    def _shrinks(self, mean: Array) -> bool:
+        rate = exact_radius(mean)[1] if self.exact else float_radius(mean)
+        return bool(rate < (1 if self.exact else SLOWEST))
 
     def mean_fixed_point(self) -> Array:
         """Server model at the fixed point of the mean dynamics.
@@ -298,9 +301,7 @@ class SmallMoments:
     def _wanders(self, operator: SecondMoments) -> bool:
         """Whether what constants of `init` move does not settle in mean square."""
         apart = SecondMoments(_reduce.apart(operator.system))
-        if self.exact:
-            return bool(exact_radius(apart.matrix())[1] >= 1)
-        return float_radius(apart.matrix()) >= SLOWEST
+        return not self._shrinks(apart.matrix())
 
     def _mean_grows(self) -> bool:
         """Whether float means keep no state with the constant 1, only others."""

@@ -135,7 +135,10 @@ def thin(system: MessageSystem, within: Array | None = None) -> Thin:
 
 
 def apart(system: MessageSystem) -> Thin:
-    """Differences of any two states: constants of `init` may move more than starts."""
+    """Differences of any two states: constants of `init` may move more than starts.
+
+    Its start has one column more: what they move in the mean.
+    """
     begun = system.start[:, -1]
     moved = (system.mean @ begun - begun)[:-1, None]
     said = system.rows[:-1] * (system.columns @ begun)
@@ -143,10 +146,17 @@ def apart(system: MessageSystem) -> Thin:
     owner = np.repeat(np.arange(len(widths)), widths)
     each = said @ (owner[:, None] == np.arange(len(widths)))
     seeds = [system.start[:-1, :-1], moved, each @ _factor(system.covariance)]
-    return _reduced(system, np.concatenate(seeds, axis=1))
+    first = seeds[0].shape[1] + 1
+    return _reduced(system, np.concatenate(seeds, axis=1), first=first)
 
 
-def _reduced(system: MessageSystem, seeds: Array, within: Array | None = None) -> Thin:
+def _reduced(
+    system: MessageSystem,
+    seeds: Array,
+    within: Array | None = None,
+    first: int | None = None,
+) -> Thin:
+    """Reduce to what seeds reach; the first so many of them are the start."""
     whole = entire(system)
     if within is not None:
         whole, seeds = whole._within(within), within.T @ seeds
@@ -154,7 +164,8 @@ def _reduced(system: MessageSystem, seeds: Array, within: Array | None = None) -
     units = units_beside(whole.sizes(), whole.start, whole.seen)
     whole = whole.scaled(units)
     seeds = seeds / units[:, None]
-    whole = replace(whole, kept=_kept(system, whole, seeds, units, within))
+    kept = _kept(system, whole, seeds, units, within)
+    whole = replace(whole, start=seeds[:, :first], kept=kept)
     inner, reach = whole.restricted(seeds)
     place = system.layout.places["server", "model", -1]
     outer, _ = inner.transposed().restricted(reach.T[:, place])
