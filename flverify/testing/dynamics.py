@@ -34,6 +34,7 @@ from flverify._core.rationals import (
 )
 from flverify.engines.arithmetic import RATIONAL
 from flverify.engines.moments import _reduce
+from flverify.engines.moments._faint import may_grow
 from flverify.engines.moments._operator import SecondMoments
 from flverify.engines.moments._radius import exact_radius, float_radius
 from flverify.engines.moments._small import LARGEST_OPERATOR, SmallMoments
@@ -65,6 +66,7 @@ class Dynamics:
     biased: bool | None = False  # what floats say apart from T; T tells in rationals
     lost: float = 0.0  # how far from invariant a reduction in floats is
     contraction: float = 0.0  # float rate of differences, from any starts
+    faint: bool = False  # whether more may grow than floats follow
 
     @property
     def exact(self) -> bool:
@@ -178,7 +180,8 @@ class Dynamics:
         # a claim of convergence where there may be none
         across = tied and rate < 1 <= found * (1 + ROUNDING)
         # faster than differences of two runs: a start of its own, or lost in rounding
-        return None if across or self.contraction > rate * (1 + ROUNDING) else True
+        faster = self.contraction > rate * (1 + ROUNDING)
+        return None if across or faster or self.faint else True
 
     def may_lie_across(self, rate: float, found: float) -> bool:
         """Whether rounding of T may have moved its radius from beyond a rate to found.
@@ -274,7 +277,10 @@ def _approximately(asked: Setting, answer: Answer, whole: System) -> Dynamics:
     found, lost = _reduce.reduced(observed), _left_out(observed)
     biased = False if still is not None else _is_biased(answer, system, optimum)
     rate = 0.0 if math.isnan(answer.contraction) else answer.contraction
-    return Dynamics(found, unit, biased=biased, contraction=rate, lost=lost)
+    faint = rate < 1 and may_grow(whole, max(found.sizes))
+    return Dynamics(
+        found, unit, biased=biased, contraction=rate, lost=lost, faint=faint
+    )
 
 
 def _left_out(system: System) -> float:

@@ -28,6 +28,7 @@ from flverify.engines.arithmetic import (
 from flverify.engines.kinds import require_listed, require_setting
 from flverify.engines.moments._alike import FEW, exact_law
 from flverify.engines.moments._dimension import dimension
+from flverify.engines.moments._faint import may_grow
 from flverify.engines.moments._kept import conserves
 from flverify.engines.moments._large import LargeMoments
 from flverify.engines.moments._range import require_finite, require_squares
@@ -332,6 +333,8 @@ def _misled(
         followed = differences(small)
         # what messages lead to at once, means may lead to by little
         if conserves(small) or leaves_out(followed) or leaves_out(means(followed)):
+            return True
+        if may_grow(small, found.directions):
             return True
     if len(small.moves[0].terms) > FEW:
         return False

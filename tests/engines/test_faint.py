@@ -1,0 +1,88 @@
+"""What grows along links too weak for floats is not called stable."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import pytest
+
+from flverify.participation import Bernoulli
+from flverify.problems import Quadratics
+from flverify.testing import (
+    Algorithm,
+    Broken,
+    Clients,
+    Inconclusive,
+    Server,
+    assert_fixed_point_bias,
+    assert_linear_rate,
+    assert_stable,
+)
+
+TWO = Quadratics([[[1]], [[2]]], [[1], [2]])
+HALF = Bernoulli(["1/2", "1/2"])
+
+
+class State(NamedTuple):
+    model: Server
+    own: Clients
+
+
+@dataclass(frozen=True)
+class Beside(Algorithm):
+    """Vectors of clients that the model, or a constant, moves by `link`; so do they."""
+
+    link: Any
+    factor: Any
+    begun: Any = 0
+    step_size: Any = Fraction(1, 4)
+
+    State = State
+
+    def init(self, start, cohort, oracle):
+        slopes = oracle.gradient(0 * cohort.broadcast(start))
+        return State(start, self.begun * slopes)
+
+    def round(self, state, cohort, oracle):
+        here = cohort.broadcast(state.model)
+        step = self.step_size / cohort.n_clients
+        moved = state.model - step * cohort.everyone(oracle.gradient(here))
+        led = 0 * here if self.begun else self.link * here
+        own = cohort.select(self.factor * state.own + led, state.own)
+        return State(moved + self.link * cohort.everyone(state.own), own)
+
+
+def broken(ask):
+    with pytest.raises(AssertionError) as raised:
+        ask()
+    return isinstance(raised.value, Broken)
+
+
+@pytest.mark.parametrize("link", [1e-20, 1e-40])
+@pytest.mark.parametrize("factor", [2, -2])
+def test_what_grows_along_weak_links_is_not_stable_in_floats(link, factor):
+    # two rounds lead from the model to itself by 1e-40, and that grows by 5/2 a round
+    floats, exact = Beside(link, factor), Beside(Fraction(link), factor)
+    assert broken(lambda: assert_stable(TWO, exact, HALF, method="exact"))
+    assert broken(lambda: assert_stable(TWO.as_float(), floats, HALF, method="exact"))
+    asked = TWO.as_float(), floats, HALF
+    with pytest.raises(Inconclusive):
+        assert_linear_rate(*asked, rate=0.9, method="exact")
+
+
+def test_a_mean_that_grows_along_weak_links_has_no_bias_in_floats():
+    with pytest.raises(Inconclusive, match="does not converge"):
+        assert_fixed_point_bias(TWO.as_float(), Beside(1e-20, 2), HALF, bias=0)
+
+
+def test_what_a_weak_constant_moves_is_not_stable_in_floats():
+    floats, exact = (Beside(kind(1e-20), 2, kind(1e-20)) for kind in (float, Fraction))
+    assert broken(lambda: assert_stable(TWO, exact, HALF, method="exact"))
+    with pytest.raises(Inconclusive, match="cannot be told"):
+        assert_stable(TWO.as_float(), floats, HALF, method="exact")
+
+
+def test_weak_links_to_what_does_not_grow_are_left_out():
+    floats = Beside(1e-20, 0.5)
+    assert_stable(TWO.as_float(), floats, HALF, method="exact")
+    assert_linear_rate(TWO.as_float(), floats, HALF, rate=0.9, method="exact")
