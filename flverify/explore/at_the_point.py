@@ -13,7 +13,7 @@ from flverify.certify.printed import printed
 from flverify.claims import ledger
 from flverify.claims.registry import proofs_folder
 from flverify.claims.verdict import Verdict
-from flverify.explore.corners import law_of, scaled, worst_corner
+from flverify.explore.corners import all_tried, law_of, scaled, worst_corner
 from flverify.explore.instance import describe, instance_rate
 from flverify.explore.rounds import rounds_of
 from flverify.explore.view import View
@@ -92,8 +92,10 @@ def point(view: View) -> RowTable[PointRow]:
     [('exact_rate', '0.9025'), ('exact_rounds', '135')]
     """
     require_sound(view)
-    rate, corner = worst_corner(law_of(view), *scaled(view))
-    worst = f"in floats; worst of all with curvatures μ or L: {corner}"
+    law, (ratio, scale) = law_of(view), scaled(view)
+    rate, corner = worst_corner(law, ratio, scale)
+    among = "all" if all_tried(law, ratio) else "some"
+    worst = f"in floats; worst of {among} with curvatures μ or L: {corner}"
     curves = _of_the_curves(view)
     exact = number_row("exact_rate", "exact rate", rate, SUPPORTED, RATE, worst)
     rows = [exact, _exact_rounds(exact, curves[-1]), *_printed(view), *curves]

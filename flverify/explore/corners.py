@@ -7,6 +7,7 @@ reading of a round serves every step size and every smoothness.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -144,8 +145,30 @@ def stretched(rays: Batch, scales: Array, places: Array | None = None) -> Batch:
 
 @lru_cache(maxsize=256)
 def all_corners(sizes: tuple[int, ...], ratio: float) -> Batch:
-    """Return every corner (1, ratio) of classes of some sizes."""
-    return search.corners(sizes, search.Range(min(ratio, 1.0), 1.0))
+    """Return corners (1, ratio) of classes of some sizes: of one class every one.
+
+    Of curvatures that are one there is one corner: parted in two groups, it would have
+    directions that no start moves.
+    """
+    if len(sizes) > 1 and ratio < 1:
+        return search.corners(sizes, search.Range(ratio, 1.0))
+    first = [sizes] if ratio >= 1 else [(k,) for k in range(sizes[0] + 1)]
+    pairs = np.array([[1.0, min(ratio, 1.0)] * len(sizes)] * len(first))
+    return search.two_groups(sizes, np.array(first), pairs)
+
+
+def all_tried(view: View, ratio: float) -> bool:
+    """Whether `worst_corner` looks at every corner, not at some of many.
+
+    Examples
+    --------
+    >>> spread = View(law="bernoulli_spread")
+    >>> [all_tried(law_of(view), 0.1) for view in (View(n_clients=100), spread)]
+    [True, False]
+    """
+    sizes = unit_rates(view).classes.sizes
+    every = 1 if ratio >= 1 else math.prod(n + 1 for n in sizes)
+    return len(all_corners(sizes, ratio).clients) == every
 
 
 def radii(rates: QuadraticRates, batch: Batch) -> Array:
@@ -165,6 +188,8 @@ def matrices(rates: QuadraticRates, batch: Batch) -> Iterator[Array]:
 @lru_cache(maxsize=4096)
 def worst_corner(view: View, ratio: float, scale: float) -> tuple[float, Corner]:
     """Largest rate over corners at eta L = scale, and the first corner that has it.
+
+    All corners of one class of clients; of more classes some, see `all_tried`.
 
     Parameters
     ----------
