@@ -3,14 +3,17 @@
 The boundary is where det(I - A(s)), s = eta L, first changes its sign on a grid: of
 ratio 2 up to 1/64 and 1.1 from there, and s = 1 apart, where FOCUS stands still without
 a change of sign. The grid looks at corners with a few counts of clients at L; what it
-finds is located to a share of 3e-5, below 1/64 to one of 3e-4, and then all corners,
-and a few curvatures between mu and L, are asked whether they contract below. Islands of
-instability narrower than the grid, and other curvatures between, are left to
-`flverify.certify.stability`, which the slow layer asks.
+finds is located to a share of 4e-7, below 1/64 to one of 4e-6, rounded down, and then
+all corners, and a few curvatures between mu and L, are asked whether they contract
+below. Where some surely do not, as where two eigenvalues reach 1 together, rates
+themselves are followed instead of signs. Islands of instability narrower than the grid,
+and other curvatures between, are left to `flverify.certify.stability`, which the slow
+layer asks.
 """
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 
 import numpy as np
@@ -28,12 +31,14 @@ from flverify.explore.corners import (
 )
 from flverify.explore.view import View
 
-GRID = np.concatenate([2.0 ** np.arange(-20, -6), 1.1 ** np.arange(-44, 15)])
+GRID = np.concatenate([2.0 ** np.arange(-29, -6), 1.1 ** np.arange(-44, 15)])
 STILL = 1.0  # eta L where a client's local step ends at its own minimiser
 TOUCHED = 1e-9  # a gap below this is none
-PARTS = 64  # into which a cell of the grid is cut, twice
-# parts of a boundary where all rays must contract
-BELOW = np.array([0.25, 0.5, 0.75, 0.9, 0.97, 0.999])
+TINY = 2.0 ** np.arange(-40, -29)  # scales below the grid
+PARTS, CUTS = 64, 3  # into which a cell of the grid is cut, and how often
+# parts of a boundary where all rays must contract; at the last they may stand still
+BELOW = np.array([0.25, 0.5, 0.75, 0.9, 0.97, 0.999, 1.0])
+SURE = 1 + 1e-4  # rates above are no rounding, even where eigenvalues meet
 AGAIN = 3  # times that rays unstable below are scanned
 
 
@@ -73,7 +78,8 @@ def crossing(view: View, ratio: float) -> tuple[float, str] | None:
     Returns
     -------
     found : (float, str) or None
-        None if no ray stops contracting on the grid.
+        None if no ray stops contracting on the grid; not a number, and no ray, where
+        floats do not tell.
 
     Examples
     --------
@@ -85,14 +91,17 @@ def crossing(view: View, ratio: float) -> tuple[float, str] | None:
     """
     rates = unit_rates(view)
     found = _scanned(rates, ratio, _telling(rates.classes.sizes, ratio))
-    for _ in range(AGAIN):
+    for again in range(AGAIN + 1):
         top = float(GRID[-1]) if found is None else found[0]
-        unstable = _unstable_below(rates, ratio, top)
-        lower = _scanned(rates, ratio, unstable) if len(unstable) else None
+        below = _rates_below(rates, ratio, top)
+        unstable = np.flatnonzero((below[:-1] >= 1).any(axis=0))
+        more = len(unstable) > 0 and again < AGAIN
+        lower = _scanned(rates, ratio, unstable) if more else None
         if lower is None or lower[0] >= top:
             break
         found = lower
-    return found
+    surely = np.flatnonzero((below > SURE).any(axis=0))
+    return _followed(rates, ratio, surely, top) if len(surely) else found
 
 
 def _scanned(
@@ -108,14 +117,34 @@ def _scanned(
     if cell is None:
         return None
     low, high = float(GRID[cell - 1]), float(GRID[cell])
-    for _ in range(2):
+    for _ in range(CUTS):
         places = places[signs[cell] != signs[0]]
         scales = np.linspace(low, high, PARTS + 1)
         signs = _signs(rates, ratio, scales, places)
         cell = _first_change(signs) or PARTS
         low, high = float(scales[cell - 1]), float(scales[cell])
     changed = int(np.argmax(signs[cell] != signs[0]))
-    return high, _told(rates, ratio, int(places[changed]))
+    return low, _told(rates, ratio, int(places[changed]))
+
+
+def _followed(
+    rates: QuadraticRates, ratio: float, places: Array, top: float
+) -> tuple[float, str]:
+    """Last scale below which all rates of some rays are below 1, as floats tell them.
+
+    Not a number where they tell a rate of 1 or more at every scale.
+    """
+    scales = np.sort(np.concatenate([TINY, GRID, top * BELOW]))
+    for _ in range(CUTS):
+        found = radii(rates, _batch(rates, ratio, scales, places))
+        unstable = found.reshape(len(scales), -1) >= 1
+        first = int(np.argmax(unstable.any(axis=1)))
+        if first == 0:
+            return math.nan, ""
+        place = int(places[np.argmax(unstable[first])])
+        low, high = float(scales[first - 1]), float(scales[first])
+        scales = np.linspace(low, high, PARTS + 1)
+    return low, _told(rates, ratio, place)
 
 
 def _told(rates: QuadraticRates, ratio: float, place: int) -> str:
@@ -140,10 +169,10 @@ def _batch(
     return stretched(_rays(rates.classes.sizes, ratio), scales, places)
 
 
-def _unstable_below(rates: QuadraticRates, ratio: float, top: float) -> Array:
-    """Places of the rays that do not contract somewhere below."""
+def _rates_below(rates: QuadraticRates, ratio: float, top: float) -> Array:
+    """Rates of all rays at some scales up to one, (scales, rays)."""
     found = radii(rates, _batch(rates, ratio, top * BELOW))
-    return np.flatnonzero((found.reshape(len(BELOW), -1) >= 1).any(axis=0))
+    return found.reshape(len(BELOW), -1)
 
 
 def _signs(rates: QuadraticRates, ratio: float, scales: Array, places: Array) -> Array:

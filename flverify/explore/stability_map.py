@@ -29,7 +29,7 @@ class MapRow:
         The same, exactly.
     boundary : float, weight x^2/f
         Stability boundary of curvatures mu, L and a few between, in floats, see
-        `crossing`; infinite where there is none.
+        `crossing`; infinite where there is none, NaN where floats do not tell.
     printed_cap : float, weight x^2/f
         NaN where no theorem is printed.
     worst : str

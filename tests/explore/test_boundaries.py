@@ -1,0 +1,53 @@
+"""The fast boundary of the map, beside closed forms, and never beyond them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from flverify.explore import slices
+from flverify.explore.view import View
+
+
+def boundary_at(view):
+    rows = slices.boundary(view).rows
+    return next(row for row in rows if row.value == float(slices.axis_value(view)))
+
+
+@pytest.mark.parametrize("clients", [1, 16, 100])
+@pytest.mark.parametrize("chance", ["1/1000000", "1/100000", "1/100", "1/5"])
+def test_focus_of_all_or_nobody_is_stable_below_its_closed_form(clients, chance):
+    # x -> (1 - a) x with chance p, else x -> x - z with z the last move, a = eta N L:
+    # its second moments stand still at a = p/(1 - p/2)
+    view = View("focus", clients, "all_or_nothing", chance, local_steps=1)
+    p = Fraction(chance)
+    edge = float(p / (1 - p / 2) / clients)
+    found = boundary_at(view)
+    assert edge * (1 - 1e-5) < found.boundary < edge * (1 + 1e-9 / float(p))
+    assert found.worst == f"{clients} of {clients} clients at L"
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        View("scaffold", 3, "uniform", cohort=2, local_steps=4),
+        View("scaffold", 3, "bernoulli", "1/1000", local_steps=4),
+        View("scaffold", 2, "full", local_steps=8, strong_convexity="1/10"),
+        View("scaffold", 16, "bernoulli_spread", local_steps=8),
+    ],
+    ids=["cohorts", "rare", "full", "spread"],
+)
+def test_two_eigenvalues_that_reach_one_together_are_no_step_over_the_edge(view):
+    # at eta L = 2 an even number of local steps leaves x where it is
+    rows = [slices.boundary(View(**{**vars(view), "over": "kappa"})).rows[0]]
+    for row in [*rows, boundary_at(view)]:
+        assert 2 * (1 - 1e-4) < row.boundary <= 2
+
+
+@pytest.mark.parametrize("smoothness", ["1", "3", "1/7"])
+def test_the_edge_of_descent_is_rounded_down(smoothness):
+    view = View("gradient_descent", 4, "full", local_steps=1, smoothness=smoothness)
+    for row in slices.boundary(View(**{**vars(view), "over": "n"})):
+        edge = 2 / (float(Fraction(smoothness)) * row.value)
+        assert edge * (1 - 1e-6) < row.boundary <= edge
