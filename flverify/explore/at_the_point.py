@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from decimal import localcontext
 from fractions import Fraction
 from functools import lru_cache
 
@@ -17,12 +18,14 @@ from flverify.explore.corners import all_tried, law_of, scaled, worst_corner
 from flverify.explore.instance import describe, instance_rate
 from flverify.explore.rounds import rounds_of
 from flverify.explore.view import View
-from flverify.report.numbers import bound
+from flverify.report.numbers import bound, decimal
 from flverify.report.rows import RowTable
 
 ACCURACY = Fraction(1, 10**6)
 SUPPORTED = str(Verdict.SUPPORTED)
 DIGITS = 6  # significant digits of a shown number
+WIDEST = 11  # digits of a number of rounds that is shown whole
+PRECISION = 80  # digits in which rounds of a rational rate are counted
 # the claim that judges an algorithm's printed rate, and its formulas
 PRINTED = {
     "focus": (
@@ -179,10 +182,18 @@ def bound_row(
 
 
 def rounds_row(
-    name: str, label: str, rate: float, verdict: str, scope: str, *, near: bool = False
+    name: str,
+    label: str,
+    rate: float | Fraction,
+    verdict: str,
+    scope: str,
+    *,
+    near: bool = False,
 ) -> PointRow:
     """Return the rounds to 1e-6 of a rate; none get there `near` a minimiser only."""
     row = number_row(name, label, rounds_to(rate), verdict, ROUNDS, scope)
+    if math.isfinite(row.value):
+        row = replace(row, text=_enough(int(row.value)))
     if near and not math.isnan(row.value):
         return never(replace(row, formula=NEIGHBOURHOOD))
     return never(row) if math.isinf(row.value) else row
@@ -193,19 +204,39 @@ def never(row: PointRow) -> PointRow:
     return replace(row, value=math.inf, text="never")
 
 
-def rounds_to(rate: float) -> float:
+def rounds_to(rate: float | Fraction) -> float:
     """Count rounds until a factor per round has made 1e-6; infinite from a rate of 1.
+
+    Of a rational they are enough; of a float they are but for its rounding.
 
     Examples
     --------
     >>> rounds_to(0.1), rounds_to(1.0), rounds_to(0.0)
     (6, inf, 1)
+    >>> rounds_to(Fraction(1, 10)), rounds_to(Fraction(10**9 + 1, 10**10))
+    (6, 7)
     """
     if not rate < 1:
         return math.nan if math.isnan(rate) else math.inf
+    if isinstance(rate, Fraction):
+        return _rounds_of(rate) if rate > ACCURACY else 1
     if rate <= float(ACCURACY):
         return 1
     return math.ceil(math.log(float(ACCURACY)) / math.log(rate) - 1e-9)
+
+
+def _rounds_of(rate: Fraction) -> int:
+    with localcontext(prec=PRECISION):
+        logarithms = [decimal(one, PRECISION).ln() for one in (ACCURACY, rate)]
+        ratio = logarithms[0] / logarithms[1]
+        # a power that is 1e-6 exactly may look a little larger
+        return math.ceil(ratio - ratio.scaleb(-PRECISION // 2))
+
+
+def _enough(rounds: int) -> str:
+    """Write a number of rounds; one too long is rounded up."""
+    whole = str(rounds)
+    return whole if len(whole) <= WIDEST else bound(Fraction(rounds), DIGITS, up=True)
 
 
 def shown(value: float) -> str:
@@ -252,7 +283,7 @@ def _printed(view: View) -> list[PointRow]:
     kind = " to a neighbourhood" if near else ""
     scope = f"{found.source}{kind}; step size {where} the cap; claim {claim}"
     stated = found.rate if found.inside else None
-    rate = math.nan if stated is None else float(stated)
+    rate = math.nan if stated is None else stated
     verdict = verdict_of(claim)
     more = verdict, rate_formula, scope
     rates = [

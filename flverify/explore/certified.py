@@ -154,7 +154,7 @@ def certified_point(view: View) -> RowTable[PointRow]:
     key = law_of(view, "strong_convexity", "smoothness", "step_size")
     found, floor, worst, moves = _certified_rate(key)
     verdict = Verdict.CERTIFIED if found.rate is not None else Verdict.INCONCLUSIVE
-    rate = math.nan if found.rate is None else float(found.rate)
+    rate = math.nan if found.rate is None else found.rate
     scope = found.reason or (
         "every mu-strongly convex, L-smooth f_i in any dimension"
         f"{', to a neighbourhood' if moves else ''}; ansatz {found.level}"
