@@ -12,7 +12,7 @@ from flverify.explore.at_the_point import PointRow, point, require_sound
 from flverify.explore.axis import map_refusal
 from flverify.explore.certified import CertifiedRow
 from flverify.explore.error_curves import errors
-from flverify.explore.mixing_matrices import mixing
+from flverify.explore.mixing_matrices import MOST_EXACT, mixing
 from flverify.explore.stability_map import boundary
 from flverify.explore.view import View
 from flverify.report.rows import RowTable
@@ -185,14 +185,20 @@ def _lines(
     ):
         yield from _of_rows("map", rows or ())
     yield from _of_rows("errors", errors(view))
-    found = mixing(view)
+    yield from _of_the_law(view)
+
+
+def _of_the_law(view: View) -> Iterator[Line]:
+    """Yield matrices and weights; those of many clients have no rationals."""
+    found, exact = mixing(view), view.n_clients <= MOST_EXACT
     for entry in found.rows:
         at = f"{entry.row} {entry.column}"
-        yield "mixing", at, entry.matrix, entry.value, entry.text, ""
-    for weight in found.weights:
-        at = str(weight.client)
-        yield "weights", at, "p", weight.inclusion, weight.inclusion_text, ""
-        yield "weights", at, "q", weight.averaging, weight.averaging_text, ""
+        text = entry.text if exact else ""
+        yield "mixing", at, entry.matrix, entry.value, text, ""
+    for one in found.weights:
+        p, q = (one.inclusion_text, one.averaging_text) if exact else ("", "")
+        yield "weights", str(one.client), "p", one.inclusion, p, ""
+        yield "weights", str(one.client), "q", one.averaging, q, ""
 
 
 def _of_rows(table: str, rows: Iterable[object]) -> Iterator[Line]:
