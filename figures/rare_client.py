@@ -25,6 +25,7 @@ from flverify.certify.sandwich import corner_rates, worst_of
 from flverify.participation import Bernoulli
 from flverify.problems import Quadratics
 from flverify.report import captions, theorem_plots
+from flverify.report.numbers import bound
 from flverify.report.rows import RowTable, read_rows
 from flverify.report.style import PAGE, look, number_logarithms
 
@@ -258,10 +259,11 @@ def _found(table: RowTable[Value]) -> str:
         for kind in ("exact", "certified")
     )
     least = min(value / exact[key] for key, value in certified.items())
+    least_text = bound(Fraction(least), 3, up=False)
     return (
         "Found: for the two smallest chances 1 - rho changes as this power of p_min: "
         f"{', '.join(told)}; printed (c) {slope:.2f}. Certified decreases are at least "
-        f"{least:.3g} of the exact ones. {_lacking(exact, certified)}"
+        f"{least_text} of the exact ones. {_lacking(exact, certified)}"
     )
 
 

@@ -229,9 +229,10 @@ def _found(table: RowTable[Found]) -> str:
         rows = table.where(algorithm=name).rows
         up = [row.certified / row.printed for row in rows]
         left = [row.stable / row.certified for row in rows if row.certified]
+        most = f"{theorem_plots.upwards(max(left)):.3g}"
         told.append(
             f"the certified boundary of {look(name).label} is {min(up):.3g} to "
-            f"{max(up):.3g} times the printed cap and {max(left):.3g} times below the "
+            f"{max(up):.3g} times the printed cap and {most} times below the "
             "stability boundary at most"
         )
     return f"Found: {'; '.join(told)}."

@@ -230,12 +230,12 @@ def _found(table: RowTable[Value]) -> str:
     told = f"for N = {', '.join(map(str, above))}" if above else "for no N drawn"
     below = at["quadratic"].value
     real = (at["spiral"].low - below) / (at["certified"].value - below)
-    share = f"{real:.0%} of that gap or more is real"
+    share = f"{math.floor(100 * real)}% of that gap or more is real"
     if real <= 0:
         share = "which begins below the quadratics, nothing of that gap is sure"
     return (
-        f"Found: the spiral is worse than all quadratics, with its interval, "
-        f"{told}. For N = {most} its rate is {at['spiral'].value:.4f} "
+        f"Found: the spiral is worse than the worst quadratics found, with its "
+        f"interval, {told}. For N = {most} its rate is {at['spiral'].value:.4f} "
         f"({at['spiral'].low:.4f} to {at['spiral'].high:.4f}), that of the worst "
         f"quadratics {at['quadratic'].value:.4f}, and {at['certified'].value:.4f} is "
         f"certified: by the interval, {share}."
@@ -255,6 +255,7 @@ _SETTING = (
 )
 _SCOPE = (
     "Scope: this step size, law and function. The rates of the spiral are sampled, so "
-    "nothing is proved by them; where few clients make the error heavy-tailed they "
+    "nothing is proved by them; the worst quadratics found may not be the worst there "
+    "are; where few clients make the error heavy-tailed they "
     "come out too small. Theorem 1 allows smaller step sizes only."
 )

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
+from math import floor
 from typing import Any
 
 from flverify._core.sentences import number_of
@@ -198,7 +199,7 @@ def _line(found: RowFound) -> list[str]:
         _end(found.printed_cap, up=False),
         _end(found.certified_boundary, up=False) + mark,
         _end(found.stability_boundary, up=True) + (AGAIN if found.again else ""),
-        "" if found.share is None else f"{float(found.share):.1%}{mark}",
+        "" if found.share is None else f"{_percent(found.share)}{mark}",
         "none" if best is None else exact(best.rate),
         "" if best is None else short(best.step_size),
         f"{proved} of {len(found.cells)}",
@@ -219,6 +220,17 @@ def short(value: Fraction) -> str:
 def _end(value: Fraction | None, *, up: bool) -> str:
     """Text of a boundary, rounded to the side on which it is known to hold."""
     return "none" if value is None else bound(value, SHORT, up=up)
+
+
+def _percent(share: Fraction) -> str:
+    """Text of a share, rounded down: all of it is certified where that is so.
+
+    Examples
+    --------
+    >>> _percent(Fraction(99996, 10**5)), _percent(Fraction(1))
+    ('99.9%', '100.0%')
+    """
+    return f"{floor(1000 * share) / 10:.1f}%"
 
 
 def remarks(region: Region) -> list[str]:

@@ -169,9 +169,10 @@ def compared(table: RowTable[Point], name: str) -> str:
         xs, ratios = _ratios(table, kind)
         over = xs[ratios > 1 + NOTICEABLE]
         if len(over):
+            most = f"{upwards(float(ratios.max())):.3g}"
             told.append(
                 f"In {name} the exact {said} exceeds the printed bound from x = "
-                f"{over[0]:.4g} to {over[-1]:.4g}, {ratios.max():.3g} times at most."
+                f"{over[0]:.4g} to {over[-1]:.4g}, {most} times at most."
             )
         elif kind == "exact":
             times = f"{1 / ratios[-1]:.3g} times"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from itertools import product
 
@@ -99,3 +100,11 @@ def test_numbers_are_rounded_down(figure):
     assert figure.downwards(0.123456) == 0.1234
     assert figure.downwards(1.99999) == 1.999
     assert figure.downwards(1e-5) == 1e-5
+
+
+def test_what_is_said_to_be_the_most_is_not_rounded_down(figure, stored):
+    said = " ".join(figure.caption(stored).split())
+    told = re.findall(r"and ([0-9.]+) times below the stability boundary at most", said)
+    for name, most in zip(figure.ALGORITHMS, told, strict=True):
+        rows = stored.where(algorithm=name).rows
+        assert max(row.stable / row.certified for row in rows) <= float(most)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import cmath
 import math
+import re
 
 import numpy as np
 import pytest
@@ -119,9 +120,18 @@ def test_the_caption_counts_what_the_table_has(figure, stored):
     assert "nothing is proved" in " ".join(told.split())
 
 
+def test_a_share_that_is_said_to_be_surpassed_is_rounded_down(figure, stored):
+    at = {kind: rates(stored, kind)[512] for kind in ("spiral", "quadratic")}
+    top = rates(stored, "certified")[512].value
+    share = (at["spiral"].low - at["quadratic"].value) / (top - at["quadratic"].value)
+    told = " ".join(figure.caption(stored).split())
+    said = int(re.search(r"(\d+)% of that gap or more", told)[1])
+    assert said <= 100 * share < said + 1
+
+
 def test_a_caption_where_nothing_is_sure_says_so(figure):
     rows = figure.read(figures.figures_folder() / "baseline" / "spiral_quick.csv")
     told = " ".join(figure.caption(rows).split())
-    assert "worse than all quadratics, with its interval, for no N drawn." in told
+    assert "the worst quadratics found, with its interval, for no N drawn." in told
     assert "nothing of that gap is sure." in told
     assert "%" not in told.partition("Found")[2]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from flverify.advise.class_wide import ClassWide
@@ -20,6 +21,8 @@ from flverify.report import advice, regions
 from flverify.report.numbers import bound
 from flverify.report.region_bands import LINES
 from flverify.report.region_figure import _label
+from flverify.report.rows import RowTable
+from flverify.report.theorem_plots import compared, points
 
 RATE, CAP, END = Fraction("0.918114"), Fraction("0.0055559"), Fraction("0.12345")
 
@@ -104,3 +107,10 @@ def test_the_explorer_rounds_rates_up_and_their_floor_down(monkeypatch, rate):
 def test_a_bound_beyond_floats_is_rounded_to_its_side_too(value, down, up):
     assert bound(value, 3, up=False) == down
     assert bound(value, 3, up=True) == up
+
+
+def test_how_far_a_bound_is_exceeded_at_most_is_rounded_up():
+    printed = points("a", "printed", [0, 1], np.array([1.0, 1.0]))
+    exact = points("a", "exact", [0, 1], np.array([1.0, 1.2341]))
+    told = compared(RowTable((*printed, *exact)), "(a)")
+    assert told.endswith("from x = 1 to 1, 1.24 times at most.")
