@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 from fractions import Fraction
@@ -27,3 +28,27 @@ def test_a_number_in_the_column_of_exact_ones_is_the_rational(clients):
     entries = [line for line in lines if line["table"] == "mixing"]
     pulled = {line["exact"] for line in entries if line["quantity"] == "Rbar"}
     assert pulled <= {"", "0", "1", "1/3", "2/3"}
+
+
+@pytest.mark.parametrize("step", ["3", "2", "21/10"])
+def test_the_script_names_no_bias_where_means_do_not_settle(step):
+    # one client of FedAvg: 2 only turns its sign, beyond it runs away
+    view = View("fedavg", 1, "full", local_steps=1, step_size=step, over="n")
+    stream = io.StringIO()
+    with contextlib.redirect_stdout(stream):
+        exec(slices.snippet(view), {})  # noqa: S102 - the script itself is tested
+    lines = stream.getvalue().splitlines()
+    told = next(row.text for row in slices.point(view) if row.name == "bias")
+    assert told == "infinite"
+    assert "bias: see the table below" in lines
+    assert f"bias {told} SUPPORTED" in lines
+
+
+def test_the_script_says_the_bias_of_the_page():
+    view = View("fedavg", 2, "full", step_size="1/5", over="n")
+    stream = io.StringIO()
+    with contextlib.redirect_stdout(stream):
+        exec(slices.snippet(view), {})  # noqa: S102 - the script itself is tested
+    (line,) = (one for one in stream.getvalue().splitlines() if one[:5] == "bias:")
+    (row,) = (row for row in slices.point(view) if row.name == "bias")
+    assert float(line[5:]) == pytest.approx(row.value, rel=1e-12)
