@@ -417,6 +417,8 @@ def test_proofs_are_trees_of_lemmas_and_steps():
         ["focus.thm1.pl", ".focus.lemma4*"],
     ]
     assert trees[0].tally() == "2 of 5 steps and lemmas refuted"
+    # those that the first tree shows count in the second one too
+    assert trees[1].tally() == "1 of 3 steps and lemmas refuted"
     assert Step(claims[0]).below == ()
 
 

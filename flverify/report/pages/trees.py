@@ -29,11 +29,14 @@ class Step:
         Lemmas first, then the steps.
     again : bool
         Whether a tree above shows already what it rests on.
+    rests_on : tuple of Audited
+        All claims below, those that a tree above shows among them.
     """
 
     audited: Audited
     below: tuple[Step, ...] = ()
     again: bool = False
+    rests_on: tuple[Audited, ...] = ()
 
     @property
     def failing(self) -> bool:
@@ -47,10 +50,8 @@ class Step:
             yield from one.walk()
 
     def tally(self) -> str:
-        """Say how many of the steps below fail or are open."""
-        found = {one.audited.claim.id: one for one in self.walk()}
-        del found[self.audited.claim.id]
-        verdicts = [one.audited.finding.verdict for one in found.values()]
+        """Say how many of the steps below fail or are open, wherever they are shown."""
+        verdicts = [one.finding.verdict for one in self.rests_on]
         failing = verdicts.count(Verdict.REFUTED)
         unsettled = verdicts.count(Verdict.INCONCLUSIVE)
         out = f"{failing} of {len(verdicts)} steps and lemmas refuted"
@@ -123,9 +124,10 @@ def _tree(
     shown: set[str],
     above: tuple[str, ...],
 ) -> Step:
+    all_below = tuple(known[one] for one in sorted(_reached(key, below)))
     if key in above or (key in shown and below[key]):
-        return Step(known[key], again=True)
+        return Step(known[key], again=True, rests_on=all_below)
     shown.add(key)
     path = (*above, key)
     parts = tuple(_tree(one, known, below, shown, path) for one in below[key])
-    return Step(known[key], parts)
+    return Step(known[key], parts, rests_on=all_below)
