@@ -43,12 +43,6 @@ class Step:
         """Whether this step is refuted."""
         return self.audited.finding.verdict == Verdict.REFUTED
 
-    def walk(self) -> Iterator[Step]:
-        """Yield the step and all below it."""
-        yield self
-        for one in self.below:
-            yield from one.walk()
-
     def tally(self) -> str:
         """Say how many of the steps below fail or are open, wherever they are shown."""
         verdicts = [one.finding.verdict for one in self.rests_on]
