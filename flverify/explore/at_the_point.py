@@ -43,6 +43,7 @@ PRINTED = {
 RATE = r"\rho=\max_{h_i\in\{\mu,L\}}\varrho\big(P\mapsto\mathbb{E}[M_hPM_h^{\top}]\big)"
 OWN_RATE = r"\rho=\varrho\big(P\mapsto\mathbb{E}[MPM^{\top}]\big)"
 ROUNDS = r"r=\lceil\ln 10^{-6}/\ln\rho\rceil"
+NO_ROUNDS = "none follow"
 NEIGHBOURHOOD = r"\rho\ \text{to a neighbourhood}"
 BIAS = r"\lim_{r\to\infty}|\mathbb{E}x_r-x^\star|"
 STATIONARY = r"\lim_{r\to\infty}\mathbb{E}|x_r-x^\star|^2"
@@ -190,12 +191,13 @@ def rounds_row(
     *,
     near: bool = False,
 ) -> PointRow:
-    """Return the rounds to 1e-6 of a rate; none get there `near` a minimiser only."""
+    """Return the rounds to 1e-6 of a rate; none follow from one to a neighbourhood."""
     row = number_row(name, label, rounds_to(rate), verdict, ROUNDS, scope)
     if math.isfinite(row.value):
         row = replace(row, text=_enough(int(row.value)))
     if near and not math.isnan(row.value):
-        return never(replace(row, formula=NEIGHBOURHOOD))
+        told = {"text": shown(math.nan), "verdict": NO_ROUNDS}
+        return replace(row, value=math.nan, formula=NEIGHBOURHOOD, **told)
     return never(row) if math.isinf(row.value) else row
 
 

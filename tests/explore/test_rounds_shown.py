@@ -43,3 +43,20 @@ def test_printed_rounds_are_those_of_the_printed_rate():
     rows = {row.name: row.text for row in slices.point(view)}
     assert rows["printed_rate"] == "0.99999995"
     assert rows["printed_rounds"] == "276310205"  # ln(1e6) = 13.815510557964...
+
+
+def test_a_rate_to_a_neighbourhood_tells_no_rounds_though_there_may_be_some():
+    # one client of FedAvg takes plain steps and goes to x*
+    view = View("fedavg", 1, "full", local_steps=3, step_size="1/20", over="n")
+    rows = {
+        row.name: row for row in (*slices.point(view), *slices.certified_point(view))
+    }
+    assert rows["exact_rounds"].value == 460  # 0.995^(6 r) <= 1e-6
+    for kind in ("printed", "certified"):
+        assert rows[f"{kind}_rate"].value < 1
+        assert rows[f"{kind}_rounds"].text == "none"
+        assert rows[f"{kind}_rounds"].verdict not in (
+            "CERTIFIED",
+            "PROVED",
+            "SUPPORTED",
+        )
