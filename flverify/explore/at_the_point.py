@@ -43,7 +43,6 @@ PRINTED = {
 RATE = r"\rho=\max_{h_i\in\{\mu,L\}}\varrho\big(P\mapsto\mathbb{E}[M_hPM_h^{\top}]\big)"
 OWN_RATE = r"\rho=\varrho\big(P\mapsto\mathbb{E}[MPM^{\top}]\big)"
 ROUNDS = r"r=\lceil\ln 10^{-6}/\ln\rho\rceil"
-NO_ROUNDS = "none follow"
 NEIGHBOURHOOD = r"\rho\ \text{to a neighbourhood}"
 BIAS = r"\lim_{r\to\infty}|\mathbb{E}x_r-x^\star|"
 STATIONARY = r"\lim_{r\to\infty}\mathbb{E}|x_r-x^\star|^2"
@@ -196,8 +195,8 @@ def rounds_row(
     if math.isfinite(row.value):
         row = replace(row, text=_enough(int(row.value)))
     if near and not math.isnan(row.value):
-        told = {"text": shown(math.nan), "verdict": NO_ROUNDS}
-        return replace(row, value=math.nan, formula=NEIGHBOURHOOD, **told)
+        none = math.nan
+        return replace(row, value=none, text=shown(none), formula=NEIGHBOURHOOD)
     return never(row) if math.isinf(row.value) else row
 
 

@@ -32,6 +32,7 @@ from flverify.explore.view import View
 from flverify.report.rows import RowTable
 
 CERTIFIED = r"\mathbb{E}V(z_{r+1})\le\rho\,\mathbb{E}V(z_r)\ \text{for the class}"
+NO_ROUNDS = "none follow"  # from a rate to a neighbourhood
 FLOOR = r"\rho\ge\varrho\big(P\mapsto\mathbb{E}[M_hPM_h^{\top}]\big)"
 
 
@@ -170,7 +171,7 @@ def certified_point(view: View) -> RowTable[PointRow]:
                 "certified_rounds",
                 "certified rounds to 1e-6",
                 rate,
-                str(verdict),
+                NO_ROUNDS if moves and found.rate is not None else str(verdict),
                 scope,
                 near=moves,
             ),

@@ -417,8 +417,8 @@ def test_rounds_are_never_where_the_error_stays_above_the_accuracy():
         "never",
         math.inf,
     )
-    for quantity in ("printed_rounds", "certified_rounds"):
-        assert (rows[quantity].text, rows[quantity].verdict) == ("none", "none follow")
+    assert rows["printed_rounds"].text == rows["certified_rounds"].text == "none"
+    assert rows["certified_rounds"].verdict == "none follow"
     assert "tends to 0.000240456" in rows["exact_rounds"].scope
     lines = slices.csv(view, slices.certified_point(view)).splitlines()
     found = [line for line in lines if "_rounds" in line]
