@@ -6,9 +6,10 @@ a change of sign. The grid looks at corners with a few counts of clients at L; w
 finds is located to a share of 4e-7, below 1/64 to one of 4e-6, rounded down, and then
 all corners, and a few curvatures between mu and L, are asked whether they contract
 below. Where some surely do not, as where two eigenvalues reach 1 together, rates
-themselves are followed instead of signs. Islands of instability narrower than the grid,
-and other curvatures between, are left to `flverify.certify.stability`, which the slow
-layer asks.
+themselves are followed instead of signs. Just below s = 1, where eigenvalues of FOCUS
+with many local steps meet at 1, signs are rounding: its line may end a hundredth early.
+Islands of instability narrower than the grid, and other curvatures between, are left to
+`flverify.certify.stability`, which the slow layer asks.
 """
 
 from __future__ import annotations
