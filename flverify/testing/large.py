@@ -113,7 +113,8 @@ class LargeDynamics:
         if found > claimed * (1 + ROUNDING):
             return False
         if self.settles:
-            return None if self._system.lost > LEFT else True
+            weak = self._system.lost > LEFT or self.grows_faintly
+            return None if weak else True
         return False if self.residue >= LEAK else None
 
     @property
@@ -128,7 +129,14 @@ class LargeDynamics:
 
     def stays_bounded(self) -> bool | None:
         """Whether E|x_r - x*|^2 stays bounded."""
-        return None if self.near_one else self.contraction < 1
+        if self.near_one or (self.contraction < 1 and self.grows_faintly):
+            return None
+        return self.contraction < 1
+
+    @property
+    def grows_faintly(self) -> bool:
+        """Whether more may grow than floats follow."""
+        return bool(self.answer.found._engine.grows_faintly)
 
     @property
     def near_one(self) -> bool:
@@ -138,7 +146,7 @@ class LargeDynamics:
     @property
     def undecided(self) -> str:
         """Why there is no answer."""
-        if self._system.lost > LEFT:
+        if self._system.lost > LEFT or self.grows_faintly:
             return (
                 f"at a float rate of {self.contraction:.9g} some of what the start "
                 "moves is too weak to be followed, and may be slower; take another "

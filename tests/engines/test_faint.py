@@ -4,9 +4,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 
-from flverify.participation import Bernoulli
+from flverify import moments
+from flverify._core.errors import RefusedError
+from flverify.algorithms import ProxSkip
+from flverify.participation import Bernoulli, UniformCohort
 from flverify.problems import Quadratics
 from flverify.testing import (
     Algorithm,
@@ -86,3 +90,39 @@ def test_weak_links_to_what_does_not_grow_are_left_out():
     floats = Beside(1e-20, 0.5)
     assert_stable(TWO.as_float(), floats, HALF, method="exact")
     assert_linear_rate(TWO.as_float(), floats, HALF, rate=0.9, method="exact")
+
+
+WIDE = Quadratics([np.eye(30), 2 * np.eye(30)], [[1.0] * 30, [2.0] * 30])
+
+
+@pytest.mark.parametrize("begun", [0, 1e-20])
+@pytest.mark.parametrize("factor", [2, -2])
+def test_large_systems_do_not_overlook_weak_links_either(factor, begun):
+    asked = WIDE, Beside(1e-20, factor, begun), HALF
+    with pytest.raises(Inconclusive, match="cannot be told"):
+        assert_stable(*asked, method="exact")
+    with pytest.raises(Inconclusive, match="too weak to be followed"):
+        assert_linear_rate(*asked, rate=0.9, method="exact")
+    if factor == 2:
+        with pytest.raises(Inconclusive):
+            assert_fixed_point_bias(*asked, bias=0)
+    if not begun:
+        with pytest.raises(RefusedError, match="may grow"):
+            _ = moments(*asked).mean_square_rate
+
+
+def test_large_systems_leave_out_weak_links_to_what_does_not_grow():
+    asked = WIDE, Beside(1e-20, 0.5), HALF
+    assert_stable(*asked, method="exact")
+    assert_linear_rate(*asked, rate=0.9, method="exact")
+    assert_fixed_point_bias(*asked, bias=0)
+
+
+@pytest.mark.parametrize("dim", [1, 25])
+def test_a_sum_that_is_kept_at_zero_is_no_weak_link(dim):
+    # the shifts would grow by 1.85 a round if their sum were not 0
+    problem = Quadratics(
+        [h * np.eye(dim) for h in (1.0, 2.5, 0.375)], np.ones((3, dim))
+    )
+    asked = problem, ProxSkip(0.25, 2, variant="notebook"), UniformCohort(3, 2)
+    assert moments(*asked).mean_square_rate == pytest.approx(1, abs=1e-8)

@@ -22,6 +22,7 @@ from flverify.engines.moments._alike import FEW, classes, shared
 from flverify.engines.moments._dimension import dimension
 from flverify.engines.moments._drift import drift
 from flverify.engines.moments._eigen import least_modulus, visible_radius
+from flverify.engines.moments._faint import large_growth
 from flverify.engines.moments._fixed import fixed_state
 from flverify.engines.moments._messages import MessageSystem, message_system
 from flverify.engines.moments._perron import MessageMap, perron
@@ -111,9 +112,10 @@ class LargeMoments:
     @cached_property
     def mean_settles(self) -> bool:
         """Whether the mean converges, whatever starts and constants of `init` move."""
-        if self._weak_growth or self.mean_rate_interval[1] >= SLOWEST:
+        weak = self._thin.lost > LEFT and self._weak_growth
+        if weak or self.mean_rate_interval[1] >= SLOWEST or self._unfollowed[0]:
             return False
-        more = apart(self.system)
+        more = self._apart
         if len(more.mean) > len(self._thin.mean):
             return float(np.abs(np.linalg.eigvals(more.mean)).max()) < SLOWEST
         if float(np.abs(np.linalg.eigvals(self._thin.mean)).max(initial=0)) < SLOWEST:
@@ -125,10 +127,36 @@ class LargeMoments:
     def _weak_growth(self) -> float:
         """By what directions too weak to be followed may grow in a round; 0 if none."""
         if self._thin.lost <= LEFT:
-            return 0.0
+            seeds = self.system.start[:-1, :-1]
+            whole, size = entire(self.system), len(self._thin.mean)
+            _, more = large_growth(whole, seeds, size)
+            return more if more and self._followed[0] < 1 else 0.0
         rates = np.abs(np.linalg.eigvals(entire(self.system).mean))
         most = float(rates.max(initial=0.0))
         return most if most > 1 + GROWS else 0.0
+
+    @cached_property
+    def _apart(self) -> Thin:
+        return apart(self.system)
+
+    @cached_property
+    def _unfollowed(self) -> tuple[float, float]:
+        """Growth, in the mean and in square, of what constants move but too weakly."""
+        system = self.system
+        added = [system.mean[:-1, -1:], system.rows[:-1] * system.columns[:, -1]]
+        seeds = np.concatenate([system.start[:-1], *added], axis=1)
+        return large_growth(entire(system), seeds, len(self._apart.mean))
+
+    @property
+    def grows_faintly(self) -> bool:
+        """Whether more may grow, in mean square, than floats follow."""
+        return bool(self._weak_growth or self._unfollowed[1])
+
+    @cached_property
+    def _followed(self) -> tuple[float, Array | None]:
+        """Rate and message of the directions that are followed."""
+        with np.errstate(over="ignore", invalid="ignore"):  # refused where it matters
+            return perron(MessageMap(self._spectrum, self._thin))
 
     def _require_followed(self) -> None:
         if self._weak_growth:
@@ -142,8 +170,7 @@ class LargeMoments:
     def mean_square_rate(self) -> float:
         """Spectral radius of the second moments of differences."""
         self._require_followed()
-        with np.errstate(over="ignore", invalid="ignore"):  # refused where it matters
-            rate, message = perron(MessageMap(self._spectrum, self._thin))
+        rate, message = self._followed
         if message is not None:
             self._verify(rate, message)
         return rate
@@ -272,7 +299,7 @@ class LargeMoments:
 
     def _wanders(self) -> bool:
         """Whether what constants of `init` move does not settle in mean square."""
-        more = apart(self.system)
+        more = self._apart
         if len(more.mean) <= len(self._thin.mean):
             return False
         with np.errstate(over="ignore", invalid="ignore"):
