@@ -3,7 +3,7 @@
 The boundary is where det(I - A(s)), s = eta L, first changes its sign on a grid: of
 ratio 2 up to 1/64 and 1.1 from there, and s = 1 apart, where FOCUS stands still without
 a change of sign. The grid looks at corners with a few counts of clients at L; what it
-finds is located to a share of 4e-7, below 1/64 to one of 4e-6, rounded down, and then
+finds is located to a share of 1e-7, below 1/64 to one of 1e-6, rounded down, and then
 all corners, and a few curvatures between mu and L, are asked whether they contract
 below. Where some surely do not, as where two eigenvalues reach 1 together, rates
 themselves are followed instead of signs. Just below s = 1, where eigenvalues of FOCUS
@@ -36,7 +36,7 @@ GRID = np.concatenate([2.0 ** np.arange(-29, -6), 1.1 ** np.arange(-44, 15)])
 STILL = 1.0  # eta L where a client's local step ends at its own minimiser
 TOUCHED = 1e-9  # a gap below this is none
 TINY = 2.0 ** np.arange(-40, -29)  # scales below the grid
-PARTS, CUTS = 64, 3  # into which a cell of the grid is cut, and how often
+PARTS, CUTS = 32, 4  # into which a cell of the grid is cut, and how often
 # parts of a boundary where all rays must contract; at the last they may stand still
 BELOW = np.array([0.25, 0.5, 0.75, 0.9, 0.97, 0.999, 1.0])
 SURE = 1 + 1e-4  # rates above are no rounding, even where eigenvalues meet
