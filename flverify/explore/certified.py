@@ -33,6 +33,8 @@ from flverify.report.rows import RowTable
 
 CERTIFIED = r"\mathbb{E}V(z_{r+1})\le\rho\,\mathbb{E}V(z_r)\ \text{for the class}"
 NO_ROUNDS = "none follow"  # from a rate to a neighbourhood
+# the squared error is at most a constant times V, and may take more rounds
+_OF_V = "rate and rounds are those of V"
 FLOOR = r"\rho\ge\varrho\big(P\mapsto\mathbb{E}[M_hPM_h^{\top}]\big)"
 
 
@@ -158,7 +160,7 @@ def certified_point(view: View) -> RowTable[PointRow]:
     rate = math.nan if found.rate is None else found.rate
     scope = found.reason or (
         "every mu-strongly convex, L-smooth f_i in any dimension"
-        f"{', to a neighbourhood' if moves else ''}; ansatz {found.level}"
+        f"{', to a neighbourhood' if moves else ''}; {_OF_V}, ansatz {found.level}"
     )
     least = "floor", "lower bound of any certified rate"
     told = f"the worst scalar quadratics found, in rationals: {worst}"

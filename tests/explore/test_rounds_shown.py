@@ -57,3 +57,11 @@ def test_a_rate_to_a_neighbourhood_tells_no_rounds_though_there_may_be_some():
         assert rows[f"{kind}_rounds"].text == "none"
         proved = {"CERTIFIED", "PROVED", "SUPPORTED"}
         assert rows[f"{kind}_rounds"].verdict not in proved
+
+
+def test_certified_rounds_are_said_to_be_those_of_v():
+    # V bounds the squared error up to a constant: it may take more rounds than V
+    rows = slices.certified_point(View("focus", 2, step_size="1/50", over="n")).rows
+    said = {row.name: row.scope for row in rows}
+    for name in ("certified_rate", "certified_rounds"):
+        assert "those of V" in said[name]
