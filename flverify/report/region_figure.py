@@ -55,6 +55,7 @@ WORDS = {
     BESIDE: "beyond the grid",
 }
 NARROW = 0.01  # part of the grid below which a stretch is not seen
+FULL_DIGITS = 5.0  # slowness up to which six digits of a rate tell what is missing
 TICKS = (0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999, 0.9999, 0.99999)
 
 
@@ -121,15 +122,27 @@ def _short(value: Fraction) -> str:
     return f"{float(value):.4g}"
 
 
-def slowness(rate: float) -> float:
+def slowness(rate: Fraction | float) -> float:
     """Return -log10(1 - rate), in which rates near 1 are told apart.
 
     Examples
     --------
-    >>> round(slowness(0.99), 9)
-    2.0
+    >>> round(slowness(0.99), 9), slowness(1 - Fraction(1, 10**20))
+    (2.0, 20.0)
     """
-    return float(-np.log10(1 - rate))
+    return float(-np.log10(float(1 - rate)))  # the difference first: no digits are lost
+
+
+def slow_text(slow: float) -> str:
+    """Text of the rate of a slowness; near 1 it says what is missing.
+
+    Examples
+    --------
+    >>> slow_text(2.0), slow_text(9.0)
+    ('0.99', '1 - 1e-09')
+    """
+    missing = 10**-slow
+    return f"1 - {missing:.2g}" if slow > FULL_DIGITS else f"{1 - missing:.6g}"
 
 
 def _colours(ax: Axes, region: Region) -> Any:
@@ -138,7 +151,7 @@ def _colours(ax: Axes, region: Region) -> Any:
     for k, found in enumerate(region.found):
         for j, cell in enumerate(found.cells):
             if cell.rate is not None:
-                height[k, j] = slowness(float(cell.rate))
+                height[k, j] = slowness(cell.rate)
     ax.grid(visible=False)
     plain: dict[str, Any] = {"rasterized": True, "linewidth": 0, "cmap": COLOURS}
     mesh = ax.pcolormesh(across, up, np.ma.masked_invalid(height), **plain)
@@ -208,11 +221,11 @@ def _bar(figure: Figure, ax: Axes, mesh: Any) -> None:
         ax.set_visible(False)
         return
     bar = figure.colorbar(mesh, cax=ax)
-    inside = [r for r in TICKS if low <= slowness(r) <= high]
+    inside = [slowness(r) for r in TICKS if low <= slowness(r) <= high]
     if len(inside) < 2:
-        inside = [float(1 - 10**-v) for v in np.unique(np.linspace(low, high, 3))]
-    inside = apart(inside, slowness, high - low)
-    bar.set_ticks([slowness(r) for r in inside], labels=[f"{r:.6g}" for r in inside])
+        inside = np.unique(np.linspace(low, high, 3)).tolist()
+    inside = apart(inside, float, high - low)
+    bar.set_ticks(inside, labels=[slow_text(v) for v in inside])
     ax.yaxis.set_minor_locator(NullLocator())
     bar.set_label(r"best certified rate $\rho$ per round")
 

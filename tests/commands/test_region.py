@@ -198,6 +198,24 @@ def test_the_figure_shows_rates_in_colour_and_ends_as_lines():
     assert bar.get_yticklabels()[-1].get_text() == "0.9"
 
 
+@pytest.mark.parametrize(
+    ("missing", "said"),
+    [((6, 8), "1 - 1e-07"), ((9, 20), "1 - 3.2e-15")],  # 1 - 1e-20 is 1 in floats
+)
+def test_the_colour_bar_tells_rates_next_to_1_from_1(missing, said):
+    rates = [1 - Fraction(1, 10**k) for k in missing]
+    first, last = (
+        Cell(Fraction(k, 4), "certified", rate, "", Fraction(1, 2))
+        for k, rate in zip((1, 2), rates, strict=True)
+    )
+    figure = hand_made("1/2", "3/4", first, last)
+    axes, bar = figure.axes
+    shown = axes.collections[0].get_array().ravel().tolist()
+    assert shown == pytest.approx(missing)
+    labels = [label.get_text() for label in bar.get_yticklabels()]
+    assert (labels[0], labels[1]) == (f"1 - 1e-{missing[0]:02}", said)
+
+
 def stretches(figure):
     """What is drawn where no rate is: colour, left, low, right, high."""
     return {
