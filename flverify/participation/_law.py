@@ -116,7 +116,8 @@ class Participation(metaclass=Complete):
         Raises
         ------
         RefusedError
-            If there are too many outcomes to list, or the law lists none.
+            If there are too many outcomes to list, or the law lists none, or lists
+            floats and says that it is exact.
 
         Examples
         --------
@@ -125,9 +126,15 @@ class Participation(metaclass=Complete):
         {frozenset({0, 1}): Fraction(1, 1)}
         """
         try:
-            return self.support()
+            found = self.support()
         except NotImplementedError as error:
             raise self._unanswered("support") from error
+        if self.exact and not all_exact(found.values()):  # they need not sum to 1
+            raise RefusedError(
+                f"{type(self).__name__} must list rationals, since its exact is True; "
+                "got floats; return Fractions, or set exact to False."
+            )
+        return found
 
     def sample(self, seed: int, runs: int | range, rounds: int | range) -> Mask:
         """Draw who participates: a pure function of (seed, run, round).
