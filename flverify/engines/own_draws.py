@@ -116,15 +116,21 @@ def _require_pairs(law: Participation, flat: Array, name: str) -> None:
 
 
 def _require_no_memory(law: Participation, drawn: Array, name: str) -> None:
-    """Check that rounds, and runs, say nothing of later ones: pairs are compared."""
+    """Check that rounds, and runs, are alike and say nothing of later ones.
+
+    Pairs are compared, and each half of them: every other round, the later half, ...
+    """
     shares = np.asarray(law.inclusion(), dtype=float)
     said = np.outer(shares, shares)
     for what, draws in (("round", drawn), ("run", drawn.swapaxes(0, 1))):
         mend = "use ModeChain for a law with memory" if what == "round" else "mend it"
         for lag in LAGS:
             first, later = _pairs(draws.astype(float), lag)
+            compared = 2 * len(LAGS) * (said.size + 2 * shares.size)
+            allowed = tolerated(compared, len(first))
+            for half in (first, later):
+                _require_alike(half.mean(axis=0), shares, allowed, f"{what} of {name}")
             often = first.T @ later / len(first)
-            allowed = tolerated(2 * len(LAGS) * said.size, len(first))
             wrong = np.argwhere(abs(often - said) > allowed)
             if len(wrong):
                 i, j = wrong[0]
@@ -134,6 +140,17 @@ def _require_no_memory(law: Participation, drawn: Array, name: str) -> None:
                     f"came in {often[i, j]:.3g} of {len(first)} pairs, not "
                     f"{said[i, j]:.3g}; {mend}."
                 )
+
+
+def _require_alike(often: Array, shares: Array, allowed: float, which: str) -> None:
+    wrong = np.flatnonzero(abs(often - shares) > allowed)
+    if len(wrong):
+        i = wrong[0]
+        raise DomainError(
+            f"sample() must draw every {which} by one law; in half of them client {i} "
+            f"came in a share of {often[i]:.3g}, not {shares[i]:.3g}; use ModeChain "
+            "for a law that changes."
+        )
 
 
 def _pairs(draws: Array, lag: int) -> tuple[Array, Array]:

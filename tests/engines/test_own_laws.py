@@ -102,6 +102,21 @@ def draws_in_turn(self, seed, runs, rounds):
     return np.stack([first, ~first], axis=-1)
 
 
+def draws_shared_out(shares):
+    """Draw client 0 with a share that depends on the round, half on average."""
+
+    def draw(self, seed, runs, rounds):
+        due = [shares(r) for r in rounds]
+        asked = [[(seed, run, r) for r in rounds] for run in runs]
+        first = [[np.random.default_rng(k).random() for k in row] for row in asked] < (
+            np.array(due)
+        )
+        del self
+        return np.stack([first, ~first], axis=-1)
+
+    return draw
+
+
 TOSSES = np.random.default_rng(0)
 
 
@@ -155,6 +170,15 @@ WRONG = {
     "as the run before": (
         {"_draw": draws_for_two_runs},
         r"must draw a run whatever those before were; client . and, 1 run later, ",
+    ),
+    "by turns": (
+        {"_draw": draws_shared_out(lambda r: (0.35, 0.65)[r % 2])},
+        r"must draw every round of Wrong by one law; in half of them client 0 came in "
+        r"a share of 0\.3\d*, not 0.5; use ModeChain",
+    ),
+    "less and less": (
+        {"_draw": draws_shared_out(lambda r: max(0.65 - r / 210, 0))},
+        "must draw every round of Wrong by one law",
     ),
     "float moment": (
         {"_moment": lambda self, *asked: float(Either._moment(self, *asked))},
