@@ -127,6 +127,7 @@ def require_tables(law: Participation, ask: Ask, name: str) -> None:
         _require_covariance(law, known, name)
         for table, (power, paired) in TABLES.items():
             _require_table(law, table, _entries(law, known, power, paired), name)
+    _require_empty(law, known, name)
 
 
 def _known(law: Participation, ask: Ask) -> Known:
@@ -185,6 +186,20 @@ def _require_sums(law: Participation, known: Known, name: str) -> None:
             f"the averaging weights of {name} must sum to P(S is not empty), at least "
             f"{most_often} and at most 1; got the sum {total}; mend moment()."
         )
+
+
+def _require_empty(law: Participation, known: Known, name: str) -> None:
+    """Compare what a law may answer by itself, and expected matrices read."""
+    total = sum(known[i, i, 1] for i in range(law.n_clients))
+    for asked, due in (("nonempty", total), ("empty", 1 - total)):
+        said = number(
+            getattr(law, f"{asked}_probability")(), f"{asked}_probability() of {name}"
+        )
+        if not is_symbolic(said) and apart(said, due):
+            raise DomainError(
+                f"{asked}_probability() of {name} must be what moment() says, {due}; "
+                f"got {said}; mend one of them."
+            )
 
 
 def _require_covariance(law: Participation, known: Known, name: str) -> None:

@@ -184,6 +184,14 @@ WRONG = {
         {"_moment": lambda self, *asked: float(Either._moment(self, *asked))},
         "must be a rational, since its exact is True; got the float 0.5",
     ),
+    "empty": (
+        {"empty_probability": lambda _: HALF},
+        r"empty_probability\(\) of Wrong must be what moment\(\) says, 0; got 1/2",
+    ),
+    "nonempty": (
+        {"nonempty_probability": lambda _: HALF},
+        r"nonempty_probability\(\) of Wrong must be what moment\(\) says, 1; got 1/2",
+    ),
     "no spec": ({"spec": None}, "spec of Wrong must be a text"),
     "clients": ({"n_clients": 1.5}, "n_clients of Wrong must be an integer"),
 }
