@@ -318,7 +318,9 @@ def just_above(lower_bound: Fraction) -> Fraction:
     slack = min(SLACK, (1 - lower_bound) * SHARE)
     if slack <= 0:
         return lower_bound
-    unit = Fraction(10) ** floor(log10(slack))
+    # as a float it may be 0
+    digits = log10(slack.numerator) - log10(slack.denominator)
+    unit = Fraction(10) ** floor(digits)
     return rounded_up(lower_bound + slack, unit)
 
 

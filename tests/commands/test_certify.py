@@ -353,12 +353,19 @@ def test_a_class_beyond_floats_gets_a_reason_that_says_what_to_do(run, mu):
     assert re.search("range of floats.*choose (a )?smaller", ran.json["reason"])
 
 
-@pytest.mark.parametrize("step", ["1e-100", "1e-9", "1e9", "1e100"])
+@pytest.mark.parametrize("step", ["1e-400", "1e-100", "1e-9", "1e9", "1e100"])
 def test_extreme_step_sizes_get_an_answer(run, step):
     ran = run("certify", "focus", *TWO, *CLASS, "--step-size", step, "--json")
     assert ran.code == 1
     assert ran.json["status"] in ("not_certified", "inconclusive")
     assert ran.json["reason"]
+
+
+def test_a_gap_to_1_that_floats_take_for_0_is_inconclusive(run):
+    flat = ("--mu", "1e-400", "--smoothness", 1, "--step-size", "1/5")
+    ran = run("certify", "focus", *TWO, *flat, "--json")
+    assert (ran.code, ran.json["status"]) == (1, "inconclusive")
+    assert ran.json["reason"].endswith("ask for a rate of your own")
 
 
 def test_constants_beyond_the_squares_of_floats_are_inconclusive(run):
