@@ -274,8 +274,8 @@ def test_the_chances_to_be_wrong_of_all_looks_stay_below_the_one_given(
     monkeypatch.setattr(fixed_point_bias, "mean_ball", noted)
     options = {"bias": 0, "method": "sampled", "rounds": 4, "budget": 3000}
     assert unanswered(problem, FedAvg("1/4", 2), law, false_alarm=1e-3, **options)
-    assert len(misses) == 12  # four balls after 256, 1024 and 3000 runs
-    assert 5e-4 < sum(misses) <= 1e-3
+    assert len(misses) == 15  # five balls after 256, 1024 and 3000 runs
+    assert 5e-4 < sum(misses) * 3 / 5 <= 1e-3  # two of them only take answers away
 
 
 def test_parameters_outside_their_domain_are_refused(problem, law):
@@ -338,3 +338,52 @@ def test_a_sampled_mean_that_alternates_has_no_bias(problem, rounds):
     parts = problem, to_and_fro, Full(2)
     options = {"bias": ["1/2"], "tolerance": "1/10", "rounds": rounds, "start": [3]}
     assert "moved" in unanswered(*parts, budget=1200, **options).reason
+
+
+def test_a_client_too_rare_to_be_seen_leaves_a_sampled_bias_open(problem):
+    # Focus is unbiased; without client 1 it ends at 0, which a sample took for the end
+    law = Bernoulli(["1/2", "1/1000000"])
+    asked = {"start": [3], "method": "sampled", "budget": 1200}
+    for bias in (0, ["-2/3"]):
+        parts = problem, Focus("1/8"), law
+        found = unanswered(*parts, bias=bias, tolerance="1/10", **asked)
+        assert found.reason.startswith("client 1 comes in fewer than one of 200 rounds")
+
+
+def test_modes_that_rest_in_turn_have_no_sampled_bias(problem):
+    # nobody comes in the last of four rounds, so that x is the same before and after
+    laws = [ExplicitLaw({who: 1}, 2) for who in ((0,), (1,), (1,), ())]
+    turns = [[int(to == (k + 1) % 4) for to in range(4)] for k in range(4)]
+    parts = problem, FedAvg("1/2"), ModeChain(turns, laws, initial=0)
+    options = {"bias": ["1/3"], "tolerance": "1/50"}
+    asked = {"method": "sampled", "budget": 1200}
+    assert "there is no x_inf" in unanswered(*parts, **options).reason
+    found = unanswered(*parts, **options, **asked)
+    assert found.reason.startswith("after 200 rounds the modes of the law are 0.75")
+    stays = ModeChain([["999999/1000000", "1/1000000"], [0, 1]], laws[:2], initial=0)
+    found = unanswered(problem, FedAvg("1/2"), stays, bias=0, tolerance=1, **asked)
+    assert "from their long run" in found.reason
+
+
+def rests_in_turn(masks, gradient, start):
+    """In the long run 1/6, 5/3, 1/6 and 1/6 in turn."""
+    ends = np.array([1, 10, 1, 1]) / 6
+    models = [start]
+    for r in range(len(masks)):
+        models.append(ends[r % 4] + (start - 2 / 3) / 8 ** (r + 1))
+    return np.array(models)
+
+
+@pytest.mark.parametrize("rounds", [40, 80])
+def test_a_sampled_mean_that_rests_in_turn_has_no_bias(problem, rounds):
+    # x is that of half the rounds ago, and that of the round before
+    parts = problem, rests_in_turn, Full(2)
+    options = {"bias": ["-1/2"], "tolerance": "1/10", "rounds": rounds, "start": [3]}
+    assert "moved" in unanswered(*parts, budget=1200, **options).reason
+
+
+def test_sampling_holds_no_equality_even_where_floats_agree():
+    one = Quadratics([[[1]]], [[2]])
+    parts = one, GradientDescent(1), Full(1)
+    found = unanswered(*parts, bias=0, method="sampled", budget=1200)
+    assert found.reason.startswith("sampling cannot show equality")
