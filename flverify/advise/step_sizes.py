@@ -47,8 +47,9 @@ class StepSizes:
     ----------
     stable : (low, high)
         Below low the method contracts on the ladder; low is stable; at high the rate
-        is at least 1. Equal where the rate is exactly 1 there. An infinite high says
-        that every step size up to 10^4/L was stable.
+        is at least 1. Equal where the rate is exactly 1 there; up to a rung apart where
+        it crosses 1 too flatly for floats. An infinite high says that every step size
+        up to 10^4/L was stable.
     fastest : Fraction
         Step size of the fastest rate, to 1e-3, weight x^2/f.
     fastest_rate : scalar
@@ -280,8 +281,25 @@ def _proved_boundary(exact: Tried, low: float, high: float) -> tuple[Scalar, Sca
     guess = _simplest(first - width, last + width)
     if rate(exact, guess) == 1:
         return guess, guess
-    ends = _simplest(first - width, first), _simplest(last, last + width)
-    return _proved(exact, ends[0], stable=True), _proved(exact, ends[1], stable=False)
+    stable = _proved(exact, _simplest(first - width, first), stable=True)
+    return stable, _unstable(exact, last, width)
+
+
+def _unstable(exact: Tried, last: Fraction, width: Fraction) -> Fraction:
+    """Show in rationals that a step size next to one is unstable.
+
+    FOCUS with many local steps crosses 1 at 1/L so flatly that floats take step sizes
+    before it for unstable; simple ones further up, within a rung, are then asked.
+    """
+    near, end = _simplest(last, last + width), last + 4 * width
+    if rate(exact, near) >= 1:
+        return near
+    while end < SPACING * last:
+        further = _simplest((last + end) / 2, end)
+        if rate(exact, further) >= 1:
+            return further
+        end = last + 4 * (end - last)
+    return _proved(exact, near, stable=False)
 
 
 def _proved(exact: Tried, step_size: Fraction, *, stable: bool) -> Fraction:

@@ -157,6 +157,19 @@ def test_a_ladder_that_stops_at_the_first_dip_would_be_noticed(monkeypatch):
     assert bad.fastest_rate > good.fastest_rate + Fraction(1, 200)
 
 
+@pytest.mark.parametrize("tau", [4, 8])
+def test_a_rate_that_crosses_1_flatly_has_its_boundary_too(tau):
+    # around 1/L the rate is 1 to a high power of 1 - eta L
+    problem, law = scalars((1, 3), (0, 1)), UniformCohort(2, 1)
+    found = step_sizes(*both(problem, Focus(1, tau), law), 3.0)
+    low, high = found.stable
+    assert 0.9 * high < low < Fraction(1, 3) < high
+    setting = Tried(problem, Focus(1, tau), law)
+    assert rate(setting, low) < 1 <= rate(setting, high)
+    assert found.fastest < low
+    assert found.fastest_rate == rate(setting, found.fastest) < Fraction(99, 100)
+
+
 def test_a_step_size_that_is_better_is_taken(monkeypatch):
     problem, law = scalars((1, 2, 3), (0, 1, 2)), Bernoulli(["1/2", "1/3", "1/7"])
     setting = both(problem, Focus(1, 2), law)
