@@ -849,6 +849,24 @@ def test_numbers_count_participation():
     assert got.errors.tolist() == [[2.25, 2.25, 0.25]]
 
 
+def test_a_mean_of_weights_that_are_all_0_is_refused():
+    # 0/0 was an error beyond floats, by which every bound was BROKEN
+    class Counting(Written):
+        State = Counted
+
+    def play(state, cohort):
+        seen = cohort.select(state.seen + cohort.numbers(1), state.seen)
+        often, here = cohort.equal(seen, 2), cohort.pull(state.model)
+        return Counted(cohort.weighted_mean(here, often, state.model), seen)
+
+    algorithm = Counting(play, lambda x, c: Counted(x, c.numbers(0)))
+    with pytest.raises(ReadingError, match="weights that do not sum to 0"):
+        attempt(algorithm=algorithm, method="literal")
+    nobody = {"participation": ExplicitLaw({(): 1}, 2), "start": [2]}
+    got = attempt(algorithm=algorithm, method="literal", **nobody)
+    assert got.errors.tolist() == [[2.25] * 3] * 2
+
+
 # --- bad input
 
 

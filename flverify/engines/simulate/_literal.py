@@ -109,9 +109,14 @@ class LiteralCohort:
     def weighted_mean(self, stack: Stack, weights: Numbers, otherwise: Panel) -> Panel:
         """Average over participants by weight."""
         require(weights, Numbers, "weights")
-        mask = self.room.draw.mask
+        mask, taken = self.room.draw.mask, self.room.draw.taken
         whole = np.where(mask, weights.values, 0.0).sum(axis=0)
-        whole = np.where(self.room.draw.taken, whole, 1.0)[:, None]
+        if (taken & (whole == 0)).any():  # 0/0 would pass for an error beyond floats
+            raise ReadingError(
+                "weighted_mean must be given weights that do not sum to 0 over the "
+                "participants of a round; got such a round; give one of them another."
+            )
+        whole = np.where(taken, whole, 1.0)[:, None]
         total = self._total(weights * stack, share=False)
         mean = Panel.later(lambda: total.values / whole, total)
         return self._nonempty(mean, otherwise)
