@@ -870,6 +870,14 @@ def test_a_mean_of_weights_that_are_all_0_is_refused():
 # --- bad input
 
 
+def test_an_algorithm_that_is_no_dataclass_can_only_be_read_as_written():
+    algorithm = Written(lambda state, _: state)
+    for method in ("auto", "affine", "compiled"):
+        with pytest.raises(InputError, match="Written is none; add @dataclass"):
+            attempt(algorithm=algorithm, method=method)
+    assert attempt(algorithm=algorithm, method="literal")
+
+
 def attempt(**changes):
     given = {
         "problem": line(),

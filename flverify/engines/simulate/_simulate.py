@@ -12,6 +12,7 @@ from flverify._core.checks import choice, flag, whole
 from flverify._core.errors import MissingExtraError, ReadingError, Refusal
 from flverify._core.exact import Scalar
 from flverify.algorithms._algorithm import Algorithm
+from flverify.engines.kinds import require_listed
 from flverify.engines.simulate._affine import AdderMaker, NumpyAdder, affine
 from flverify.engines.simulate._blocks import Method, march
 from flverify.engines.simulate._clients import NumpyClients
@@ -172,6 +173,7 @@ def _method(setting: Setting, name: str, halves: Halves) -> Method:
     """Return the method asked for, or the fastest one that accepts."""
     if name == "literal":
         return Literal()
+    require_listed(setting.algorithm)
     try:
         general = compiled(setting, halves[0])
     except ReadingError:
