@@ -65,6 +65,7 @@ def require_consistent(problem: Problem) -> None:
         away = _inside(problem, best)
         _require_minimiser(problem, best, away, name)
         _require_values(problem, best, away, name)
+        _require_quadratic(problem, best, away, name)
         _require_least(problem, best, away, name)
 
 
@@ -180,6 +181,29 @@ def _require_values(problem: Any, best: Array, away: float, name: str) -> None:
                 f"value({client}, x); at x = {here.tolist()} the slope of the value is "
                 f"{found:.6g}, that of the gradient {told:.6g}; mend one of them."
             )
+
+
+def _require_quadratic(problem: Any, best: Array, away: float, name: str) -> None:
+    """Compare gradients with hessians and linear: moments read these alone."""
+    if not hasattr(problem, "hessians"):
+        return
+    places = np.stack([best, best + away * _way(problem), best - away * _way(problem)])
+    with suppress(AttributeError, IndexError, TypeError, ValueError):
+        curved = np.asarray(problem.hessians, dtype=np.float64)
+        linear = np.asarray(problem.linear, dtype=np.float64)
+        due = np.einsum("nij,pj->npi", curved, places) - linear[:, None]
+        sizes = np.einsum("nij,pj->npi", np.abs(curved), np.abs(places))
+        sizes += np.abs(linear)[:, None]
+        with failing(f"gradient of {name}"):
+            clients = range(problem.n_clients)
+            found = np.array([problem.client_gradients(i, places) for i in clients])
+        if (np.abs(found.astype(float) - due) <= LEFT * sizes).all():
+            return
+    raise DomainError(
+        f"hessians and linear of {name} must be those of its gradients, H x - b, since "
+        "a problem with hessians is taken for a quadratic one; they are not; mend or "
+        "rename them."
+    )
 
 
 def _require_least(problem: Any, best: Array, away: float, name: str) -> None:

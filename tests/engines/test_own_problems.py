@@ -10,6 +10,7 @@ from flverify._core.errors import InputError
 from flverify.algorithms import FedAvg
 from flverify.engines.own_problems import require_consistent
 from flverify.participation import Bernoulli
+from flverify.problems import Quadratics
 from flverify.problems._problem import Problem
 from flverify.testing import assert_error_bound
 
@@ -84,6 +85,21 @@ WRONG = {
         "value of Wrong must run without an error",
     ),
     "dim": ({"dim": None}, "dim of Wrong must be an integer"),
+    "hessians of another": (
+        {"hessians": np.ones((2, 1, 1)), "linear": np.zeros((2, 1))},
+        "hessians and linear of Wrong must be those of its gradients, H x - b",
+    ),
+    "hessians of no quadratic": (  # they are those at the minimiser
+        {
+            "hessians": np.array([[[1.0]], [[2.0]]]),
+            "linear": np.zeros((2, 1)),
+            "gradient": lambda _, i, x: (i + 1) * np.sinh(x),
+            "value": lambda _, i, x: (i + 1) * np.cosh(x).sum(),
+        },
+        "a problem with hessians is taken for a quadratic one",
+    ),
+    "hessians alone": ({"hessians": np.ones((2, 1, 1))}, "hessians and linear of Wr"),
+    "hessians a method": ({"hessians": lambda *_: 1}, "hessians and linear of Wrong"),
 }
 
 
@@ -98,6 +114,24 @@ def test_own_problems_that_contradict_themselves(ask, changed, words):
 @pytest.mark.parametrize("ask", ASK.values(), ids=ASK)
 def test_own_problems_that_agree_with_themselves(ask):
     assert ask(Mine())
+
+
+@pytest.mark.parametrize("ask", ASK.values(), ids=ASK)
+def test_own_quadratics_that_agree_with_themselves(ask):
+    class Known(Mine):
+        """The same, with its Hessians."""
+
+        hessians = np.array([[[1.0]], [[2.0]]])
+        linear = np.zeros((2, 1))
+
+        def as_float(self):
+            return self
+
+    class Shifted(Quadratics):
+        """Quadratics of another name."""
+
+    for problem in (Known(), Shifted([[[1]], [[2]]], [["1/3"], [2]])):
+        assert ask(problem)
 
 
 def test_a_gradient_that_writes_to_its_point_moves_nothing():
