@@ -22,11 +22,12 @@ from flverify.testing import reproduce, sampling
 from flverify.testing.comparison import keeps, slackened
 from flverify.testing.given import as_float, least_zero, real
 from flverify.testing.given import vector as numbers
-from flverify.testing.mean_models import Models, mean_models, unseen
+from flverify.testing.mean_models import Models, mean_models
 from flverify.testing.methods import answer_by, method_of
 from flverify.testing.moments import Answer, answers
 from flverify.testing.outcome import Outcome, Status, settle
 from flverify.testing.setting import Setting, setting
+from flverify.testing.unseen import unsettled
 from flverify.testing.vector_mean import Ball, mean_ball
 from flverify.testing.written import number, vector
 
@@ -279,7 +280,7 @@ def _by_sampling(claim: _Claim, how: sampling.Plan) -> Outcome:
     target = np.asarray(optimum, dtype=np.float64) + np.array(centre)
     if not np.isfinite(target).all():
         return replace(claim.outcome(), reason=_BEYOND)
-    if hidden := unseen(asked.participation, how.rounds):
+    if hidden := unsettled(asked.participation, how.rounds):
         return replace(claim.outcome(), reason=hidden)
     fine = SLACK * asked.size + BLURRED * asked.blur
     looks = [runs for runs in how.looks() if runs > sampling.FIRST] or [how.budget]

@@ -108,7 +108,8 @@ def assert_linear_rate(
     link or a Jordan block makes that matter there is no answer. Sampling sees
     finitely many rounds and one C. That the rate is broken it says without any
     assumption; that it holds, only for squared errors whose tail is as assumed, since
-    no sample bounds the mean of an arbitrary nonnegative variable.
+    no sample bounds the mean of an arbitrary nonnegative variable, nor where a client
+    is expected fewer than 20 times in all runs.
     Where C rate^r is below 1e-24 of the problem's squared size there is no answer, nor
     below 1e8 times the square of what x* in floats may be off by.
 

@@ -1,20 +1,16 @@
-"""Mean models of a sample: the rounds looked at, and what these cannot show."""
+"""Models of a sample that a fixed point is extrapolated from."""
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from flverify._core.errors import Refusal, RefusedError
+from flverify._core.errors import Refusal
 from flverify._core.exact import Array
-from flverify.participation._law import Participation
 from flverify.testing import sampling
 from flverify.testing.functions import run_models
 from flverify.testing.setting import Setting
-
-SETTLED = 1e-2  # how far, in total variation, modes may be from the long run
 
 
 @dataclass(frozen=True)
@@ -60,42 +56,3 @@ def _odd_one(errors: Array, half: int) -> int:
     with np.errstate(invalid="ignore"):
         gaps = np.nan_to_num(np.abs(errors[half:-1] - errors[-1]))
     return half + int(gaps.argmax())
-
-
-def unseen(law: Participation, rounds: int) -> str:
-    """Say what comes so rarely that no mean is seen to settle; empty if nothing does.
-
-    Examples
-    --------
-    >>> from flverify.participation import Bernoulli
-    >>> unseen(Bernoulli(["1/2", "1/1000"]), 200)[:45]
-    'client 1 comes in fewer than one of 200 round'
-    >>> unseen(Bernoulli(["1/2", "1/100"]), 200)
-    ''
-    """
-    with suppress(RefusedError):  # a law that only draws
-        shares = np.asarray(law.inclusion(), dtype=float)
-        rare = np.flatnonzero((shares > 0) & (shares * rounds < 1))
-        if len(rare):
-            i = int(rare[0])
-            return (
-                f"client {i} comes in fewer than one of {rounds} rounds on average, "
-                f"with probability {shares[i]:.3g}: what it moves may not be seen; "
-                "raise rounds"
-            )
-    return _unsettled(law, rounds)
-
-
-def _unsettled(law: Participation, rounds: int) -> str:
-    """Say that modes come in turns, or have not been left yet."""
-    chain = law.modes()
-    moves = np.array(chain.transition, dtype=float)
-    now = np.array(chain.initial, dtype=float)
-    now = now @ np.linalg.matrix_power(moves, rounds)
-    off = float(np.abs(now - np.array(chain.stationary, dtype=float)).sum()) / 2
-    if off <= SETTLED:
-        return ""
-    return (
-        f"after {rounds} rounds the modes of the law are {off:.3g} from their long run "
-        "in total variation; raise rounds, if they settle at all"
-    )

@@ -18,6 +18,7 @@ from flverify.testing.given import as_float, real
 from flverify.testing.outcome import Status
 from flverify.testing.sequential import BoundTest
 from flverify.testing.setting import Setting
+from flverify.testing.unseen import too_rare
 from flverify.testing.written import number
 
 FIRST = 64  # runs before the first look; then four times as many, and so on
@@ -173,9 +174,12 @@ def judge(asked: Setting, bounds: Array, how: Plan) -> Sampled:
             return Sampled(
                 Status.BROKEN, done, _means(first, test, tested, how), broken
             )
-        if test.holds and len(tested) == how.rounds:
+        rare = too_rare(asked.participation, runs, how.rounds)
+        if test.holds and len(tested) == how.rounds and not rare:
             return Sampled(Status.HOLDS, done, _means(first, test, tested, how))
     means = _means(first, test, tested, how)
+    if test.holds and rare:
+        return Sampled(Status.INCONCLUSIVE, done, means, how.rounds, rare)
     place, why = _unclear(test, tested, how)
     return Sampled(Status.INCONCLUSIVE, done, means, place, why)
 

@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 
 from flverify.algorithms import AgnosticFedAvg, Ball, FedAvg, Focus, GradientDescent
-from flverify.participation import Bernoulli, Full, UniformCohort
+from flverify.participation import (
+    Bernoulli,
+    ExplicitLaw,
+    Full,
+    ModeChain,
+    UniformCohort,
+)
 from flverify.problems import Quadratics, synthetic_ridge
 from flverify.testing import Broken, Inconclusive, Status, assert_stable
 from tests.testing.own import FiveFold, MifaLike, PilesUp, fedavg_function, fivefold
@@ -115,6 +121,29 @@ def test_sampling_tests_a_bound_in_finitely_many_rounds(problem, law):
     # |x_0 - x*|^2 is 4/9
     low = broken(problem, fedavg_function, law, bound="1/3", rounds=10)
     assert low.claimed == "E|x_r - x*|^2 <= 1/3, sampled in rounds 0 to 10"
+
+
+def rarely(chance):
+    """Return a chain that is always in its first mode but for a chance to leave it."""
+    laws = [ExplicitLaw({(i,): 1}, 2) for i in (0, 1)]
+    return ModeChain([[1 - chance, chance], [0, 1]], laws, initial=0)
+
+
+@pytest.mark.parametrize("law", [Bernoulli(["1/2", "1/1000000"]), rarely(F(1, 10**9))])
+def test_a_sample_without_a_client_says_nothing_of_what_it_does(law):
+    # where client 1 comes the squared error grows by 1e12: a mean-square rate of 6e5
+    hidden = Quadratics([[[1]], [[4 * 10**6]]], [[1], [4 * 10**6]])
+    parts = hidden, FedAvg("1/4"), law
+    assert broken(*parts)
+    with pytest.raises(Inconclusive, match=r"client 1 is expected .* may not be seen"):
+        assert_stable(*parts, method="sampled", tail=3, budget=300)
+
+
+def test_clients_that_never_come_are_not_waited_for():
+    problem = Quadratics([[[1]], [[2]]], [[1], [2]])
+    options = {"method": "sampled", "tail": 3, "budget": 300}
+    never = Bernoulli(["1/2", 0])
+    assert assert_stable(problem, FedAvg("1/4"), never, **options)
 
 
 def test_a_diverging_function_is_caught(problem, law):
