@@ -174,7 +174,7 @@ def test_sampled_lines_of_python_run(law):
     assert play(caught.value.outcome.reproduce)["law"] == law
     with pytest.raises(Inconclusive) as caught:
         assert_fixed_point_bias(
-            plane, FedAvg("1/8"), law, bias=0, method="sampled", rounds=2, budget=20
+            plane, FedAvg("1/8"), law, bias=0, method="sampled", rounds=3, budget=20
         )
     assert "final_models.mean" in caught.value.outcome.reproduce
     assert play(caught.value.outcome.reproduce)["law"] == law
