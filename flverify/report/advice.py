@@ -376,7 +376,8 @@ def _own_notes(one: Advice) -> list[str]:
         out.append(_never(one, cost))
     if wide is not None:
         if wide.largest is not None:
-            out.append(f"certified up to the step size {_step_below(wide.largest)}.")
+            end = _step_below(wide.largest)
+            out.append(f"certificates were found at step sizes up to {end}.")
         if wide.reason and wide.reason != "not asked for":
             out.append(f"not certified: {wide.reason}")
         if wide.cap is None:

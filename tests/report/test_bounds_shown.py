@@ -44,7 +44,7 @@ def test_advice_rounds_certified_rates_up_and_step_sizes_down(capsys):
     assert "0.91812" in shown
     assert "0.005555" in shown
     told = " ".join(advice.notes(named, 1e-6, ""))
-    assert "up to the step size 0.1234." in told
+    assert "certificates were found at step sizes up to 0.1234." in told
     assert "prints the rate 0.91812." in told
 
 
