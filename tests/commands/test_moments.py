@@ -172,6 +172,14 @@ def test_ridge_data_follow_their_seed(run):
     assert one.json["exact"] is False
 
 
+def test_a_float_rate_without_enclosure_is_not_told_to_be_exact(run):
+    large = ("--law", "uniform:2", "--n-clients", 30, "--step-size", "1/1000")
+    found = run("rate", "focus", "--float", *large)
+    note = " ".join(found.stdout.split()).partition("mean square rate interval: ")[2]
+    assert note.startswith("rates are enclosed up to operators of order 400; got 496;")
+    assert "exact" not in note
+
+
 def test_floats_agree_with_rationals_and_their_enclosure(run):
     law = ("--law", "bernoulli:0.2,0.5", "--json")
     exact = run("rate", "focus", *law).json

@@ -99,8 +99,8 @@ class SmallMoments:
         operator = self._differences
         if operator.offsets[-1] > LARGEST_OPERATOR:
             raise RefusedError(
-                f"exact rates are limited to operators of order {LARGEST_OPERATOR}; "
-                f"got {operator.offsets[-1]}; pass floats (--float, or "
+                f"rates are enclosed up to operators of order {LARGEST_OPERATOR}; "
+                f"got {operator.offsets[-1]}; take the float rate alone (--float, or "
                 "problem.as_float())."
             )
         if self.exact:
