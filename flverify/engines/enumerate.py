@@ -138,8 +138,8 @@ class ListedCohort:
         """Refuse, as `equal` and `weighted_mean`: such numbers multiply vectors."""
         del given, named
         raise ReadingError(
-            "a linear round must keep no numbers per client; got some; simulate it "
-            "instead."
+            "a linear round must keep no numbers per client; got some; the algorithm "
+            "can only be simulated."
         )
 
     equal = weighted_mean = numbers
@@ -148,7 +148,8 @@ class ListedCohort:
         """Refuse: a projection is not linear."""
         del stack
         raise ReadingError(
-            f"a linear round must not project; got {region}; simulate it instead."
+            f"a linear round must not project; got {region}; the algorithm can only "
+            "be simulated."
         )
 
 

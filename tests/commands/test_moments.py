@@ -202,6 +202,13 @@ def test_an_unstable_setting_is_infinite_with_its_reason(run):
     assert "the mean-square rate is not below 1" in text
 
 
+def test_a_reason_that_both_readings_of_a_round_give_is_told_once(run):
+    found = run("rate", "agnostic_fedavg", "--set", "projection=ball:1")
+    assert found.code == 2
+    assert found.stderr.count("a linear round must not project") == 1
+    assert found.stderr.strip().endswith("the algorithm can only be simulated.")
+
+
 def test_refusals_are_listed_and_fail_only_if_nothing_is_answered(run):
     both = run("rate", "fedavg", "fedau")
     assert both.code == 0
