@@ -10,6 +10,7 @@ from flverify._core.checks import numbers
 from flverify._core.errors import DomainError, ShapeError
 from flverify._core.exact import Scalar, is_symbolic
 from flverify._core.scaling import per_client
+from flverify._core.shown import shown
 from flverify._core.sources import Source
 from flverify.algorithms._algorithm import Algorithm, Server, gradient_steps
 
@@ -69,9 +70,10 @@ class WeightedFedAvg(Algorithm):
     def __post_init__(self) -> None:
         self.check_common()
         self.settle("weights", tuple(numbers(self.weights, "weights")))
-        if any(not is_symbolic(w) and w < 0 for w in self.weights):
+        negative = [w for w in self.weights if not is_symbolic(w) and w < 0]
+        if negative:
             raise DomainError(
-                f"weights must not be negative; got {self.weights}; mend them."
+                f"weights must not be negative; got {shown(negative[0])}; mend it."
             )
 
     def init(self, start: Any, cohort: Any, oracle: Any) -> WeightedFedAvgState:

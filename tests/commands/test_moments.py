@@ -209,6 +209,12 @@ def test_a_reason_that_both_readings_of_a_round_give_is_told_once(run):
     assert found.stderr.strip().endswith("the algorithm can only be simulated.")
 
 
+def test_a_negative_weight_is_told_as_it_was_written(run):
+    found = run("rate", "weighted_fedavg", "--set", "weights=2,-1/3")
+    assert found.code == 2
+    assert "weights must not be negative; got -1/3; mend it" in found.stderr
+
+
 def test_refusals_are_listed_and_fail_only_if_nothing_is_answered(run):
     both = run("rate", "fedavg", "fedau")
     assert both.code == 0
