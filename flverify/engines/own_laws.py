@@ -19,7 +19,7 @@ from flverify._core.errors import DomainError, InputError, RefusedError, ShapeEr
 from flverify._core.exact import Scalar, is_symbolic
 from flverify._core.shown import shown
 from flverify.engines.own_draws import ROUNDS, require_draws
-from flverify.engines.own_modes import require_modes
+from flverify.engines.own_modes import require_chain, require_modes
 from flverify.engines.own_rounds import is_own
 from flverify.engines.own_tables import (
     POWERS,
@@ -99,6 +99,7 @@ def _require_own(law: Participation) -> None:
             f"spec of {name} must be a text, by which the law is told; got "
             f"{shown(law.spec)}; write one."
         )
+    require_chain(law, name)
     for part in _parts(law):
         require_consistent(part)
     if law.n_clients > MOST_CLIENTS:

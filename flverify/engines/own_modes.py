@@ -6,11 +6,14 @@ from contextlib import suppress
 
 import numpy as np
 
-from flverify._core.errors import DomainError, RefusedError
+from flverify._core.errors import DomainError, InputError, RefusedError
+from flverify._core.exact import Scalar
 from flverify._core.sentences import number_of
+from flverify._core.shown import shown
 from flverify.engines.own_draws import DRAWS, tolerated
 from flverify.engines.own_tables import POWERS, apart, asked_for, moment_of
-from flverify.participation._law import Participation
+from flverify.participation._law import Modes, Participation
+from flverify.participation.mode_chain import ModeChain
 
 MOST_PAIRED = 10  # clients all of whose pairs are compared; of more, one client's
 
@@ -34,6 +37,57 @@ def require_modes(law: Participation, name: str) -> None:
         _require_mixed(law, name)
     with suppress(RefusedError, NotImplementedError):
         _require_moved(law, name)
+
+
+def require_chain(law: Participation, name: str) -> None:
+    """Check that what modes() returns is a chain of laws, as `ModeChain` would make it.
+
+    Raises
+    ------
+    InputError
+        If it is none, or its stationary distribution is another.
+
+    Examples
+    --------
+    >>> from flverify.participation import Full
+    >>> require_chain(Full(2), "Full")
+    """
+    said = law.modes()
+    kept = isinstance(said, Modes) and (said.initial, said.laws, said.stationary)
+    if not (kept and all(isinstance(part, tuple) for part in kept)):
+        raise _no_modes(said, name)
+    if len(said.laws) == 1 and said.laws[0] is law:
+        return
+    try:
+        chain = ModeChain(said.transition, said.laws, said.initial)
+    except InputError as error:
+        raise InputError(f"modes() of {name} must be a chain: {error}") from error
+    due = chain.modes()
+    if (due.initial, due.transition) != (said.initial, said.transition):
+        raise _no_modes(said, name)  # numbers were given as text, or rows as lists
+    if chain.n_clients != law.n_clients or (law.exact and not chain.exact):
+        raise InputError(
+            f"the modes of {name} must have its {law.n_clients} clients, and be "
+            f"rationals where its exact is True; got {shown(said)}; mend modes()."
+        )
+    _require_stationary(said.stationary, due.stationary, name)
+
+
+def _no_modes(said: object, name: str) -> InputError:
+    return InputError(
+        f"modes() of {name} must return Modes of flverify.participation._law, of "
+        f"tuples of numbers; got {shown(said)}; mend it."
+    )
+
+
+def _require_stationary(
+    said: tuple[Scalar, ...], due: tuple[Scalar, ...], name: str
+) -> None:
+    if len(said) != len(due) or any(map(apart, said, due)):
+        raise InputError(
+            f"the stationary distribution of modes() of {name} must be that of its "
+            f"transition, {shown(due)}; got {shown(said)}; mend it."
+        )
 
 
 def _require_mixed(law: Participation, name: str) -> None:

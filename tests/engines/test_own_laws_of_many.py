@@ -11,8 +11,15 @@ from flverify import moments, simulate
 from flverify._core.errors import InputError, RefusedError
 from flverify.algorithms import FedAvg
 from flverify.engines.own_laws import require_consistent
-from flverify.participation import Bernoulli, Full, ModeChain, NonEmpty, UniformCohort
-from flverify.participation._law import Participation, UniformDriven
+from flverify.participation import (
+    Bernoulli,
+    ExplicitLaw,
+    Full,
+    ModeChain,
+    NonEmpty,
+    UniformCohort,
+)
+from flverify.participation._law import Modes, Participation, UniformDriven
 from flverify.problems import Quadratics
 
 HALF, EPS = Fraction(1, 2), Fraction(1, 10**12)
@@ -298,6 +305,49 @@ def test_own_laws_with_modes_are_what_their_modes_say():
         law = type(kind.__name__, (kind,), {"chain": chain})()
         with pytest.raises(InputError, match=words):
             require_consistent(law)
+
+
+EITHER = tuple(ExplicitLaw({(i,): 1}, 2) for i in (0, 1))
+EVEN, NINTH = (HALF, HALF), (Fraction(9, 20), Fraction(9, 20))
+NO_CHAINS = {
+    # of these 9/10 was an exact rate, since probability was lost in every round
+    "rows": (EVEN, (NINTH, NINTH), EITHER, EVEN, "must sum to 1; got the sum 9/10"),
+    "one row": (EVEN, (EVEN,), EITHER, EVEN, "one row and one column per law"),
+    "three laws": (EVEN, (EVEN, EVEN), (*EITHER, Full(2)), EVEN, "one row and one col"),
+    "initial": ((HALF, HALF / 2), (EVEN, EVEN), EITHER, EVEN, "initial must sum to 1"),
+    "texts": (EVEN, (("1/2", "1/2"), EVEN), EITHER, EVEN, "of tuples of numbers"),
+    "mode": (0, (EVEN, EVEN), EITHER, EVEN, "must return Modes of .* of tuples"),
+    "clients": (EVEN, (EVEN, EVEN), (Full(3), Full(3)), EVEN, "must have its 2 clie"),
+    "floats": (EVEN, ((0.5, 0.5), EVEN), EITHER, EVEN, "rationals where its exact is"),
+    "stationary": (
+        EVEN,
+        ((1 - HALF / 4, HALF / 4), (HALF, HALF)),
+        EITHER,
+        EVEN,
+        "stationary distribution of modes.. of Own must be that of its transition",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("initial", "transition", "laws", "stationary", "words"),
+    NO_CHAINS.values(),
+    ids=NO_CHAINS,
+)
+def test_own_modes_that_are_no_chain(initial, transition, laws, stationary, words):
+    said = Modes(initial, transition, laws, stationary)
+    chain = ModeChain((EVEN, EVEN), EITHER)
+    own = type("Own", (Weather,), {"modes": lambda _: said, "chain": chain})()
+    own.n_clients = 2
+    with pytest.raises(InputError, match=words) as error:
+        require_consistent(own)
+    assert "\n" not in str(error.value)
+
+
+def test_modes_that_are_none_are_refused():
+    own = type("Own", (Weather,), {"modes": lambda _: (HALF, HALF)})()
+    with pytest.raises(InputError, match="must return Modes"):
+        moments(Quadratics([[[1]]] * 3, [[0]] * 3), FedAvg("1/4"), own)
 
 
 def test_own_laws_made_of_another_are_compared_too():
