@@ -24,6 +24,7 @@ from flverify._core.room import require_room
 from flverify._core.sentences import number_of
 from flverify._core.shown import shown
 from flverify._core.sources import Source
+from flverify.participation._outcomes import require_outcomes
 
 Mask: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
 
@@ -118,6 +119,8 @@ class Participation(metaclass=Complete):
         RefusedError
             If there are too many outcomes to list, or the law lists none, or lists
             floats and says that it is exact.
+        InputError
+            If an own law lists outcomes that are those of no law, or of another.
 
         Examples
         --------
@@ -129,6 +132,8 @@ class Participation(metaclass=Complete):
             found = self.support()
         except NotImplementedError as error:
             raise self._unanswered("support") from error
+        if type(self).__module__.split(".")[0] != "flverify":
+            require_outcomes(self, found)
         if self.exact and not all_exact(found.values()):  # they need not sum to 1
             raise RefusedError(
                 f"{type(self).__name__} must list rationals, since its exact is True; "

@@ -21,6 +21,7 @@ from flverify.participation import (
 )
 from flverify.participation._law import Modes, Participation, UniformDriven
 from flverify.problems import Quadratics
+from tests.testing.own import Ruled
 
 HALF, EPS = Fraction(1, 2), Fraction(1, 10**12)
 
@@ -348,6 +349,65 @@ def test_modes_that_are_none_are_refused():
     own = type("Own", (Weather,), {"modes": lambda _: (HALF, HALF)})()
     with pytest.raises(InputError, match="must return Modes"):
         moments(Quadratics([[[1]]] * 3, [[0]] * 3), FedAvg("1/4"), own)
+
+
+THIRDS = {frozenset(range(k, k + 4)): Fraction(1, 3) for k in (0, 4, 8)}
+
+
+class Thirds(Participation):
+    """One of three groups of four clients; a law of many is not asked for outcomes."""
+
+    exact, spec, n_clients = True, "thirds", 12
+    said = THIRDS
+
+    def support(self):
+        return self.said
+
+    def _moment(self, clients, power):
+        shares = (
+            share / len(s) ** power for s, share in THIRDS.items() if clients <= s
+        )
+        return sum(shares, Fraction(0))
+
+    def _draw(self, seed, runs, rounds):
+        keys = [[(seed, run, tick) for tick in rounds] for run in runs]
+        drawn = [[np.random.default_rng(k).integers(3) for k in row] for row in keys]
+        return np.stack([np.array(drawn) == i // 4 for i in range(12)], axis=-1)
+
+
+def two_steps(self, state, cohort, oracle):
+    """Read outcome by outcome, for the aggregate in between."""
+    for _ in range(2):
+        here = cohort.pull(state.model)
+        moved = here - self.step_size * oracle.gradient(here)
+        state = self.State(cohort.mean(moved, otherwise=state.model))
+    return state.model
+
+
+QUARTER = Fraction(1, 4)
+MISLISTED = {
+    # of these an exact rate of 3/4 held
+    "sum": (dict.fromkeys(THIRDS, QUARTER), "must be at least 0 and sum to 1; got the"),
+    "negative": ({**THIRDS, frozenset(): -EPS}, "must be at least 0 and sum to 1"),
+    "another": (
+        {frozenset(range(4)): 1},
+        "must be what support.. says, 1 for c",
+    ),
+    "stray": ({frozenset({12}): 1}, "must map frozensets of clients from 0 to 11"),
+    "nothing": ({}, "must map frozensets of clients"),
+    "none": (None, "must map frozensets of clients"),
+    "text": ({frozenset(range(4)): "1"}, "support.. of Own must be a number"),
+}
+
+
+@pytest.mark.parametrize(("said", "words"), MISLISTED.values(), ids=MISLISTED)
+def test_outcomes_of_many_clients_are_compared_where_they_are_read(said, words):
+    problem = Quadratics([[[1 + i % 3]] for i in range(12)], [[i] for i in range(12)])
+    assert moments(problem, Ruled(two_steps), Thirds())
+    own = type("Own", (Thirds,), {"said": said})()
+    with pytest.raises(InputError, match=words) as error:
+        moments(problem, Ruled(two_steps), own)
+    assert "\n" not in str(error.value)
 
 
 def test_own_laws_made_of_another_are_compared_too():
