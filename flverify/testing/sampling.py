@@ -160,7 +160,7 @@ def judge(asked: Setting, bounds: Array, how: Plan) -> Sampled:
     if known is not None:
         return known
     test = BoundTest(bounds[tested], how.false_alarm, how.tail)
-    done = 0
+    done, rare = 0, ""
     for runs in how.looks():
         errors = squared_errors(asked, how, range(done, runs))
         if isinstance(errors, Refusal):
@@ -174,9 +174,10 @@ def judge(asked: Setting, bounds: Array, how: Plan) -> Sampled:
             return Sampled(
                 Status.BROKEN, done, _means(first, test, tested, how), broken
             )
-        rare = too_rare(asked.participation, runs, how.rounds)
-        if test.holds and len(tested) == how.rounds and not rare:
-            return Sampled(Status.HOLDS, done, _means(first, test, tested, how))
+        if test.holds and len(tested) == how.rounds:
+            rare = too_rare(asked.participation, runs, how.rounds)
+            if not rare:
+                return Sampled(Status.HOLDS, done, _means(first, test, tested, how))
     means = _means(first, test, tested, how)
     if test.holds and rare:
         return Sampled(Status.INCONCLUSIVE, done, means, how.rounds, rare)
