@@ -184,6 +184,7 @@ def _rate(text: str) -> Fraction:
 
 def _json(question: Question, found: Answer, lost: str) -> str:
     proved, certificate = found.proved, found.certificate
+    around = proved if found.kind != "rate" else None
     return envelope(
         "certify",
         status=found.status,
@@ -194,7 +195,8 @@ def _json(question: Question, found: Answer, lost: str) -> str:
         **found.beside._asdict(),
         level=certificate["level"] if certificate else None,
         statement=statement(proved) if proved else None,
-        constant=proved.constant if proved and found.kind != "rate" else None,
+        weight=around.weight if around else None,
+        constant=around.constant if around else None,
         C1=proved.C1 if proved else None,
         C2=proved.C2 if proved else None,
         certificate_bytes=len(found.file) if certificate else None,

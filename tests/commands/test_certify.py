@@ -196,6 +196,8 @@ def test_the_distance_of_a_biased_method(run):
     found = run(*DRIFT, "--neighbourhood", "--json").json
     assert (found["status"], found["question"]) == ("certified", "distance")
     assert (found["rate"], found["gap"]) == (None, None)
+    # the s of the statement
+    assert found["weight"] == found["certificate"]["neighbourhood"]["weight"] == "1"
     # found once by other code: .009349, N = 2, tau = 2, full, eta = .1
     assert float(Fraction(found["constant"])) == pytest.approx(0.009349, abs=1e-6)
     # and no analysis can do better than the biased point of two quadratics
