@@ -85,7 +85,7 @@ def chords(sign: int) -> Iterator[Case]:
                 for y in (y for y in points if y > x):
                     middle = (2 * x + y) / 3
                     ends = (2 * loss.value(x) + loss.value(y)) / 3
-                    at = {"loss": str(loss), "times": sign, "x": x, "y": y}
+                    at = {"loss": loss.formula("s"), "times": sign, "x": x, "y": y}
                     left, right = sign * loss.value(middle), sign * ends
                     again = by_hand(loss, sign, x, y)
                     yield Case(at | {"share of x": "2/3"}, left, right, again)

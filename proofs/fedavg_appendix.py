@@ -177,7 +177,7 @@ def _no_mismatch(laws: Any) -> Finding:
     """Judge (q_i - u_i) grad f_i = 0 where q_i = u_i, and laws with q = u."""
     q, N, slope = sympy.symbols("q_i N grad_f_i", positive=True)
     term = ((q - 1 / N) * slope).subs(q, 1 / N)
-    listed = [(str(one.where()), one.mismatch, 0) for one in family(laws, (1,))]
+    listed = [(one.name(), one.mismatch, 0) for one in family(laws, (1,))]
     return judge.identity([("a client's term", term, 0), *listed], EVERY)
 
 

@@ -23,6 +23,7 @@ from typing import Any
 from flverify._core.errors import DomainError, Refusal, RefusedError, ShapeError
 from flverify._core.exact import array
 from flverify.algorithms.fedavg import FedAvg
+from flverify.claims._cases import short
 from flverify.engines.moments import moments
 from flverify.participation._law import Participation
 from flverify.participation.explicit_law import ExplicitLaw
@@ -238,6 +239,10 @@ class Setting:
             "sigma_G^2": self.heterogeneity,
             "delta_q^2": "infinite" if self.mismatch is None else self.mismatch,
         }
+
+    def name(self) -> str:
+        """Return the same in one line."""
+        return ", ".join(f"{key} = {short(one)}" for key, one in self.where().items())
 
 
 def _shown(law: Participation) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections import Counter
 from functools import cache
@@ -13,6 +14,7 @@ import pytest
 from flverify.claims import ledger
 from flverify.claims.audit import audit
 from flverify.claims.registry import proofs_folder, shipped_claims
+from flverify.claims.store import written
 from flverify.report.summary import renewed
 from tests.proofs.sampling import SHARE, drawn, stratified
 
@@ -65,6 +67,11 @@ def test_verdict_is_the_ledger_s(key):
     assert ledger.differences([judged(key)], LEDGER) == []
 
 
+@pytest.mark.parametrize("key", ["agnostic.assump1", "focus.eq29.delta_q"])
+def test_numbers_are_shown_as_written(key):
+    assert "Fraction(" not in json.dumps(written(judged(key)))
+
+
 @pytest.mark.one_in(20)
 @pytest.mark.parametrize("key", JUDGED)
 def test_control_behaves(key):
@@ -76,6 +83,7 @@ def test_control_behaves(key):
 def test_every_verdict_is_the_ledger_s_and_every_control_behaves(key):
     assert ledger.differences([judged(key)], LEDGER) == []
     assert judged(key).control_fault() == ""
+    assert "Fraction(" not in json.dumps(written(judged(key)))
 
 
 def test_the_sample_has_every_file_and_every_verdict():
