@@ -17,7 +17,7 @@ from flverify.testing import (
     assert_error_bound,
     assert_stable,
 )
-from tests.testing.own import Ruled
+from tests.testing.own import Ruled, two_aggregates
 
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
 PROBLEM, ALGORITHM = Quadratics([[[1]], [[2]]], [[0], [2]]), FedAvg("1/4", 2)
@@ -293,19 +293,10 @@ def test_a_law_that_lists_nothing_is_answered_by_its_moments_or_refused():
         law.listed()
 
 
-def halfway(self, state, cohort, oracle):
-    """Two steps, with an aggregate in between: outcomes are gone through one by one."""
-    for _ in range(2):
-        here = cohort.pull(state.model)
-        moved = here - self.step_size * oracle.gradient(here)
-        state = self.State(cohort.mean(moved, otherwise=state.model))
-    return state.model
-
-
 def test_outcomes_in_floats_are_no_rationals():
     # the floats next to 3/10 and 7/10 do not sum to 1: the exact curve was BROKEN
     in_rationals = type("Rational", (Either,), {"shares": Rounded.shares})()
-    parts, begin, rounds = (PROBLEM, Ruled(halfway)), [0], 3
+    parts, begin, rounds = (PROBLEM, Ruled(two_aggregates)), [0], 3
     curve = moments(*parts, in_rationals).mean_square_error(begin, rounds)
     asked = {"bound": curve.__getitem__, "rounds": rounds, "start": begin}
     assert assert_error_bound(*parts, in_rationals, **asked, method="exact")

@@ -21,7 +21,7 @@ from flverify.participation import (
 )
 from flverify.participation._law import Modes, Participation, UniformDriven
 from flverify.problems import Quadratics
-from tests.testing.own import Ruled
+from tests.testing.own import Ruled, two_aggregates
 
 HALF, EPS = Fraction(1, 2), Fraction(1, 10**12)
 
@@ -375,15 +375,6 @@ class Thirds(Participation):
         return np.stack([np.array(drawn) == i // 4 for i in range(12)], axis=-1)
 
 
-def two_steps(self, state, cohort, oracle):
-    """Read outcome by outcome, for the aggregate in between."""
-    for _ in range(2):
-        here = cohort.pull(state.model)
-        moved = here - self.step_size * oracle.gradient(here)
-        state = self.State(cohort.mean(moved, otherwise=state.model))
-    return state.model
-
-
 QUARTER = Fraction(1, 4)
 MISLISTED = {
     # of these an exact rate of 3/4 held
@@ -403,10 +394,10 @@ MISLISTED = {
 @pytest.mark.parametrize(("said", "words"), MISLISTED.values(), ids=MISLISTED)
 def test_outcomes_of_many_clients_are_compared_where_they_are_read(said, words):
     problem = Quadratics([[[1 + i % 3]] for i in range(12)], [[i] for i in range(12)])
-    assert moments(problem, Ruled(two_steps), Thirds())
+    assert moments(problem, Ruled(two_aggregates), Thirds())
     own = type("Own", (Thirds,), {"said": said})()
     with pytest.raises(InputError, match=words) as error:
-        moments(problem, Ruled(two_steps), own)
+        moments(problem, Ruled(two_aggregates), own)
     assert "\n" not in str(error.value)
 
 

@@ -229,6 +229,15 @@ class Ruled(Algorithm):
         return self.State(self.rule(self, state, cohort, oracle))
 
 
+def two_aggregates(self, state, cohort, oracle):
+    """Two steps, with an aggregate in between: outcomes are gone through one by one."""
+    for _ in range(2):
+        here = cohort.pull(state.model)
+        moved = here - self.step_size * oracle.gradient(here)
+        state = self.State(cohort.mean(moved, otherwise=state.model))
+    return state.model
+
+
 def fedavg_function(masks, gradient, start):
     """FedAvg with two local steps of size 1/4, one run, in plain numpy."""
     models = [start]
