@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
-import sys
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +13,7 @@ from flverify._core import sentences
 from flverify._core.errors import FormatError, InputError, UnknownNameError
 from flverify._core.shipped import shipped_folder
 from flverify._core.shown import shown
+from flverify._core.source_files import run_file
 from flverify.claims.claim import Claim
 
 MADE = {"Finding", "Correction", "__setattr__"}  # by the judge alone
@@ -41,23 +40,18 @@ def load_file(path: Path) -> ModuleType:
     FormatError
         If it is not a readable Python file.
     """
-    name = f"flverify_proofs_{path.stem}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None or not path.is_file():
+    if path.suffix != ".py" or not path.is_file():
         raise FormatError(
             f"a file of claims must be a Python file; got {path}; name a .py file."
         )
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
     try:
         _require_judged(path)
-        spec.loader.exec_module(module)
+        return run_file(path, f"flverify_proofs_{path.stem}")
     except (SyntaxError, UnicodeDecodeError) as error:
         raise FormatError(
             f"a file of claims must be valid Python; {path.name} is not: {error}; "
             "mend it."
         ) from error
-    return module
 
 
 def _require_judged(path: Path) -> None:

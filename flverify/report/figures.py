@@ -8,8 +8,6 @@ scope, and `read(path)` reads the table back from its CSV file.
 from __future__ import annotations
 
 import ast
-import importlib.util
-import sys
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -21,6 +19,7 @@ from flverify._core.errors import FormatError, InputError, UnknownNameError
 from flverify._core.sentences import nearest
 from flverify._core.shipped import shipped_folder
 from flverify._core.shown import shown
+from flverify._core.source_files import run_file
 from flverify.claims import ledger_file
 from flverify.engines.own_rounds import failing
 from flverify.report import style
@@ -120,14 +119,8 @@ def load_figure(name: str, file: Path | None = None) -> FigureFile:
         If its file does not define what a figure needs.
     """
     path = _own(file) if file else _shipped(name)
-    module_name = f"flverify_figure_{name}"
-    spec = importlib.util.spec_from_file_location(module_name, path)
-    if spec is None or spec.loader is None:
-        raise FormatError(f"{path.name} must be Python; it is not; mend it.")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[module_name] = module
     with failing(str(path)) if file else nullcontext():
-        spec.loader.exec_module(module)
+        module = run_file(path, f"flverify_figure_{name}")
     needed = [*FigureFile.__annotations__, "table", "read", "draw", "caption"]
     missing = [one for one in needed if not hasattr(module, one)]
     if missing:

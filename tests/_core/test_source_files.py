@@ -1,0 +1,40 @@
+"""Files are run as they stand, also where bytecode of an earlier version is kept."""
+
+import os
+import sys
+
+import pytest
+
+from flverify._core.source_files import run_file
+from flverify.claims.registry import load_file
+from flverify.report.figures import load_figure
+
+FIGURE = "\n".join(
+    f"{name} = {value}"
+    for name, value in {
+        "NAME": "'mine'",
+        "TITLE": "'Mine'",
+        "SIZE": "(6.5, 3.0)",
+        "CLAIMS": "('focus.thm1.sc',)",
+        **dict.fromkeys(("table", "read", "draw", "caption"), "len"),
+    }.items()
+)
+WAYS = {
+    "file": (lambda path: run_file(path, "mine_for_once"), ""),
+    "claims": (load_file, ""),
+    "figure": (lambda path: load_figure("mine", path), FIGURE),
+}
+
+
+@pytest.mark.parametrize(("load", "more"), WAYS.values(), ids=WAYS)
+def test_two_versions_of_one_size_and_second_are_told_apart(
+    load, more, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    monkeypatch.setattr(sys, "modules", dict(sys.modules))
+    file = tmp_path / "mine.py"
+    for value in (1, 2):
+        file.write_text(f"VALUE = {value}\n{more}\n")
+        os.utime(file, (0, 0))
+        assert value == load(file).VALUE
+    assert [*tmp_path.iterdir()] == [file]
