@@ -325,9 +325,9 @@ def test_an_exact_rate_that_is_too_large_is_refused_and_floats_answer(run):
     exact = run("rate", "focus", *law, "--json")
     assert exact.code == 2
     assert exact.json["mean_square_rate"] is None
-    assert "exact rates are limited" in exact.json["mean_square_rate_reason"]
+    assert "rates are enclosed up to" in exact.json["mean_square_rate_reason"]
     text = " ".join(run("rate", "focus", *law).stdout.split())
-    assert text.count("exact rates are limited") == 1
+    assert text.count("rates are enclosed up to") == 1
     rounded = run("rate", "focus", *law, "--float", "--json")
     assert rounded.code == 0
     assert 0 < rounded.json["mean_square_rate"] < 1
