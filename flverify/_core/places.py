@@ -1,4 +1,4 @@
-"""Where a user's own code raised, or called what raised."""
+"""What is a user's own: parts of a setting, and where their code raised."""
 
 from __future__ import annotations
 
@@ -8,6 +8,18 @@ from traceback import FrameSummary, extract_tb
 
 _PACKAGE = str(Path(__file__).resolve().parents[1])
 _OTHERS = (_PACKAGE, *(sysconfig.get_path(kind) for kind in ("purelib", "stdlib")))
+
+
+def is_own(part: object) -> bool:
+    """Whether a part of a setting is of another module than those of the package.
+
+    Examples
+    --------
+    >>> from flverify._core.errors import DomainError
+    >>> is_own(DomainError()), is_own(ValueError())
+    (False, True)
+    """
+    return type(part).__module__.split(".")[0] != "flverify"
 
 
 def own_line(error: BaseException) -> FrameSummary | None:

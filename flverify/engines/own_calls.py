@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from flverify._core.errors import InputError, TerminatedError
+from flverify._core.places import is_own
 from flverify._core.vectors import Vector, in_words, inverse
 from flverify.algorithms._algorithm import Algorithm
-from flverify.engines.own_rounds import TOO_LARGE, is_own, place
+from flverify.engines.own_rounds import TOO_LARGE, place
 
 FEWEST, MOST = 12, 50  # calls: own coins of probability 1/2 look alike in 1 of 2048
 LONG = 200_000  # steps that are taken, where a round is long

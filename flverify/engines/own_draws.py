@@ -88,10 +88,8 @@ def _require_keyed(law: Participation, drawn: Array, name: str) -> None:
 
 def _require_frequencies(law: Participation, flat: Array, name: str) -> None:
     said = np.asarray(law.inclusion(), dtype=float)
-    often, allowed = flat.mean(axis=0), tolerated(law.n_clients)
-    wrong = np.flatnonzero(abs(said - often) > allowed)
-    if len(wrong):
-        i = wrong[0]
+    often = flat.mean(axis=0)
+    for (i,) in _off(often, said, tolerated(law.n_clients)):
         raise DomainError(
             f"sample() of {name} must draw client {i} with its probability "
             f"{law.inclusion()[i]}; it came in {often[i]:.3g} of {DRAWS} rounds; mend "
@@ -105,9 +103,7 @@ def _require_pairs(law: Participation, flat: Array, name: str) -> None:
     said = np.asarray(law.joint_inclusion(), dtype=float)
     ones = flat.astype(float)
     often = ones.T @ ones / DRAWS
-    wrong = np.argwhere(abs(said - often) > tolerated(law.n_clients**2))
-    if len(wrong):
-        i, j = wrong[0]
+    for i, j in _off(often, said, tolerated(law.n_clients**2)):
         raise DomainError(
             f"sample() of {name} must draw clients {i} and {j} together with their "
             f"probability {law.joint_inclusion()[i, j]}; they came in "
@@ -121,19 +117,22 @@ def _require_no_memory(law: Participation, drawn: Array, name: str) -> None:
     Pairs are compared, and each half of them: every other round, the later half, ...
     """
     shares = np.asarray(law.inclusion(), dtype=float)
-    said = np.outer(shares, shares)
+    compared = 2 * len(LAGS) * (shares.size**2 + 2 * shares.size)
     for what, draws in (("round", drawn), ("run", drawn.swapaxes(0, 1))):
         mend = "use ModeChain for a law with memory" if what == "round" else "mend it"
         for lag in LAGS:
             first, later = _pairs(draws.astype(float), lag)
-            compared = 2 * len(LAGS) * (said.size + 2 * shares.size)
             allowed = tolerated(compared, len(first))
             for half in (first, later):
-                _require_alike(half.mean(axis=0), shares, allowed, f"{what} of {name}")
-            often = first.T @ later / len(first)
-            wrong = np.argwhere(abs(often - said) > allowed)
-            if len(wrong):
-                i, j = wrong[0]
+                often = half.mean(axis=0)
+                for (i,) in _off(often, shares, allowed):
+                    raise DomainError(
+                        f"sample() of {name} must draw every {what} by one law; in "
+                        f"half of them client {i} came in a share of {often[i]:.3g}, "
+                        f"not {shares[i]:.3g}; {mend}."
+                    )
+            often, said = first.T @ later / len(first), np.outer(shares, shares)
+            for i, j in _off(often, said, allowed):
                 raise DomainError(
                     f"sample() of {name} must draw a {what} whatever those before "
                     f"were; client {i} and, {number_of(lag, what)} later, client {j} "
@@ -142,15 +141,9 @@ def _require_no_memory(law: Participation, drawn: Array, name: str) -> None:
                 )
 
 
-def _require_alike(often: Array, shares: Array, allowed: float, which: str) -> None:
-    wrong = np.flatnonzero(abs(often - shares) > allowed)
-    if len(wrong):
-        i = wrong[0]
-        raise DomainError(
-            f"sample() must draw every {which} by one law; in half of them client {i} "
-            f"came in a share of {often[i]:.3g}, not {shares[i]:.3g}; use ModeChain "
-            "for a law that changes."
-        )
+def _off(often: Array, said: Array, allowed: float) -> Array:
+    """Places where frequencies are not those that are said."""
+    return np.argwhere(abs(often - said) > allowed)
 
 
 def _pairs(draws: Array, lag: int) -> tuple[Array, Array]:

@@ -15,11 +15,12 @@ import numpy as np
 
 from flverify._core.errors import DomainError, ShapeError
 from flverify._core.exact import is_symbolic
+from flverify._core.places import is_own
 from flverify._core.scaling import PerClient
 from flverify._core.shown import shown
 from flverify.algorithms._algorithm import Algorithm
 from flverify.engines.own_calls import called, require_pure
-from flverify.engines.own_rounds import is_own, require_number
+from flverify.engines.own_rounds import require_number
 
 
 def computes_in_floats(algorithm: Algorithm, n_clients: int) -> bool:

@@ -7,7 +7,7 @@ compared with each other and with draws.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cache, partial
 from itertools import combinations
@@ -15,30 +15,27 @@ from itertools import combinations
 import numpy as np
 
 from flverify._core.checks import whole
-from flverify._core.errors import DomainError, InputError, RefusedError, ShapeError
+from flverify._core.errors import DomainError, InputError, RefusedError
 from flverify._core.exact import Scalar, is_symbolic
+from flverify._core.places import is_own
 from flverify._core.shown import shown
 from flverify.engines.own_draws import ROUNDS, require_draws
 from flverify.engines.own_modes import require_chain, require_modes
-from flverify.engines.own_rounds import is_own
 from flverify.engines.own_tables import (
     POWERS,
     Ask,
-    apart,
     asked_for,
     moment_of,
-    number,
     require_tables,
 )
 from flverify.participation._law import Participation, inverse_power
+from flverify.participation._outcomes import Outcomes, apart, outcomes_of
 
 MOST_TRIPLED = 6  # clients whose triples are compared, too
 MOST_LISTED = 10  # whose outcomes are listed: at most 1024
 MOST_CLIENTS = 64  # who are compared at all
 MOST_EXACT = 64  # outcomes summed in rationals for every moment
 UNSAID = RefusedError, NotImplementedError  # what a law does not answer is not compared
-
-Outcomes = Mapping[frozenset[int], Scalar]
 
 
 def require_consistent(law: Participation) -> None:
@@ -107,12 +104,10 @@ def _require_own(law: Participation) -> None:
     if len(law.modes().laws) > 1:
         require_modes(law, name)
         return
-    outcomes = _outcomes(law, name) if law.n_clients <= MOST_LISTED else {}
+    outcomes = _outcomes(law) if law.n_clients <= MOST_LISTED else {}
     if any(is_symbolic(share) for share in outcomes.values()):
         return
     ask: Ask = cache(partial(moment_of, law, name))
-    if outcomes:
-        _require_distribution(outcomes, name)
     with suppress(*UNSAID):  # a law that only draws
         _require_moments(law, ask, outcomes, name)
         require_tables(law, ask, name)
@@ -120,30 +115,12 @@ def _require_own(law: Participation) -> None:
         require_draws(law, [s for s, share in outcomes.items() if share > 0], name)
 
 
-def _outcomes(law: Participation, name: str) -> Outcomes:
+def _outcomes(law: Participation) -> Outcomes:
     try:
         found = law.support()
     except UNSAID:
         return {}
-    everybody = frozenset(range(law.n_clients))
-    sets = found if isinstance(found, Mapping) and found else [None]
-    if not all(isinstance(s, frozenset) and s <= everybody for s in sets):
-        raise ShapeError(
-            f"support() of {name} must map frozensets of clients from 0 to "
-            f"{law.n_clients - 1} to probabilities; got {shown(found)}; mend it."
-        )
-    asked = f"every probability of support() of {name}"
-    return {s: number(share, asked) for s, share in found.items()}
-
-
-def _require_distribution(outcomes: Outcomes, name: str) -> None:
-    total = sum(outcomes.values())
-    if apart(total, 1) or min(outcomes.values()) < 0:
-        raise DomainError(
-            f"the probabilities of support() of {name} must be at least 0 and sum to "
-            f"1; got the sum {total} and the smallest {min(outcomes.values())}; mend "
-            "them."
-        )
+    return outcomes_of(law, found)
 
 
 def _require_moments(

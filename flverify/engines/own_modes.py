@@ -11,8 +11,9 @@ from flverify._core.exact import Scalar
 from flverify._core.sentences import number_of
 from flverify._core.shown import shown
 from flverify.engines.own_draws import DRAWS, tolerated
-from flverify.engines.own_tables import POWERS, apart, asked_for, moment_of
+from flverify.engines.own_tables import POWERS, asked_for, moment_of
 from flverify.participation._law import Modes, Participation
+from flverify.participation._outcomes import apart
 from flverify.participation.mode_chain import ModeChain
 
 MOST_PAIRED = 10  # clients all of whose pairs are compared; of more, one client's

@@ -14,8 +14,9 @@ import numpy as np
 from flverify._core.checks import whole
 from flverify._core.errors import DomainError, InputError, ShapeError
 from flverify._core.exact import Array
+from flverify._core.places import is_own
 from flverify._core.shown import shown
-from flverify.engines.own_rounds import failing, is_own
+from flverify.engines.own_rounds import failing
 from flverify.problems._problem import Problem
 
 MOST_CLIENTS = 1000  # whose gradients are added up

@@ -18,7 +18,7 @@ from flverify._core.errors import (
     TerminatedError,
 )
 from flverify._core.exact import is_symbolic, scalar
-from flverify._core.places import own_line
+from flverify._core.places import is_own, own_line
 from flverify._core.sentences import number_of
 from flverify._core.shown import shown
 from flverify._core.vectors import Vector, in_words
@@ -28,18 +28,6 @@ from flverify.algorithms._algorithm import Algorithm, Cohort, Numbers
 DOUBTFUL = (bool, float, complex, np.generic, np.ndarray)  # perhaps no finite number
 DRAWN = {"pull", "select", "sum", "mean", "weighted_mean"}  # verbs that need a round
 TOO_LARGE = (MemoryError, OverflowError)  # said by whoever asked for the numbers
-
-
-def is_own(part: object) -> bool:
-    """Whether a part of a setting is of another module than those of the package.
-
-    Examples
-    --------
-    >>> from flverify.algorithms import Focus
-    >>> is_own(Focus("1/8"))
-    False
-    """
-    return type(part).__module__.split(".")[0] != "flverify"
 
 
 def require_number(algorithm: Algorithm) -> None:

@@ -14,10 +14,11 @@ from numbers import Rational
 from typing import Any
 
 from flverify._core.errors import InputError
+from flverify._core.places import is_own
 from flverify._core.shown import shown
 from flverify.algorithms._algorithm import Algorithm
 from flverify.engines.own_calls import ADDRESS
-from flverify.engines.own_rounds import failing, is_own
+from flverify.engines.own_rounds import failing
 
 
 def require_step_size_alone(algorithm: Algorithm, step_sizes: Iterable[float]) -> None:

@@ -12,12 +12,11 @@ from typing import TypeAlias
 import numpy as np
 
 from flverify._core.errors import DomainError, ShapeError
-from flverify._core.exact import Array, Scalar, is_exact, is_symbolic, objects, scalar
-from flverify._core.shown import shown
+from flverify._core.exact import Array, Scalar, is_symbolic, objects, scalar
 from flverify.participation._law import Participation
+from flverify.participation._outcomes import ROUNDING, apart, number
 
 MOST_PAIRED = 10  # clients all of whose pairs are asked for; of more, one client's
-ROUNDING = 1e-9  # how far floats may be from one another
 POWERS = 0, 1, 2  # those that the engines use
 TABLES = {  # the power of 1/|S|, and whether of pairs
     "inclusion": (0, False),
@@ -29,39 +28,6 @@ TABLES = {  # the power of 1/|S|, and whether of pairs
 
 Ask: TypeAlias = Callable[[tuple[int, ...], int], Scalar]  # clients, power
 Known: TypeAlias = Mapping[tuple[int, int, int], Scalar]  # client, client, power
-
-
-def apart(one: Scalar, other: Scalar) -> bool:
-    """Whether two numbers differ: rationals at all, floats by more than rounding.
-
-    Examples
-    --------
-    >>> apart(0.1 + 0.2, 0.3)
-    False
-    """
-    exact = is_exact(one) and is_exact(other)
-    return bool(one != other if exact else not abs(one - other) <= ROUNDING)
-
-
-def number(said: object, asked: str) -> Scalar:
-    """Read a number that a law said; text is none, since sums are made of it.
-
-    Raises
-    ------
-    DomainError
-        If it is no finite number.
-
-    Examples
-    --------
-    >>> number("1/2", "moment((0,), 0) of Either")
-    Traceback (most recent call last):
-    flverify._core.errors.DomainError: moment((0,), 0) of Either must be a number; ...
-    """
-    if isinstance(said, str):
-        raise DomainError(
-            f"{asked} must be a number; got {shown(said)}; return a Fraction."
-        )
-    return scalar(said, asked)
 
 
 def asked_for(clients: tuple[int, ...], power: int) -> str:

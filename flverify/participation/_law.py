@@ -20,6 +20,7 @@ from flverify._core.checks import is_listed, whole
 from flverify._core.complete import Complete
 from flverify._core.errors import DomainError, RefusedError, ShapeError
 from flverify._core.exact import Array, Scalar, is_symbolic, within_floats
+from flverify._core.places import is_own
 from flverify._core.room import require_room
 from flverify._core.sentences import number_of
 from flverify._core.shown import shown
@@ -132,7 +133,7 @@ class Participation(metaclass=Complete):
             found = self.support()
         except NotImplementedError as error:
             raise self._unanswered("support") from error
-        if type(self).__module__.split(".")[0] != "flverify":
+        if is_own(self):
             require_outcomes(self, found)
         if self.exact and not all_exact(found.values()):  # they need not sum to 1
             raise RefusedError(

@@ -1,75 +1,127 @@
-"""Outcomes of a user's own law, where they are read in place of its moments."""
+"""Outcomes that a user's own law lists: those of one law, with its inclusion."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeAlias
 
 from flverify._core.errors import DomainError, RefusedError, ShapeError
-from flverify._core.exact import Scalar, is_symbolic, scalar
+from flverify._core.exact import Scalar, is_exact, is_symbolic, scalar
 from flverify._core.shown import shown
 
 ROUNDING = 1e-9  # how far floats may be from one another
 
+Outcomes: TypeAlias = Mapping[frozenset[int], Scalar]
 
-def require_outcomes(law: Any, found: Any) -> None:
-    """Check that outcomes are those of one law, and come as often as its moments say.
+
+def apart(one: Scalar, other: Scalar) -> bool:
+    """Whether two numbers differ: rationals at all, floats by more than rounding.
+
+    Examples
+    --------
+    >>> apart(0.1 + 0.2, 0.3)
+    False
+    """
+    exact = is_exact(one) and is_exact(other)
+    return bool(one != other if exact else not abs(one - other) <= ROUNDING)
+
+
+def number(said: object, asked: str) -> Scalar:
+    """Read a number that a law said; text is none, since sums are made of it.
+
+    Raises
+    ------
+    DomainError
+        If it is no finite number.
+
+    Examples
+    --------
+    >>> number("1/2", "moment((0,), 0) of Either")
+    Traceback (most recent call last):
+    flverify._core.errors.DomainError: moment((0,), 0) of Either must be a number; ...
+    """
+    if isinstance(said, str):
+        raise DomainError(
+            f"{asked} must be a number; got {shown(said)}; return a Fraction."
+        )
+    return scalar(said, asked)
+
+
+def outcomes_of(law: Any, found: object) -> Outcomes:
+    """Read what `support` of a law returned; unless symbols are in it, it sums to 1.
 
     Raises
     ------
     ShapeError
-        If they are no mapping of sets of clients.
+        If it is no mapping of sets of clients.
     DomainError
-        If their probabilities are no numbers or do not sum to 1, or a client comes in
-        them more or less often than it says.
+        If its probabilities are no numbers, negative, or do not sum to 1.
+
+    Examples
+    --------
+    >>> from flverify.participation import Full
+    >>> outcomes_of(Full(2), {frozenset({0, 1}): 1})
+    {frozenset({0, 1}): Fraction(1, 1)}
+    """
+    name, everybody = type(law).__name__, frozenset(range(law.n_clients))
+    listed: Any = found if isinstance(found, Mapping) and found else {None: 0}
+    if not all(isinstance(s, frozenset) and s <= everybody for s in listed):
+        raise ShapeError(
+            f"support() of {name} must map frozensets of clients from 0 to "
+            f"{law.n_clients - 1} to probabilities; got {shown(found)}; mend it."
+        )
+    asked = f"every probability of support() of {name}"
+    outcomes = {s: number(share, asked) for s, share in listed.items()}
+    if not any(is_symbolic(share) for share in outcomes.values()):
+        _require_distribution(outcomes, name)
+    return outcomes
+
+
+def _require_distribution(outcomes: Outcomes, name: str) -> None:
+    total = sum(outcomes.values())
+    if apart(total, 1) or min(outcomes.values()) < 0:
+        raise DomainError(
+            f"the probabilities of support() of {name} must be at least 0 and sum to "
+            f"1; got the sum {total} and the smallest {min(outcomes.values())}; mend "
+            "them."
+        )
+
+
+def require_outcomes(law: Any, found: object) -> None:
+    """Check outcomes where they are read in place of a law's moments.
+
+    Raises
+    ------
+    InputError
+        If they are those of no law, or a client comes in them more or less often than
+        the law says.
 
     Examples
     --------
     >>> from flverify.participation import Full
     >>> require_outcomes(Full(2), {frozenset({0, 1}): 1})
     """
-    name, everybody = type(law).__name__, frozenset(range(law.n_clients))
-    sets = list(found) if isinstance(found, Mapping) and found else [None]
-    if not all(isinstance(s, frozenset) and s <= everybody for s in sets):
-        raise ShapeError(
-            f"support() of {name} must map frozensets of clients from 0 to "
-            f"{law.n_clients - 1} to probabilities; got {shown(found)}; mend it."
-        )
-    asked = f"every probability of support() of {name}"
-    if any(isinstance(share, str) for share in found.values()):
-        raise DomainError(
-            f"{asked} must be a number; got the text in {shown(found)}; return a "
-            "Fraction."
-        )
-    if any(is_symbolic(scalar(share, asked)) for share in found.values()):
+    outcomes = outcomes_of(law, found)
+    if any(is_symbolic(share) for share in outcomes.values()):
         return
-    total = sum(found.values())
-    if _apart(total, 1) or min(found.values()) < 0:
-        raise DomainError(
-            f"the probabilities of support() of {name} must be at least 0 and sum to "
-            f"1; got the sum {total} and the smallest {min(found.values())}; mend them."
-        )
-    with suppress(RefusedError):  # a law without moments
-        _require_inclusion(found, law.inclusion().tolist(), name)
-
-
-def _require_inclusion(
-    found: Mapping[frozenset[int], Scalar], said: list[Scalar], name: str
-) -> None:
-    comes: list[Scalar] = [0] * len(said)
-    for members, share in found.items():
+    comes: list[Scalar] = [0] * law.n_clients
+    for members, share in outcomes.items():
         for i in members:
             comes[i] = comes[i] + share
+    with suppress(RefusedError):  # a law without moments
+        _require_inclusion(comes, list(law.inclusion()), type(law).__name__)
+
+
+def _require_inclusion(comes: list[Scalar], said: list[Scalar], name: str) -> None:
+    if len(said) != len(comes):
+        raise ShapeError(
+            f"inclusion() of {name} must have an entry for each of {len(comes)} "
+            f"clients; got {len(said)}; mend it."
+        )
     for i, (due, told) in enumerate(zip(comes, said, strict=True)):
-        if _apart(due, told):
+        if apart(due, told):
             raise DomainError(
                 f"inclusion() of {name} must be what support() says, {due} for client "
                 f"{i}; got {told}; mend one of them."
             )
-
-
-def _apart(one: Any, other: Any) -> bool:
-    if isinstance(one, float) or isinstance(other, float):
-        return not abs(one - other) <= ROUNDING
-    return bool(one != other)

@@ -173,12 +173,12 @@ WRONG = {
     ),
     "by turns": (
         {"_draw": draws_shared_out(lambda r: (0.35, 0.65)[r % 2])},
-        r"must draw every round of Wrong by one law; in half of them client 0 came in "
+        r"of Wrong must draw every round by one law; in half of them client 0 came in "
         r"a share of 0\.3\d*, not 0.5; use ModeChain",
     ),
     "less and less": (
         {"_draw": draws_shared_out(lambda r: max(0.65 - r / 210, 0))},
-        "must draw every round of Wrong by one law",
+        "of Wrong must draw every round by one law",
     ),
     "float moment": (
         {"_moment": lambda self, *asked: float(Either._moment(self, *asked))},

@@ -401,6 +401,12 @@ def test_outcomes_of_many_clients_are_compared_where_they_are_read(said, words):
     assert "\n" not in str(error.value)
 
 
+def test_an_inclusion_of_other_clients_is_refused_where_outcomes_are_read():
+    own = type("Own", (Thirds,), {"inclusion": lambda _: np.array([HALF] * 3)})()
+    with pytest.raises(InputError, match="an entry for each of 12 clients; got 3"):
+        own.listed()
+
+
 def test_own_laws_made_of_another_are_compared_too():
     own = type("Own", (Cohort,), {"law": UniformCohort(8, 1), "support": fewer})()
     with pytest.raises(InputError, match="sum to 1; got the sum 1/2"):
