@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import tomllib
+from copy import deepcopy
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from flverify._core.errors import FormatError
 from flverify._core.whole_files import replacing
@@ -25,14 +28,20 @@ def read(path: Path) -> dict[str, Entry]:
     if not path.exists():
         return {}
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = _parsed(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise FormatError(
             f"{path.name} must be a ledger in TOML; {error}; regenerate it with "
             "`flverify audit --update-ledger`."
         ) from error
     claims = content.get("claims", {})
-    return dict(claims) if isinstance(claims, dict) else {}
+    return deepcopy(claims) if isinstance(claims, dict) else {}
+
+
+@lru_cache(maxsize=2)
+def _parsed(text: str) -> dict[str, Any]:
+    """Parse a ledger once: every figure reads the shipped one three times."""
+    return tomllib.loads(text)
 
 
 def write(path: Path, entries: dict[str, Entry]) -> None:
