@@ -144,6 +144,7 @@ def side(number):
     return (number > 0) - (number < 0)
 
 
+@pytest.mark.slow
 def test_most_of_the_field_has_a_certificate():
     easy = [item for item in TRUE if item.name not in SLOW]
     found = [certify(item.hypotheses, item.conclusion) for item in easy]

@@ -49,6 +49,7 @@ def ends(quotient):
     return monomials(quotient.numer), monomials(quotient.denom)
 
 
+@pytest.mark.slow
 def test_both_reduce_to_the_same():
     draw = Random(1)
     compared = 0

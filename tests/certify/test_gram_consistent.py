@@ -75,7 +75,7 @@ def far(n):
     return Lemma(claim, tuple(facts), (g.gradient(star),))
 
 
-@pytest.mark.one_in(9)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("build", "n"), [(drift, 30), (lengths, 30), (dissimilar, 26), (far, 6)]
 )

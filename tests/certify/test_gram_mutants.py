@@ -82,7 +82,7 @@ def stored():
     return {k: json.loads(json.dumps(p.as_dict())) for k, p in found.items()}
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STORED)
 def test_a_changed_field_is_rejected_or_leaves_a_true_proof(stored, name):
     proof = stored[name]

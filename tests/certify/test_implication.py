@@ -785,6 +785,7 @@ for item in (*TRUE[4:18:3], *FALSE[::5]):
 """
 
 
+@pytest.mark.slow
 def test_answers_do_not_depend_on_the_process():
     root = Path(__file__).resolve().parents[2]
     said = []

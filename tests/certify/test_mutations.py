@@ -390,6 +390,7 @@ def originals():
     return [*map(original, ORIGINALS)]
 
 
+@pytest.mark.slow
 def test_a_checker_blind_to_definiteness_would_be_noticed(originals, monkeypatch):
     monkeypatch.setattr(checker, "smallest_pivot", lambda _: Fraction(1))
     assert campaign(QUICK // 2, seed="blind")[1]

@@ -352,7 +352,7 @@ def test_an_interrupted_region_taken_up_is_the_uninterrupted_one(
     assert path.read_text().startswith("\n".join(lines[: 1 + 2 * len(marks)]))
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.slow
 @pytest.mark.parametrize("cut", [1, 60, 150, 399])
 def test_what_is_half_written_is_found_anew(tmp_path, whole, cut):
     path = tmp_path / "rows"
@@ -411,6 +411,7 @@ def test_a_store_of_another_setting_is_refused(tmp_path, asked):
     assert path.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_the_templates_step_size_plays_no_role(tmp_path, whole):
     path = tmp_path / "rows"
     region("kappa", FEW, ROWS[:1], store=path)

@@ -135,7 +135,7 @@ def alive(process):
     return True
 
 
-@pytest.mark.one_in(9)
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGKILL", "SIGINT"])
 def test_a_signal_leaves_no_process_and_no_word_of_them(tmp_path, name):

@@ -196,6 +196,7 @@ def share_close(results):
     return sum(close) / len(close)
 
 
+@pytest.mark.slow
 def test_both_lower_sides_agree():
     setting = Setting(Focus, 2, Bernoulli(["1/2", "1/3"]), Fraction(1, 10), 0.3)
     result = outcome(setting)

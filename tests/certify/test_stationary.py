@@ -87,6 +87,7 @@ def test_drawn_clients_with_short_steps_or_flat_functions_are_no_worse(step_size
     assert low <= high <= low * Fraction(104, 100)
 
 
+@pytest.mark.slow
 def test_no_certified_constant_is_below():
     compared = [one for one in map(both_sides, range(20)) if one is not None]
     assert len(compared) >= 12

@@ -20,7 +20,7 @@ def test_one_local_step_ends_at_the_minimiser_and_two_do_not():
     assert proofs.limit_is("distorted", 4).verdict == PROVED
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "held",
     [
@@ -70,7 +70,7 @@ def test_sums_over_clients_and_moves_go_on_with_the_right_factor_alone():
     assert focus_server_rows._one_move_more(sympy.Integer(1)).verdict == REFUTED
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("key", "changed"),
     [

@@ -102,7 +102,7 @@ def judged(claims, kept, **options):
     return names, known, error
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_the_others_are_judged_and_kept(path, tmp_path, workers):
     claims = list(claims_in([path]).values())

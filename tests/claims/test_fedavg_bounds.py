@@ -56,6 +56,7 @@ def constants(**changed):
     return SimpleNamespace(**{**best, **changed})
 
 
+@pytest.mark.slow
 def test_the_best_constants_of_this_proof():
     assert fedavg_bounds.biased_below(constants()).verdict == PROVED
     for changed in ({"bias": F(399, 100)}, {"variance": F(199, 100)}):

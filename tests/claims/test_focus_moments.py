@@ -102,7 +102,7 @@ def test_floats_follow_rationals():
                 np.testing.assert_allclose(getattr(rough, part), values, rtol=1e-11)
 
 
-@pytest.mark.one_in(9)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("curvatures", "law", "tau", "step"),
     [  # where rounding used to outgrow the moments

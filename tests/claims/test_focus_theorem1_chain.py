@@ -73,6 +73,7 @@ def test_the_links_of_each_chain_are_proved():
         assert judge.all_of(found).verdict == PROVED
 
 
+@pytest.mark.slow
 def test_no_link_of_a_chain_hides_another():
     with pytest.raises(InputError, match="links must have names of their own"):
         chain.proved(chain.lemma_4(), chain.lemma_4())
@@ -257,6 +258,7 @@ def test_lemma_4_fails_along_a_run_of_equal_models(clients, step, q, rounds):
     assert behind <= (1 - q / 3) * before + clients * pushed
 
 
+@pytest.mark.slow
 def test_what_applies_lemma_4_does_not_fail_for_its_conditions_alone():
     bound = focus_lemma4.PRINTED
     fails = searches.lemma_4_along(bound, Q_READINGS[0])

@@ -77,7 +77,7 @@ def test_stronger_bounds_are_not_proved():
     assert not rates.general(NC, "2", "299/100", DEFINED).passes()
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("reading", [CASE_3A, CHANCE])
 def test_the_printed_caps_do_not_suffice_for_other_q(reading):
     found = rates.strongly_convex(SC, "1/2", reading, case_3a="1/m", rows=True)
@@ -190,7 +190,7 @@ def test_faults_planted_in_psi_are_noticed(planted):
     assert not judge.all_of(lagged._psi(sympy.Rational(1, 2), **planted)).passes()
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "planted",
     [{"moves": Moves("1/8", "1/2")}, {"behind": Behind(q / 9)}],

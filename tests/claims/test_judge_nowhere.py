@@ -113,6 +113,7 @@ def test_indices_of_sums_are_no_free_integers():
     assert multiplied_out(part).verdict == Verdict.PROVED
 
 
+@pytest.mark.slow
 def test_what_takes_too_long_is_left_open():
     run = sympy.Product(exp(x) + k, (k, 0, 99), (n, 0, 99))
     assert not exist_somewhere([sympy.sqrt(run - run.func(exp(x), *run.limits))])

@@ -303,6 +303,7 @@ def test_models_that_choose_who_comes_are_further_apart(factor):
     assert "S independent of the models" in scope
 
 
+@pytest.mark.slow
 def test_the_first_window_is_refuted_only_by_the_way_into_c(claims):
     finding = claims["agnostic.lemma3"].check(factor=30)
     assert readings(finding)[2] != REFUTED  # 30/20 H is more than the way to C

@@ -52,7 +52,7 @@ def test_wrong_constant_is_refuted(key, wrong):
     assert verdict(key, **wrong) == Verdict.REFUTED
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("key", ["agnostic.eq7", "agnostic.eq8", "agnostic.eq9"])
 def test_readings_differ_and_the_count_of_steps_mends(key):
     found = claims()[key].check()

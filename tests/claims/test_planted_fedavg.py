@@ -45,6 +45,7 @@ def test_a_shifted_range_breaks_the_one_index_form(matrix_form, range_from):
     assert matrix_form.fedavg_one_index.check(**wrong).verdict == REFUTED
 
 
+@pytest.mark.slow
 def test_the_mended_range_does_not_save_the_printed_weights(matrix_form):
     finding = matrix_form.fedavg_one_index.check(range_from=1)
     assert verdicts(finding) == [PROVED, PROVED, REFUTED, REFUTED] * 2
@@ -173,11 +174,13 @@ def test_half_breaks_corollaries_1_and_2(theorem2):
         assert corollary.check(variance=1).verdict == PROVED
 
 
+@pytest.mark.slow
 def test_the_first_term_of_corollary_1_is_not_needed_but_may_not_be_negative(theorem2):
     assert theorem2.corollary1.check(drift=None, variance=1).verdict == PROVED
     assert theorem2.corollary1.check(drift=-1).verdict == REFUTED
 
 
+@pytest.mark.slow
 def test_half_breaks_the_reading_of_theorem_2_that_passes(theorem2):
     planted = theorem2.theorem2.check(variance=Fraction(1, 2))
     assert verdicts(planted) == [REFUTED, REFUTED]

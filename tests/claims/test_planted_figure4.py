@@ -88,6 +88,7 @@ def test_on_a_small_problem_the_common_statements_are_seen(printed):
     assert found["the pairs in the plain loops"].startswith("PROVED")
 
 
+@pytest.mark.slow
 def test_a_pair_that_does_not_coincide_is_refuted(file):
     planted = file.statements.check(**RACE, coincide=(("fedavg", "scaffold"),))
     assert planted.verdict == Verdict.REFUTED
@@ -106,6 +107,7 @@ def test_too_large_a_step_size_ends_convergence(file):
     assert seen(found["FOCUS converges linearly, full"]) == 0
 
 
+@pytest.mark.slow
 def test_one_local_step_leaves_fedavg_no_drift(file):
     found = parts(file.statements.check(**RACE | {"data_sets": 1}, local_steps=1))
     assert seen(found["FedAvg fails, full"]) == 0

@@ -134,6 +134,7 @@ def test_a_cohort_that_is_kept_has_another_limit():
     assert kept._played(Fraction(3)) == (0, 0)  # the model goes away, to no limit
 
 
+@pytest.mark.slow
 def test_delayed_gradients_converge_where_f_i_are_smooth(delayed):
     """x^4 + x^2/2 is strongly convex, and steps of 1/8 from 100 go ever farther."""
     x = Fraction(100)

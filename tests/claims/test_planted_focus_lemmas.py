@@ -98,7 +98,7 @@ def test_a_wrong_constant_is_refuted(name, wrong):
     assert claim.check(**wrong).verdict == REFUTED
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "wrong", "mended"),
     [

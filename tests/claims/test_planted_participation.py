@@ -168,6 +168,7 @@ def test_case_2_is_proved_for_any_number_of_clients_and_not_below_a_half():
     assert not closeness(Fraction(49, 100)).passes()
 
 
+@pytest.mark.slow
 def test_more_local_steps_move_the_mean_further(claims):
     for local_steps in (2, 3, 5):
         finding = claims["agnostic.eq3"].check(local_steps=local_steps)

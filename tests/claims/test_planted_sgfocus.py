@@ -170,7 +170,7 @@ CAPPED = {  # what is at most 1 inside the caps of the theorem, not only of the 
 }
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.slow
 @pytest.mark.parametrize(("file", "name"), CAPPED)
 def test_steps_are_refuted_inside_the_caps_of_their_theorem(file, name):
     found = getattr(loaded(file), name).check()

@@ -204,6 +204,7 @@ def test_what_is_summed_for_25_is_what_the_links_before_give(monkeypatch, name):
         monkeypatch.undo()
 
 
+@pytest.mark.slow
 def test_what_q_is_decides_whether_the_function_error_may_go(claims):
     one = claims["sc.stepDF"]
     assert verdicts(one.check()) == [PROVED, REFUTED, REFUTED]

@@ -125,6 +125,7 @@ def test_a_proof_goes_through_for_the_mended_constants_alone(name):
         assert found.verdict == Verdict.REFUTED, changed
 
 
+@pytest.mark.slow
 def test_case_3a_of_lemma_6_needs_its_q_below_the_chance():
     right = mended("sgfocus_lemma6", "lemma6")
     found = [

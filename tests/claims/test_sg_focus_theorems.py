@@ -123,7 +123,7 @@ def test_a_rate_has_no_more_to_spare_than_it_has():
     assert found.verdict == REFUTED
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("contraction", "power", "passes"),
     [("1/2", 1, True), ("51/100", 1, False), ("1/2", 2, False)],

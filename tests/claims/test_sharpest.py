@@ -764,6 +764,7 @@ def test_theorem_1_refuted_as_printed_passes_up_to_a_larger_contraction(shipped)
     assert found.printed < found.bracket.best.value <= Fraction(98, 51)
 
 
+@pytest.mark.slow
 def test_every_free_constant_in_proofs_is_searched_around_its_print(shipped):
     free = [(one, part) for one in shipped.values() for part in one.free]
     assert len(free) >= 7

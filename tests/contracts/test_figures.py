@@ -127,7 +127,7 @@ def test_a_round_trip_through_the_file_keeps_the_table(
 # ------------------------------------------------------------------------- pictures
 
 
-@pytest.mark.one_in(9)
+@pytest.mark.one_in(15)
 @every_figure
 @pytest.mark.parametrize("kind", style.FORMATS)
 def test_the_stored_table_is_drawn_and_the_bytes_repeat(
@@ -152,7 +152,7 @@ def test_drawing_computes_nothing(name: str) -> None:
     assert not rules.computing(lambda: rules.laid_out(figure, table))
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @every_figure
 @pytest.mark.parametrize("which", ["quick", "stored"])
 def test_everything_can_be_read(name: str, which: str) -> None:

@@ -43,6 +43,7 @@ def test_a_page_opens_with_all_its_plots_and_no_complaint(opened):
     assert here.page.locator("#notice").is_hidden()
 
 
+@pytest.mark.slow
 def test_every_slider_moves_its_number_and_the_view(opened):
     here = opened()
     for (law, label), names in SLIDERS.items():
@@ -121,7 +122,7 @@ BAD = {
 }
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("field", BAD)
 def test_a_bad_value_gives_a_sentence_and_no_plot(opened, field):
     here = opened()

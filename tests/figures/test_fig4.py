@@ -89,6 +89,7 @@ def test_exact_and_sampled_curves_agree_where_nothing_is_random(quick):
         np.testing.assert_allclose(left, right, 1e-4, 1e-14)
 
 
+@pytest.mark.slow
 def test_only_fedau_has_no_exact_curve(quick):
     kinds = {(c.row, c.panel, c.algorithm) for c in quick.curves if c.kind == "exact"}
     places = {(c.row, c.panel, c.algorithm) for c in quick.curves}

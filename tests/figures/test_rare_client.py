@@ -31,7 +31,7 @@ def quick(figure):
     return figure.table(quick=True)
 
 
-@pytest.mark.one_in(7)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["focus", "fedavg", "scaffold"])
 @pytest.mark.parametrize("chance", [0.5, 0.0625])
 def test_exact_rates_are_the_worst_of_a_grid(figure, quick, name, chance):

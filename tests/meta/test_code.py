@@ -6,6 +6,7 @@ import ast
 import importlib
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ CATALOGUES = ["participation", "problems", "algorithms"]
 LAZY = {"flverify/__init__.py", "flverify/cli.py", "flverify/_core/catalogue.py"}
 
 
+@cache
 def parsed(path):
     return ast.parse(path.read_text(encoding="utf-8"))
 

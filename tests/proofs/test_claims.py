@@ -72,7 +72,7 @@ def test_numbers_are_shown_as_written(key):
     assert "Fraction(" not in json.dumps(written(judged(key)))
 
 
-@pytest.mark.one_in(20)
+@pytest.mark.one_in(60)
 @pytest.mark.parametrize("key", JUDGED)
 def test_control_behaves(key):
     assert judged(key).control_fault() == ""

@@ -92,7 +92,7 @@ def test_readings_that_are_generous_are_known_and_few():
     assert len(GENEROUS) < len(READ) / 2
 
 
-@pytest.mark.one_in(12)
+@pytest.mark.slow
 @pytest.mark.parametrize("key", SHARP)
 def test_what_is_sharp_stands_beside_the_claim(key):
     claim = CLAIMS[key]

@@ -35,6 +35,7 @@ def test_a_bound_that_holds_with_equality_is_rarely_called_broken(tail_of):
     assert alarms <= 300 * 0.1  # Ville gives at most 30 on average; seeded
 
 
+@pytest.mark.slow
 def test_a_bound_that_is_broken_is_rarely_accepted():
     # mean 1.02 above the bound 1, with the second moment that was assumed
     draws = np.random.default_rng(1)
