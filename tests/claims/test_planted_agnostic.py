@@ -19,6 +19,8 @@ from flverify.claims.registry import (
 )
 from flverify.claims.verdict import Verdict
 
+pytestmark = pytest.mark.slow
+
 PROVED, REFUTED, OPEN = Verdict.PROVED, Verdict.REFUTED, Verdict.INCONCLUSIVE
 CERTIFIED, SUPPORTED = Verdict.CERTIFIED, Verdict.SUPPORTED
 F = Fraction
@@ -45,7 +47,6 @@ def readings(finding):
     return [reading.verdict for reading in finding.readings.values()]
 
 
-@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("claim", "passes", "wrong"),
     [
@@ -83,7 +84,6 @@ def test_a_refuted_claim_is_mended_by_a_proof(claims, claim, shown, mended):
     assert claims[claim].check(**mended).verdict == shown
 
 
-@pytest.mark.slow
 def test_what_mends_them_is_not_proved_with_less():
     assert tracks_apart(0, 2, 0).passes()
     assert not tracks_apart(0, LESS * 2, 0).passes()
@@ -94,7 +94,6 @@ def test_what_mends_them_is_not_proved_with_less():
     assert not one_period((2, LESS * 2, 8)).passes()
 
 
-@pytest.mark.slow
 def test_a_period_of_one_depends_on_whether_a_communication_takes_a_tick(claims):
     finding = claims["agnostic.alg1.H1"].check()
     assert [one.verdict for one in finding.readings.values()] == [REFUTED, PROVED]
@@ -136,7 +135,6 @@ def test_every_convex_loss_of_a_score_will_do():
     assert found.scope.startswith("every convex loss")
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("factor", "verdict"), [(LESS, REFUTED), (1, PROVED), (F(101, 100), PROVED)]
 )
@@ -174,7 +172,6 @@ def test_two_models_of_availability_are_covered_for_every_number_of_clients(mode
     assert model(nobody=True).verdict == REFUTED
 
 
-@pytest.mark.one_in(6)
 @pytest.mark.parametrize(
     ("claim", "printed", "wrong", "planted"),
     [
@@ -251,7 +248,6 @@ def test_each_reading_follows_the_constants(claims, claim, printed, wrong, plant
     assert readings(claims[claim].check(**wrong)) == planted
 
 
-@pytest.mark.slow
 def test_sigma_is_superfluous_and_a_larger_g_term_does_not_save_other_estimators(
     claims,
 ):
@@ -271,7 +267,6 @@ def test_a_noisy_client_needs_its_own_sigma_in_full(noise, square, verdict):
     assert lemma.own_step(terms).verdict == verdict
 
 
-@pytest.mark.slow
 def test_the_sharp_lemma_3_and_its_chain(claims):
     for key in ("agnostic.lemma3", "agnostic.cor1"):
         inside = [CERTIFIED, CERTIFIED]
@@ -281,7 +276,6 @@ def test_the_sharp_lemma_3_and_its_chain(claims):
         assert claims[key].check().correction.finding.passes()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("schedule", ["literal", "separate"])
 def test_a_bound_above_the_sharp_lemma_3_is_attained_by_no_lines(schedule):
     lemma = load_file(proofs_folder() / "agnostic_lemma3.py")
@@ -303,7 +297,6 @@ def test_models_that_choose_who_comes_are_further_apart(factor):
     assert "S independent of the models" in scope
 
 
-@pytest.mark.slow
 def test_the_first_window_is_refuted_only_by_the_way_into_c(claims):
     finding = claims["agnostic.lemma3"].check(factor=30)
     assert readings(finding)[2] != REFUTED  # 30/20 H is more than the way to C
@@ -327,7 +320,6 @@ def test_a_claim_about_other_papers_stays_open(claims):
     assert claims["agnostic.novelty"].check().verdict == OPEN
 
 
-@pytest.mark.slow
 def test_from_outside_of_c_the_first_of_several_steps_is_paid_for():
     claim = shipped_claims()["agnostic.eq7.outside"]
     found = claim.check()

@@ -15,6 +15,8 @@ from flverify.claims import sg_focus_race as sg
 from flverify.claims.registry import claims_in, load_file, proofs_folder
 from flverify.claims.verdict import Verdict
 
+pytestmark = pytest.mark.slow
+
 FILES = (
     "agnostic_recursion",
     "agnostic_theorem4",
@@ -35,7 +37,6 @@ def verdict(key, **changed):
     return claims()[key].check(**changed).verdict
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("key", "wrong"),
     [
@@ -52,7 +53,6 @@ def test_wrong_constant_is_refuted(key, wrong):
     assert verdict(key, **wrong) == Verdict.REFUTED
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("key", ["agnostic.eq7", "agnostic.eq8", "agnostic.eq9"])
 def test_readings_differ_and_the_count_of_steps_mends(key):
     found = claims()[key].check()
@@ -77,7 +77,6 @@ def test_theorem_needs_its_constant():
     assert {one.verdict for one in found.readings.values()} == {Verdict.REFUTED}
 
 
-@pytest.mark.slow
 def test_one_constant_of_theorem_4_does_not_serve_every_period():
     """At H = T = 64 the server is at (0 + 1)/2 after every round, and |x| has 1/2."""
     found = claims()["agnostic.thm4"].check()
@@ -102,7 +101,6 @@ def test_what_stays_as_it_is_neither_grows_nor_falls(monkeypatch, constant, part
     assert not theorem._monotonies(named)[part].passes()
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("key", ["agnostic.eq7", "agnostic.eq8", "agnostic.eq9"])
 def test_the_mended_round_has_a_local_step(key):
     """With H = 1 as printed there is none, and the chain is for one or more."""
@@ -129,7 +127,6 @@ def test_weights_of_the_experiment_by_simulation():
     assert race.estimated_skew(3, 200) == race.counted_skew(3, 200)
 
 
-@pytest.mark.slow
 def test_turned_trends_are_not_supported():
     assert verdict("agnostic.fig1", temperature="inf") == Verdict.REFUTED
     assert verdict("agnostic.fig2", sign=-1) == Verdict.REFUTED

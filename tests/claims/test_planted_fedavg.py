@@ -9,6 +9,8 @@ from flverify.claims.registry import load_file, proofs_folder
 from flverify.claims.verdict import Verdict
 from flverify.reference import fedavg
 
+pytestmark = pytest.mark.slow
+
 REFUTED, PROVED = Verdict.REFUTED, Verdict.PROVED
 INCONCLUSIVE = Verdict.INCONCLUSIVE
 MENDED = {"drift_L": 0, "bias_Lmu": 1}
@@ -45,13 +47,11 @@ def test_a_shifted_range_breaks_the_one_index_form(matrix_form, range_from):
     assert matrix_form.fedavg_one_index.check(**wrong).verdict == REFUTED
 
 
-@pytest.mark.slow
 def test_the_mended_range_does_not_save_the_printed_weights(matrix_form):
     finding = matrix_form.fedavg_one_index.check(range_from=1)
     assert verdicts(finding) == [PROVED, PROVED, REFUTED, REFUTED] * 2
 
 
-@pytest.mark.slow
 def test_the_printed_range_is_what_breaks_the_one_index_form(matrix_form):
     finding = matrix_form.fedavg_one_index.check()
     assert verdicts(finding) == [REFUTED] * 4 + [PROVED, PROVED, REFUTED, REFUTED]
@@ -59,7 +59,6 @@ def test_the_printed_range_is_what_breaks_the_one_index_form(matrix_form):
     assert all(one.scope.startswith("every N and tau") for one in passing)
 
 
-@pytest.mark.slow
 def test_a_longer_local_part_breaks_both_counts(matrix_form):
     assert verdicts(matrix_form.fig2_schedule.check()) == [REFUTED, PROVED]
     assert matrix_form.fig2_schedule.check(local_to=2).verdict == REFUTED
@@ -71,7 +70,6 @@ def test_a_longer_local_part_breaks_both_counts(matrix_form):
     assert verdicts(matrix_form.fig2_schedule.check(local_from=3)) == [REFUTED, REFUTED]
 
 
-@pytest.mark.slow
 def test_the_communication_of_the_single_line_follows_the_first_index(matrix_form):
     found = matrix_form.singleline.check()
     assert verdicts(found) == [PROVED, PROVED, REFUTED]
@@ -82,14 +80,12 @@ def test_the_communication_of_the_single_line_follows_the_first_index(matrix_for
     assert verdicts(early) == [REFUTED, REFUTED, PROVED]
 
 
-@pytest.mark.slow
 def test_the_drift_is_of_order_eta(theorem2):
     assert theorem2.drift_li.check(power=1).verdict == PROVED
     assert verdicts(theorem2.drift_li.check()) == [REFUTED, PROVED]
     assert verdicts(theorem2.drift_li.check(power=3)) == [REFUTED, INCONCLUSIVE]
 
 
-@pytest.mark.slow
 def test_the_drift_of_two_clients_is_told_with_what_it_needs(theorem2):
     """h = 1, 2 and b = -2, 1 have x* = 0, and FedAvg rests elsewhere."""
     h, b, step = (1, 2), (-2, 1), Fraction(1, 8)
@@ -128,7 +124,6 @@ def test_an_empty_cohort_that_is_kept_never_arrives(theorem2):
     assert "independent rounds" in correction.statement
 
 
-@pytest.mark.slow
 def test_what_bends_the_flat_client_is_proved_where_it_is_used(monkeypatch):
     """1 - n_2 is u^2/8 to the leading order at x = (u, 2): 8 is too little."""
     assert fedavg_flat_minimum._far(2, 1).verdict == PROVED
@@ -136,7 +131,6 @@ def test_what_bends_the_flat_client_is_proved_where_it_is_used(monkeypatch):
     assert not fedavg_flat_minimum._far(2, 1).passes()
 
 
-@pytest.mark.slow
 def test_each_dimension_of_theorem_2_matters(theorem2):
     assert verdicts(theorem2.theorem2.check()) == [PROVED, REFUTED]
     one = theorem2.theorem2.check(bias_Lmu=1)
@@ -145,14 +139,12 @@ def test_each_dimension_of_theorem_2_matters(theorem2):
     assert verdicts(other) == [PROVED, REFUTED]
 
 
-@pytest.mark.slow
 def test_whether_all_heterogeneous_clients_are_meant_decides_the_remark(theorem2):
     assert verdicts(theorem2.remark.check()) == [REFUTED, REFUTED, PROVED]
     nobody_out = theorem2.remark.check(spared="0")
     assert verdicts(nobody_out) == [REFUTED, REFUTED, REFUTED]
 
 
-@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("wrong", "expected"),
     [
@@ -166,7 +158,6 @@ def test_smaller_constants_break_the_mended_theorem(theorem2, wrong, expected):
     assert verdicts(theorem2.theorem2.check(**MENDED, **wrong)) == expected
 
 
-@pytest.mark.slow
 def test_half_breaks_corollaries_1_and_2(theorem2):
     for corollary in (theorem2.corollary1, theorem2.corollary2):
         assert corollary.check().verdict == PROVED
@@ -174,19 +165,16 @@ def test_half_breaks_corollaries_1_and_2(theorem2):
         assert corollary.check(variance=1).verdict == PROVED
 
 
-@pytest.mark.slow
 def test_the_first_term_of_corollary_1_is_not_needed_but_may_not_be_negative(theorem2):
     assert theorem2.corollary1.check(drift=None, variance=1).verdict == PROVED
     assert theorem2.corollary1.check(drift=-1).verdict == REFUTED
 
 
-@pytest.mark.slow
 def test_half_breaks_the_reading_of_theorem_2_that_passes(theorem2):
     planted = theorem2.theorem2.check(variance=Fraction(1, 2))
     assert verdicts(planted) == [REFUTED, REFUTED]
 
 
-@pytest.mark.slow
 def test_different_minimisers_break_corollary_3(theorem2):
     found = theorem2.corollary3.check()
     assert verdicts(found) == [REFUTED, PROVED]
@@ -207,7 +195,6 @@ def test_the_remark_says_how_its_counterexamples_differ(theorem2):
     assert "of different minimisers" in balanced.reason
 
 
-@pytest.mark.slow
 def test_the_fixed_point_is_a_reading_of_the_conjecture(agnostic):
     objective = load_file(proofs_folder() / "agnostic_objective.py")
     one, many, *_ = objective.induced_objective.check().readings.values()
@@ -216,7 +203,6 @@ def test_the_fixed_point_is_a_reading_of_the_conjecture(agnostic):
     assert agnostic.fixed_point.check(most_local_steps=1).passes()
 
 
-@pytest.mark.slow
 def test_a_second_local_step_moves_the_fixed_point(agnostic):
     assert agnostic.fixed_point.check(most_local_steps=1).verdict == PROVED
     assert agnostic.fixed_point.check(most_local_steps=2).verdict == REFUTED
@@ -224,7 +210,6 @@ def test_a_second_local_step_moves_the_fixed_point(agnostic):
     assert distorted.verdict == PROVED
 
 
-@pytest.mark.slow
 def test_no_start_or_numbering_saves_the_averages_of_those_who_did_not_pull():
     claim = load_file(proofs_folder() / "fedavg_appendix.py").pull_and_average
     found = claim.check()
@@ -239,7 +224,6 @@ def test_no_start_or_numbering_saves_the_averages_of_those_who_did_not_pull():
     assert claim.check(behind=1, rounds_from=(1,)).verdict == REFUTED
 
 
-@pytest.mark.slow
 def test_lemma_1_is_not_proved_without_lipschitz_gradients(monkeypatch):
     lemmas = load_file(proofs_folder() / "fedavg_lemmas.py")
     assert lemmas.descent.check().verdict == PROVED

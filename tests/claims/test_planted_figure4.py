@@ -12,6 +12,8 @@ from flverify.claims.registry import load_file, proofs_folder
 from flverify.claims.verdict import Verdict
 from flverify.problems import Quadratics
 
+pytestmark = pytest.mark.slow
+
 SMALL = {"n_clients": 8, "dim": 6, "samples": 100, "data_sets": 2}
 RACE = SMALL | {"draws": (1, 2, 2), "rounds": (160, 200, 200)}
 LEAD = "rounds counted, one step size"
@@ -80,7 +82,6 @@ def printed(file):
     return file.statements.check(**RACE)
 
 
-@pytest.mark.slow
 def test_on_a_small_problem_the_common_statements_are_seen(printed):
     found = parts(printed)
     for name in ALWAYS:
@@ -88,14 +89,12 @@ def test_on_a_small_problem_the_common_statements_are_seen(printed):
     assert found["the pairs in the plain loops"].startswith("PROVED")
 
 
-@pytest.mark.slow
 def test_a_pair_that_does_not_coincide_is_refuted(file):
     planted = file.statements.check(**RACE, coincide=(("fedavg", "scaffold"),))
     assert planted.verdict == Verdict.REFUTED
     assert planted.readings[LEAD].verdict == Verdict.REFUTED
 
 
-@pytest.mark.slow
 def test_pairs_do_not_coincide_under_sampled_cohorts(file):
     found = parts(file.statements.check(**RACE, where="uniform"))
     for pair in ("fedavg and fedau", "scaffold and proxskip"):
@@ -107,7 +106,6 @@ def test_too_large_a_step_size_ends_convergence(file):
     assert seen(found["FOCUS converges linearly, full"]) == 0
 
 
-@pytest.mark.slow
 def test_one_local_step_leaves_fedavg_no_drift(file):
     found = parts(file.statements.check(**RACE | {"data_sets": 1}, local_steps=1))
     assert seen(found["FedAvg fails, full"]) == 0

@@ -9,6 +9,8 @@ from flverify.claims.registry import load_file, proofs_folder
 from flverify.claims.verdict import Verdict
 from flverify.reference import focus
 
+pytestmark = pytest.mark.slow
+
 REFUTED, PROVED, SUPPORTED = Verdict.REFUTED, Verdict.PROVED, Verdict.SUPPORTED
 OPEN = Verdict.INCONCLUSIVE
 
@@ -63,7 +65,6 @@ def test_tracking_needs_its_start_and_its_columns(push_pull, wrong):
     assert push_pull.tracking.check(**wrong).verdict == REFUTED
 
 
-@pytest.mark.slow
 def test_the_range_and_the_push_decide_the_matrix_form(algorithm):
     claim, held, fails = algorithm.matrix_form, [PROVED] * 2, [REFUTED] * 2
     switched = [PROVED, REFUTED]
@@ -108,7 +109,6 @@ def test_one_vector_each_way(turned, wrong):
     assert turned.communication.check(**wrong).verdict == REFUTED
 
 
-@pytest.mark.slow
 def test_the_sum_and_the_step_decide_delayed_gradients(delayed):
     first = [REFUTED, REFUTED, REFUTED]  # from round 0
     found = delayed.check()
@@ -134,7 +134,6 @@ def test_a_cohort_that_is_kept_has_another_limit():
     assert kept._played(Fraction(3)) == (0, 0)  # the model goes away, to no limit
 
 
-@pytest.mark.slow
 def test_delayed_gradients_converge_where_f_i_are_smooth(delayed):
     """x^4 + x^2/2 is strongly convex, and steps of 1/8 from 100 go ever farther."""
     x = Fraction(100)
@@ -163,7 +162,6 @@ def test_without_independent_rounds_delayed_gradients_do_not_converge(delayed):
     assert models[-1][0] < -Fraction(1, 10) < models[0][0] == 0  # x* = 0
 
 
-@pytest.mark.slow
 def test_psi_as_printed_does_not_shrink_where_its_weight_is_positive(theorem1):
     """64 clients x^2/2, one of them in each round, two local steps, all models 1."""
     n, eta, q = 64, Fraction(1, 52224), Fraction(1, 64)
@@ -190,7 +188,6 @@ def test_psi_as_printed_does_not_shrink_where_its_weight_is_positive(theorem1):
     assert len(found) == 9
 
 
-@pytest.mark.slow
 def test_each_correction_of_the_strongly_convex_bound_is_needed(theorem1):
     claim = theorem1.strongly_convex
     assert claim.check().verdict == REFUTED
@@ -204,14 +201,12 @@ def test_each_correction_of_the_strongly_convex_bound_is_needed(theorem1):
     assert faster.verdict == REFUTED
 
 
-@pytest.mark.slow
 def test_the_error_alone_obeys_the_printed_rate_but_not_a_faster_one(theorem1):
     claim = theorem1.strongly_convex
     assert claim.check().correction.finding.verdict == PROVED
     assert claim.check(contraction="3").correction.finding.verdict == REFUTED
 
 
-@pytest.mark.slow
 def test_the_polyak_lojasiewicz_bound_needs_its_caps_and_its_rate(theorem1):
     claim = theorem1.polyak_lojasiewicz
     found = claim.check()
@@ -221,7 +216,6 @@ def test_the_polyak_lojasiewicz_bound_needs_its_caps_and_its_rate(theorem1):
     assert (faster.verdict, faster.correction.finding.verdict) == (REFUTED, REFUTED)
 
 
-@pytest.mark.slow
 def test_the_general_bound_depends_on_q_and_on_its_factor():
     claim = _loaded("focus_theorem1_nonconvex_bound").general
     never, named = [REFUTED] * 3, [PROVED, REFUTED, REFUTED]  # the printed index
@@ -234,7 +228,6 @@ def test_the_general_bound_depends_on_q_and_on_its_factor():
     assert claim.check(factor="1/10").verdict == REFUTED
 
 
-@pytest.mark.slow
 def test_the_start_decides_whether_algorithm_1_obeys_theorem_1(begun):
     claim = begun.initialisation
     found = claim.check()
@@ -247,7 +240,6 @@ def test_the_start_decides_whether_algorithm_1_obeys_theorem_1(begun):
     assert claim.check(tracker="sum").verdict == Verdict.INCONCLUSIVE
 
 
-@pytest.mark.slow
 def test_the_repaired_start_needs_a_cap_on_local_steps_in_24(begun):
     claim = begun.initialisation
     mended = claim.check().correction

@@ -19,6 +19,8 @@ from flverify.claims import (
 from flverify.claims.registry import load_file, proofs_folder
 from flverify.claims.verdict import Verdict
 
+pytestmark = pytest.mark.slow
+
 F = Fraction
 REFUTED, PROVED, SUPPORTED = Verdict.REFUTED, Verdict.PROVED, Verdict.SUPPORTED
 FILES = [
@@ -61,7 +63,6 @@ def test_every_step_of_both_lemmas_has_its_claim():
     assert len([name for name in names if name.startswith("lemma4")]) == 13
 
 
-@pytest.mark.one_in(6)
 @pytest.mark.parametrize(
     ("name", "wrong"),
     [
@@ -98,7 +99,6 @@ def test_a_wrong_constant_is_refuted(name, wrong):
     assert claim.check(**wrong).verdict == REFUTED
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "wrong", "mended"),
     [
@@ -132,7 +132,6 @@ READINGS = {
 }
 
 
-@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", READINGS)
 def test_what_decides_a_step_with_readings(name):
     claim = claims()[name]
@@ -143,7 +142,6 @@ def test_what_decides_a_step_with_readings(name):
         assert finding.correction.finding.verdict == PROVED
 
 
-@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("name", "wrong"),
     [
@@ -163,7 +161,6 @@ def test_a_wrong_constant_is_refuted_under_every_reading(name, wrong):
     assert verdicts(found) == [REFUTED] * len(READINGS[name])
 
 
-@pytest.mark.slow
 def test_95_is_false_as_a_step_and_by_itself():
     claim = claims()["lemma4.step95"]
     assert verdicts(claim.check()) == [REFUTED] * 4
@@ -172,7 +169,6 @@ def test_95_is_false_as_a_step_and_by_itself():
     assert weak.readings["(ii) by itself; q_i = E[I_i/|S|]"].verdict != REFUTED
 
 
-@pytest.mark.slow
 def test_what_is_not_convex_moves_farther_than_the_sharp_87_of_what_is():
     sharp = {"far": "1", "moved": "1", "cap": "1/2"}
     assert verdicts(claims()["lemma3.step87"].check(**sharp))[::2] == [PROVED] * 2
@@ -190,7 +186,6 @@ def test_no_reading_of_ybar_makes_all_true_that_94_is_given():
     assert "no reading" in claims()["lemma4.step94a-b"].proposition
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["lemma3.step87", "lemma3.step87.smooth"])
 def test_the_q_of_case_3a_leaves_nothing_for_rows_that_stay_behind(name):
     found = claims()[name].check().readings
@@ -199,7 +194,6 @@ def test_the_q_of_case_3a_leaves_nothing_for_rows_that_stay_behind(name):
     assert (at["law"], at["tau"], printed.evidence["right"]) == ("uniform:1", 1, "0")
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "name",
     ["lemma3.step86", "lemma3.step87.smooth", "lemma4.step92b", "lemma4.step93b-c"],
@@ -212,7 +206,6 @@ def test_assumption_2_alone_lets_curvature_fall_below_minus_l(name):
     assert h < -at["L"]
 
 
-@pytest.mark.slow
 def test_what_assumption_2_alone_denies_is_said_of_lipschitz_gradients():
     """A client -3x^2/2, L = 1, pulled from its row at 0 to w = 1, moves once by 3."""
     step, squared = F(1, 8), 3**2
@@ -241,7 +234,6 @@ def test_lemma_4_is_proved_where_everybody_comes_too():
 PUSH, MOVE, q = focus_lemma4_proof.PUSH, focus_lemma4_proof.MOVE, focus_lemma4_proof.q
 
 
-@pytest.mark.one_in(7)
 @pytest.mark.parametrize(
     ("name", "wrong"),
     [
@@ -267,7 +259,6 @@ def test_each_link_of_the_mended_lemma_4_gets_what_another_gives(
     assert not found.passes()
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("name", "wrong"),
     [
@@ -287,7 +278,6 @@ def test_each_link_of_the_mended_lemma_3_gets_what_another_gives(
     assert not proof(focus_lemma3_proof.MENDED).passes()
 
 
-@pytest.mark.slow
 def test_both_mended_lemmas_run_the_round_and_lemma_4_has_84_in_it():
     lemmas = (
         focus_lemma3_proof.proof(focus_lemma3_proof.MENDED),
@@ -325,7 +315,6 @@ def test_one_power_of_tau_decides_85_and_86():
         assert len(lipschitz) >= 2
 
 
-@pytest.mark.one_in(9)
 @pytest.mark.parametrize(
     "claim",
     [
@@ -341,7 +330,6 @@ def test_what_moves_the_server_is_given_71(claim):
     assert claim.check().scope.startswith("given (71)")
 
 
-@pytest.mark.slow
 def test_lemma_3_needs_a_cap_at_one_local_step():
     claim = claims()["lemma3"]
     finding = claim.check()
@@ -364,7 +352,6 @@ def lemma4():
     return claims()["lemma4"].check()
 
 
-@pytest.mark.slow
 def test_lemma_4_fails_for_every_q_and_holds_repaired():
     claim = claims()["lemma4"]
     assert verdicts(lemma4()) == [REFUTED] * 7

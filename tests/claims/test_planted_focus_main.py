@@ -18,6 +18,8 @@ from flverify.claims.registry import load_file, proofs_folder
 from flverify.claims.schedules import made_before
 from flverify.claims.verdict import Verdict
 
+pytestmark = pytest.mark.slow
+
 REFUTED, PROVED, SUPPORTED = Verdict.REFUTED, Verdict.PROVED, Verdict.SUPPORTED
 CERTIFIED, OPEN = Verdict.CERTIFIED, Verdict.INCONCLUSIVE
 FROM_1, FROM_0 = ("first index k = 1",), ("first index k = 0",)
@@ -58,7 +60,6 @@ PROVED_CLAIMS = [
 ]
 
 
-@pytest.mark.one_in(12)
 @pytest.mark.parametrize(("file", "name", "wrong"), PROVED_CLAIMS)
 def test_a_wrong_constant_refutes_what_is_proved(proofs, file, name, wrong):
     claim = getattr(proofs(file), name)
@@ -66,7 +67,6 @@ def test_a_wrong_constant_refutes_what_is_proved(proofs, file, name, wrong):
     assert claim.check(**wrong).verdict == REFUTED
 
 
-@pytest.mark.slow
 def test_fixed_points_of_push_pull_are_proved_on_any_number_of_nodes(proofs):
     claim = proofs("focus_decentralised").fixed_points
     assert claim.check().scope.startswith("any number of nodes")
@@ -90,7 +90,6 @@ REFUTED_CLAIMS = [
 ]
 
 
-@pytest.mark.one_in(9)
 @pytest.mark.parametrize(("file", "name", "mended"), REFUTED_CLAIMS)
 def test_what_is_refuted_passes_once_mended(proofs, file, name, mended):
     claim = getattr(proofs(file), name)
@@ -134,7 +133,6 @@ READ = [
 ]
 
 
-@pytest.mark.one_in(99)
 @pytest.mark.parametrize(("file", "name", "expected"), READ)
 def test_readings_differ_and_none_survives_the_twin(proofs, file, name, expected):
     claim = getattr(proofs(file), name)
@@ -142,14 +140,12 @@ def test_readings_differ_and_none_survives_the_twin(proofs, file, name, expected
     assert set(verdicts(claim.control())) == {REFUTED}
 
 
-@pytest.mark.slow
 def test_the_lemma_of_descent_needs_its_constants_up_to_a_percent(proofs):
     claim = proofs("fedavg_lemmas").descent
     for wrong in ({"drift": "99/20"}, {"bias": "99/20"}, {"cap": "101/300"}):
         assert claim.check(**wrong).verdict in (OPEN, REFUTED)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("weights", [(7, 4), (8, 3)])
 def test_lemma_2_has_50_from_the_four_squares_of_49(proofs, monkeypatch, weights):
     file = proofs("fedavg_lemmas")
@@ -164,7 +160,6 @@ def test_lemma_2_has_50_from_the_four_squares_of_49(proofs, monkeypatch, weights
     assert not file._apart_proof(constants).passes()
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_lemma_1_has_45_from_the_coefficients_of_44(proofs, monkeypatch, place):
     file = proofs("fedavg_lemmas")
@@ -179,7 +174,6 @@ def test_lemma_1_has_45_from_the_coefficients_of_44(proofs, monkeypatch, place):
     assert not file.descent.check().passes()
 
 
-@pytest.mark.slow
 def test_the_disagreement_holds_up_to_its_cap_and_no_further(proofs):
     claim = proofs("fedavg_lemmas").disagreement
     proved = next(iter(claim.check().readings.values()))
@@ -188,7 +182,6 @@ def test_the_disagreement_holds_up_to_its_cap_and_no_further(proofs):
     assert verdicts(claim.check(bound="1/10"))[0] == REFUTED
 
 
-@pytest.mark.slow
 def test_the_bound_of_the_mismatch_is_proved_once_mended_and_not_with_less(proofs):
     claim = proofs("fedavg_appendix").mismatch
     mended = claim.check().correction.finding
@@ -209,7 +202,6 @@ def test_the_index_that_is_averaged_has_to_be_made():
     assert found == [REFUTED, PROVED, REFUTED]
 
 
-@pytest.mark.slow
 def test_the_row_of_focus_is_judged_apart_from_other_papers(proofs):
     claim = proofs("focus_tables").rates
     assert claim.check().evidence["part"] == "other rows"
@@ -219,7 +211,6 @@ def test_the_row_of_focus_is_judged_apart_from_other_papers(proofs):
     assert not any(reading.given for reading in found.readings.values())
 
 
-@pytest.mark.slow
 def test_the_rounds_of_the_row_of_focus_are_counted_to_the_end(proofs):
     """The least R with (1 - a)^R <= eps is at most (1 + 1/a)(1 + log2(1/eps))."""
     parts = proofs("focus_tables").rates.check().parts["FOCUS, given (23)-(24)"].parts
@@ -236,7 +227,6 @@ def test_beta_is_at_most_l_by_a_bound_that_is_proved_beside_it(proofs):
     assert found.parts["|grad F|^2 <= 2 L (F - F*)"].verdict == PROVED
 
 
-@pytest.mark.slow
 def test_no_count_gives_two_vectors_to_both_scaffold_and_proxskip(proofs):
     claim, none = proofs("focus_tables").rates, [REFUTED] * 3
     two, one = [PROVED, PROVED, REFUTED], [REFUTED, REFUTED, PROVED]
@@ -248,14 +238,12 @@ def test_no_count_gives_two_vectors_to_both_scaffold_and_proxskip(proofs):
     assert found.parts["SCAFFOLD, option II, one vector up"].verdict == PROVED
 
 
-@pytest.mark.slow
 def test_the_square_of_a_distance_of_order_eta_is_of_order_eta_squared(proofs):
     claim = proofs("focus_decentralised").descent_on_a_graph
     squared = [REFUTED, REFUTED, REFUTED, PROVED]
     assert verdicts(claim.check(order=2)) == squared
 
 
-@pytest.mark.slow
 def test_what_fails_in_the_proof_of_lemma_2_is_mended_by_an_index(proofs):
     steps, last = proofs("fedavg_lemma2_steps"), proofs("fedavg_last_steps")
     assert verdicts(steps.since_consensus.check()) == [REFUTED] * 2
@@ -286,7 +274,6 @@ def test_no_other_index_mends_a_line_of_lemma_2(proofs, file, name, wrong):
     assert not getattr(proofs(file), name).check(**wrong).passes()
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", ["drift", "bias", "variance"])
 def test_each_factor_of_55_is_needed(proofs, name):
     claim = proofs("fedavg_last_steps").at_communications
@@ -318,7 +305,6 @@ def test_dgd_stays_near_x_on_rings_of_more_nodes(proofs, nodes):
     assert 19 < 10 * gaps[0] / gaps[1] < 21
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("order", "power"), [(1, 1), (1, 2)])
 def test_the_neighbourhood_of_dgd_needs_every_link(monkeypatch, order, power):
     near = graph_neighbourhood.fixed_points_near.__wrapped__

@@ -12,6 +12,8 @@ from flverify.claims.printed_mixing import LABELS
 from flverify.claims.registry import claims_in, proofs_folder
 from flverify.claims.verdict import Verdict
 
+pytestmark = pytest.mark.slow
+
 PROVED, REFUTED, OPEN = Verdict.PROVED, Verdict.REFUTED, Verdict.INCONCLUSIVE
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
 FILES = (
@@ -34,7 +36,6 @@ def readings(finding):
     return [reading.verdict for reading in finding.readings.values()]
 
 
-@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("claim", "wrong"),
     [
@@ -84,7 +85,6 @@ def test_a_refuted_claim_is_mended_by_all_of_its_repair(
         assert finding.correction.finding.verdict == PROVED
 
 
-@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("claim", "printed", "wrong", "planted"),
     [
@@ -168,7 +168,6 @@ def test_case_2_is_proved_for_any_number_of_clients_and_not_below_a_half():
     assert not closeness(Fraction(49, 100)).passes()
 
 
-@pytest.mark.slow
 def test_more_local_steps_move_the_mean_further(claims):
     for local_steps in (2, 3, 5):
         finding = claims["agnostic.eq3"].check(local_steps=local_steps)
@@ -189,7 +188,6 @@ def test_a_wrong_constant_refutes_a_claim_of_several_parts(claims, claim, wrong,
     assert finding.evidence["part"] == part
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("claim", "wrong", "reading"),
     [

@@ -30,6 +30,8 @@ from flverify.engines.noise import noisy_moments
 from flverify.participation import Bernoulli, Full, UniformCohort
 from flverify.problems import Quadratics
 
+pytestmark = pytest.mark.slow
+
 F = Fraction
 QUARTER = F(1, 4)
 REFUTED, PROVED, SUPPORTED = Verdict.REFUTED, Verdict.PROVED, Verdict.SUPPORTED
@@ -129,7 +131,6 @@ MENDED = [
 ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("file", "name", "sides"), MENDED)
 def test_the_repaired_bounds_need_equal_models(file, name, sides):
     """A client x^2/2 whose row is not x*, where the server is, moves the server."""
@@ -170,7 +171,6 @@ CAPPED = {  # what is at most 1 inside the caps of the theorem, not only of the 
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("file", "name"), CAPPED)
 def test_steps_are_refuted_inside_the_caps_of_their_theorem(file, name):
     found = getattr(loaded(file), name).check()
@@ -209,7 +209,6 @@ PLANTED = [
 ]
 
 
-@pytest.mark.one_in(6)
 @pytest.mark.parametrize(
     ("file", "claim", "wrong", "printed", "planted"),
     PLANTED,
@@ -255,7 +254,6 @@ def test_theorems_3_and_4_fail_from_the_zeros_of_line_1_too(q):
     assert a1 / 2 + error > (1 - 2 * step) * (a0 / 2 + error)
 
 
-@pytest.mark.slow
 def test_stale_noise_and_many_noises_break_lemma_5_each():
     lemma = loaded("sgfocus_lemma5").lemma5
     independent = {"samples": SAMPLES[:1]}
@@ -293,7 +291,6 @@ def test_the_floor_of_theorem_4_is_kept_from_any_start_and_any_noise():
     assert "12 instances" in steps.evidence["searched beside the proof"]
 
 
-@pytest.mark.slow
 def test_the_local_moves_need_a_cap_on_all_of_them():
     moves = loaded("sgfocus_lemma5_moves")
     # the last reading leaves the joint law of the samples open
@@ -304,7 +301,6 @@ def test_the_local_moves_need_a_cap_on_all_of_them():
     assert verdicts(moves.summed.check(power=2)) == mended
 
 
-@pytest.mark.slow
 def test_step_131_adds_the_noises_of_any_number_of_clients():
     step = loaded("sgfocus_lemma6").three_terms
     found = step.check().readings
@@ -362,7 +358,6 @@ def test_133_follows_from_the_first_line_before_it_and_not_from_the_second():
     assert 96 * (eta * smooth) ** 2 * many <= q**3
 
 
-@pytest.mark.slow
 def test_step_132_needs_the_noise_of_127():
     moves = loaded("sgfocus_lemma6_collected").moves
     mended = {

@@ -18,6 +18,8 @@ from flverify.claims.verdict import Verdict
 from flverify.participation import UniformCohort
 from flverify.report.pages.mathematics import understood
 
+pytestmark = pytest.mark.slow
+
 REFUTED, PROVED = Verdict.REFUTED, Verdict.PROVED
 OPEN = Verdict.INCONCLUSIVE
 CHANCE = Q_READINGS[2]
@@ -93,7 +95,6 @@ def test_every_step_has_its_claim(claims):
     assert set(claims) == set(EXPECTED)
 
 
-@pytest.mark.one_in(9)
 @pytest.mark.parametrize(
     "key",
     [  # the longest are judged by the audit too
@@ -108,7 +109,6 @@ def test_every_step_is_judged_and_what_fails_has_a_correction(claims, key):
         assert found.correction.finding.passes()
 
 
-@pytest.mark.one_in(6)
 @pytest.mark.parametrize(
     ("key", "wrong"),
     [
@@ -146,7 +146,6 @@ def test_a_wrong_constant_is_refuted(claims, key, wrong):
     assert claims[key].check(**wrong).verdict == REFUTED
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("key", ["pl.step103a-c", "nc.step111"])
 def test_the_descent_of_f_is_shown_for_every_number_of_clients(claims, key):
     assert "N = 1" not in claims[key].check().scope
@@ -165,7 +164,6 @@ def test_what_refutes_a_twin_is_inside_the_scope(claims, key):
     assert 0 < Fraction(point["q"]) <= 1
 
 
-@pytest.mark.slow
 def test_the_sharp_forms_that_are_stated_hold_and_no_better_ones(claims):
     assert claims["nc.step115"].check(consensus="12").verdict == PROVED
     assert claims["sc.step102b"].check(cap="1/3").verdict == PROVED
@@ -174,7 +172,6 @@ def test_the_sharp_forms_that_are_stated_hold_and_no_better_ones(claims):
     assert claims["pl.step105b"].check(gradient="13/50").verdict == REFUTED
 
 
-@pytest.mark.slow
 def test_the_mended_105_uses_no_cap_but_the_one_that_it_prints(claims):
     correction = claims["pl.step105b"].check().correction
     assert "tau-1" not in correction.statement.replace("(", "").replace("\\", "")
@@ -184,7 +181,6 @@ def test_the_mended_105_uses_no_cap_but_the_one_that_it_prints(claims):
     assert not wide.passes()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["FALL", "RISE", "THRICE"])
 def test_what_is_summed_for_25_is_what_the_links_before_give(monkeypatch, name):
     sums = load_file(proofs_folder() / "focus_theorem1_nonconvex_sums.py")
@@ -204,7 +200,6 @@ def test_what_is_summed_for_25_is_what_the_links_before_give(monkeypatch, name):
         monkeypatch.undo()
 
 
-@pytest.mark.slow
 def test_what_q_is_decides_whether_the_function_error_may_go(claims):
     one = claims["sc.stepDF"]
     assert verdicts(one.check()) == [PROVED, REFUTED, REFUTED]
@@ -212,7 +207,6 @@ def test_what_q_is_decides_whether_the_function_error_may_go(claims):
     assert verdicts(one.check(caps={"q/(L N)": "4/22"})) == [REFUTED] * 3
 
 
-@pytest.mark.slow
 def test_corrections_that_lemma_4_is_behind_rest_on_nothing_in_print(claims):
     for key in MENDED:
         correction = claims[key].check().correction
@@ -223,7 +217,6 @@ def test_corrections_that_lemma_4_is_behind_rest_on_nothing_in_print(claims):
         assert claims[key].control().passes(), key
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("part", "name", "larger"),
     [
@@ -261,14 +254,12 @@ def test_what_a_chain_asks_is_not_said_of_its_bound(claims, part):
     assert f"is judged in focus.thm1.{part}." in one.proposition
 
 
-@pytest.mark.slow
 def test_the_pl_chain_loses_part_of_its_contraction(claims):
     one = claims["pl.collected"]
     assert one.check(**{**one.twin, "contraction": "1"}).verdict == REFUTED
     assert one.check(**{**one.twin, "gradient": "1"}).verdict == REFUTED
 
 
-@pytest.mark.slow
 def test_the_nonconvex_bound_needs_its_factor_and_the_start(claims):
     one = claims["nc.collected"]
     assert one.check(**one.twin, bound="7").verdict == REFUTED
@@ -340,7 +331,6 @@ def test_a_counterexample_at_unit_smoothness_says_so():
     assert own.reason.count("L = ") == 1
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("slope", "holds"), [("1/4", True), ("5/7", True), ("3/4", False)]
 )
@@ -350,7 +340,6 @@ def test_the_decrease_is_as_large_as_one_client_allows(slope, holds):
     assert steps.decrease("1", slope, held).passes() == holds
 
 
-@pytest.mark.slow
 def test_the_noisy_decrease_is_mended_for_every_n():
     found = claims_in([proofs_folder() / "sgfocus_theorem4.py"])
     mended = found["sgfocus.thm4.step3"].check().correction.finding
