@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
-from itertools import chain
+from itertools import chain, product
 from types import SimpleNamespace
 from typing import Any
 
@@ -300,24 +300,30 @@ def _decreased(c: SimpleNamespace) -> Finding:
     nearby = [2 * eta * n * L * N <= 1, 128 * (eta * L * n) ** 2 <= q**3, q <= 1]
     nearby += [96 * (eta * L) ** 2 * N <= q**3, 16 * eta * L**2 <= q, beta <= L]
     nearby += [3 * eta * beta * N * (4 - q) <= q]
-    values = [_value(c, Fraction(k)) for k in (1, 100)]
     return judge.all_of(
         {
             "third": implied_under(cap, nearby, line2 <= line3, EVERY),
             "as a bound": judge.proof_or_search(
                 decrease("1", c.gradient, conditions({"1/(L N)": c.cap})),
-                judge.vectors(values, "N = 1, L = 1, 100"),
+                judge.vectors(_values(c), "N = 1, L = 1, 100"),
             ),
             "fourth": judge.implied([2 * beta * A <= G], line3 <= line4, EVERY),
         }
     )
 
 
-def _value(c: SimpleNamespace, top: Fraction) -> tuple[dict[str, Fraction], object]:
-    step = Fraction(c.cap) / top
-    value = gram.Function("F", top, -top)
-    w, total = gram.vector("w"), gram.vector("S")
-    slope = value.gradient(w)
-    fall = step * Fraction(c.gradient) * gram.square(slope)
-    right = value.value(w) + step * gram.square(slope - total) - fall
-    return {"L": top, "eta": step}, value.value(w - step * total) <= right
+def _values(c: SimpleNamespace) -> Iterator[tuple[dict[str, Fraction], object]]:
+    """F(w - eta S) against line 3; with half of L first, where F is PL as well.
+
+    These steps are inside all caps of Theorem 4 for q = 1, beta <= L and tau = 1.
+    """
+    for bent, top in product((Fraction(1, 2), Fraction(-1)), (1, 100)):
+        step, smooth = Fraction(c.cap) / top, Fraction(top)
+        if bent > 0:
+            step = min(step, 1 / (16 * smooth**2))
+        value = gram.Function("F", smooth, bent * smooth)
+        w, total = gram.vector("w"), gram.vector("S")
+        slope = value.gradient(w)
+        fall = step * Fraction(c.gradient) * gram.square(slope)
+        right = value.value(w) + step * gram.square(slope - total) - fall
+        yield {"L": smooth, "eta": step}, value.value(w - step * total) <= right

@@ -285,6 +285,16 @@ def test_the_moves_of_server_and_clients_are_shown_for_any_number_of_them():
         assert set(found.parts["line 2"].parts) == {"listed", "one move more"}
 
 
+def test_the_noisy_decrease_fails_for_a_pl_function_inside_theorem_4():
+    found = loaded("sgfocus_theorem4").decreased.check().parts["as a bound"]
+    at = found.evidence["counterexample"]
+    L, eta, beta = F(at["L"]), F(at["eta"]), F(at["F"].split()[-1])
+    assert found.verdict == REFUTED
+    assert at["F"].startswith("slope")  # quadratic, so beta-PL, if beta > 0
+    assert beta > 0
+    assert max(9 * eta * beta, 16 * eta * L**2, 96 * (eta * L) ** 2, 4 * eta * L) <= 1
+
+
 def test_the_floor_of_theorem_4_is_kept_from_any_start_and_any_noise():
     steps = loaded("sgfocus_theorem4_collected").unrolled.check().parts["rounds"]
     assert (steps.verdict, steps.scope) == (PROVED, "every R")
