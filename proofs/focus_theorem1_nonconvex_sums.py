@@ -39,7 +39,6 @@ from flverify.claims.focus_theorem1_steps import (
     eta,
     for_any_q,
     for_each_q,
-    implied,
     q,
     summed,
 )
@@ -383,8 +382,7 @@ def _needs(c: SimpleNamespace) -> dict[str, Any]:
 def _besides(c: SimpleNamespace) -> dict[str, Finding]:
     """Sum (117); spread is at most 3 begun + factor x sum A, begun = L^2 C_0/(q N)."""
     begun = sympy.Symbol("begun", nonnegative=True)
-    lemma = LEMMAS_4[c.lemma_4]
-    factor = chain.returned(lemma)
+    lemma, factor = LEMMAS_4[c.lemma_4], chain.returned(LEMMAS_4[c.lemma_4])
     known = [
         total_a <= chain.FALL * fall + chain.RISE * spread,
         spread <= chain.THRICE * begun + factor * x * total_a,
@@ -393,8 +391,9 @@ def _besides(c: SimpleNamespace) -> dict[str, Finding]:
         *([sympy.Eq(begun, 0)] if c.C_0 == "zero" else []),
     ]
     right = rational(c.bound) * gap / R + rational(c.start) * begun / R
+    caps = chain.square_inside(c.caps, lemma, x)  # leaves more than half of sum A
     return {
         "summing (117) and (118)": summed(EVERY_R),
         **chain.errors_summed(lemma),
-        "the bound": implied(known, total_a / R <= right, EVERY_R, scaled=False),
+        "the bound": chain.if_needed(known, caps, total_a / R <= right, EVERY_R),
     }

@@ -16,6 +16,7 @@ sides. Where f_i need not be convex, (87) is shown for L-smooth ones.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -225,6 +226,20 @@ def gradient_recursion() -> Parts:
 def square(lemma_4: Bound) -> Any:
     """Return x of (121): eta^2 L^2 N/q^2 in print, one N more mended."""
     return eta**2 * L**2 * N ** (lemma_4.power - 1) / q**2
+
+
+def square_inside(caps: Mapping[str, str], lemma_4: Bound, x: Any) -> list[Any]:
+    """Bound x of (121) by the cap on eta that it is the square of, if there is one."""
+    name, times = {2: ("q/(L sqrt(2 N))", 2), 3: ("q/(L N)", 1)}[lemma_4.power]
+    return [times * x <= rational(caps[name]) ** 2] if name in caps else []
+
+
+def if_needed(known: list[Any], more: list[Any], claimed: Any, scope: str) -> Finding:
+    """Judge an implication for every L, with more hypotheses where it fails without."""
+    found = implied(known, claimed, scope, scaled=False)
+    if found.passes() or not more:
+        return found
+    return implied([*known, *more], claimed, scope, scaled=False)
 
 
 def returned(lemma_4: Bound) -> Any:

@@ -267,6 +267,17 @@ def test_the_nonconvex_bound_needs_its_factor_and_the_start(claims):
     assert one.check(**one.twin, C_0="any", start="96").verdict == PROVED
 
 
+def test_the_nonconvex_bound_is_refuted_inside_the_caps_alone():
+    """At eta = q/(23 L N) 1 - 256/529 of the gradients is left: 4 529/273 = 7.7509."""
+    one = claims_in([proofs_folder() / "focus_theorem1_nonconvex_sums.py"])
+    one = one["focus.thm1.nc.collected"]
+    found = {b: one.check(**one.twin, bound=b) for b in ("7.751", "7.75")}
+    found = {b: f.readings[CHANCE].parts["the bound"] for b, f in found.items()}
+    assert [f.verdict for f in found.values()] == [PROVED, REFUTED]
+    x = Fraction(found["7.75"].evidence["counterexample"]["x"])
+    assert 529 * x <= 1
+
+
 def test_the_server_moves_at_k_0_of_the_matrix_form(claims):
     held = [REFUTED, PROVED, REFUTED, PROVED, REFUTED]
     assert verdicts(claims["nc.C0"].check()) == held
