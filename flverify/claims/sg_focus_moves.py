@@ -215,8 +215,8 @@ def drift_bounded(c: SimpleNamespace, caps: list[Any]) -> Finding:
     apart, noise = sympy.symbols("apart noise", nonnegative=True)
     T_i = 8 * n * V + 16 * n * S2  # (127)
     there = [sympy.Ge(take, 0, evaluate=False), take <= 1]
-    # times 1/n: h2 T_i/n, and T_i/n = 8 V + 16 sigma^2
-    moved = (h2 / n * T_i, h2 * (8 * V + 16 * S2))
+    # h2 = (eta L n)^2 written out, as nothing is divided by n, which is 0 at tau = 1
+    moved = ((eta * L) ** 2 * n * T_i, (eta * L * n) ** 2 * (8 * V + 16 * S2))
     row = 2 * (1 - take) * V + 2 * take * h2 * (8 * V + 16 * S2)
     bound = (rational(c.far) + rational(c.moved) * h2) * V + 32 * h2 * S2
     total = N * (apart + N * noise)
