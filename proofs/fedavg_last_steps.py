@@ -143,7 +143,8 @@ def at_communications(c: SimpleNamespace) -> Finding:
 
 now, after, disagree, apart = sympy.symbols("A_k A_next V W", nonnegative=True)
 sigma, delta = sympy.symbols("sigma delta", nonnegative=True)
-weight, drift, noise, K = sympy.symbols("w drift noise K", positive=True)
+drift, noise = sympy.symbols("drift noise", nonnegative=True)  # B is 0 at tau = 1
+weight, K = sympy.symbols("w K", positive=True)
 
 
 def _recursion(c: SimpleNamespace, *, communicated: bool) -> Finding:

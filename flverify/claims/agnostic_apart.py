@@ -76,10 +76,11 @@ def all_steps(missing: int, factor: Any, less: int) -> Finding:
 def mean_of_models() -> Finding:
     """Prove that a mean of models is as near to the start as the farthest of them.
 
-    Two are folded, nearer than `reach` by a and b, and so any number.
+    Two are folded, nearer than `reach` by a and b, and so any number; the farthest is
+    nearer by 0.
     """
-    w, v, a, b = sympy.symbols("w v a b", positive=True)
-    reach = sympy.Symbol("reach", positive=True)
+    w, v = sympy.symbols("w v", positive=True)
+    a, b, reach = sympy.symbols("a b reach", nonnegative=True)
     mean = (w * (reach - a) + v * (reach - b)) / (w + v)
     return judge.nonnegative([("reach less the mean distance", reach - mean)], EVERY)
 

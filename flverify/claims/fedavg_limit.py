@@ -19,8 +19,9 @@ from flverify.claims.written import at_most
 
 eta, L, mu, tau = sympy.symbols("eta L mu tau", positive=True)
 sigma, delta = sympy.symbols("sigma delta", nonnegative=True)  # both squared
-p, now, after = sympy.symbols("p now after", positive=True)
-before, w, b, c, far, near = sympy.symbols("A_0 w B C G H", nonnegative=True)
+p = sympy.Symbol("p", positive=True)
+before, now, after = sympy.symbols("A_0 now after", nonnegative=True)
+w, b, c, far, near = sympy.symbols("w B C G H", nonnegative=True)
 
 
 def summed_58() -> Finding:

@@ -30,7 +30,8 @@ from flverify.claims.written import at_least, both
 EVERY = "every epsilon <= 1/2"
 CAPPED = "every step size inside the caps"
 
-x, m, k, V = sympy.symbols("x m k V", positive=True)
+x, m, k = sympy.symbols("x m k", positive=True)
+V = sympy.Symbol("V", nonnegative=True)  # 0 if a run starts at its end
 power, other, bound = sympy.symbols("power other bound", nonnegative=True)
 least = sympy.Symbol("log", positive=True)  # log2(1/epsilon)
 epsilon, rounds = sympy.symbols("epsilon rounds", positive=True)

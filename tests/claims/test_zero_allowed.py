@@ -1,6 +1,7 @@
 """What the print lets be 0 is not assumed positive by the proofs that claim it all.
 
-tau - 1 is 0 for one local step.
+tau - 1 is 0 for one local step, the drift is 0 with it, noise is 0 for equal clients
+and full participation, and errors are 0 for a run that starts at its end.
 """
 
 from types import SimpleNamespace
@@ -8,8 +9,10 @@ from types import SimpleNamespace
 import pytest
 import sympy
 
+from flverify.claims import agnostic_apart, fedavg_limit, sg_focus_moves
 from flverify.claims import focus_lemma3 as facts
-from flverify.claims import sg_focus_moves
+from flverify.claims.fedavg_limit import summed_58
+from flverify.claims.focus_theorem1_counts import rounds_suffice
 from flverify.claims.ledger import uses
 from flverify.claims.registry import claims_in, proofs_folder
 from flverify.claims.verdict import Verdict
@@ -21,6 +24,7 @@ PROVED = Verdict.PROVED
     ("file", "claim", "may_be_zero"),
     [
         ("focus_lemma4_consensus", "focus.lemma4.step94a-b", ["n"]),
+        ("fedavg_last_steps", "focus.thm2.step55", ["drift", "noise"]),
     ],
 )
 def test_a_step_is_proved_where_terms_of_it_are_zero(file, claim, may_be_zero):
@@ -46,3 +50,26 @@ def test_the_drift_is_not_divided_by_the_number_of_moves():
     found = sg_focus_moves.drift_bounded(mended, [8 * sg_focus_moves.h2 <= 1])
     assert found.verdict == PROVED
     assert "denominator" not in found.scope
+
+
+def test_sums_over_iterations_may_start_and_stay_at_the_minimiser():
+    found = fedavg_limit._one_iteration()
+    assert found.verdict == summed_58().parts["(58) goes on"].verdict == PROVED
+    assert {"now >= 0", "after >= 0"} <= {*uses(found)}
+
+
+def test_rounds_are_enough_for_a_run_without_an_error():
+    found = rounds_suffice({}, "(25)", "1/epsilon")
+    assert found.verdict == PROVED
+    assert "V >= 0" in uses(found)
+
+
+def test_the_farthest_model_is_at_the_reach(monkeypatch):
+    compared = []
+    monkeypatch.setattr(
+        agnostic_apart.judge, "nonnegative", lambda parts, _: compared.extend(parts)
+    )
+    agnostic_apart.mean_of_models.__wrapped__()
+    ((_, less),) = compared
+    named = {symbol.name: symbol for symbol in less.free_symbols}
+    assert all(named[name].is_zero is None for name in ("a", "b", "reach"))
