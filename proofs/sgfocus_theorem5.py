@@ -47,7 +47,7 @@ from flverify.claims.sg_focus_steps import (
     running_means,
     varied,
 )
-from flverify.claims.verdict import Finding
+from flverify.claims.verdict import Finding, Verdict
 from flverify.participation import UniformCohort
 
 CAPS = {
@@ -149,8 +149,16 @@ def _proof(c: SimpleNamespace, apart: bool) -> Finding:
     return proof.mended(c, c.first if apart else EQUAL)
 
 
+@remembered
 def _searched5(c: SimpleNamespace, apart: bool, name: str, reading: str) -> Finding:
-    """Search short runs; then a long one of small steps, with the same q_min = 1."""
+    """Search short runs; then a long one of small steps, with the same q_min = 1.
+
+    Of any N and L those come first for which the bound is not negative.
+    """
+    if name == ANY:
+        positive = _searched5(c, apart, LARGE, reading)
+        if positive.verdict == Verdict.REFUTED:
+            return positive
     sides = partial(_sides5, c, apart)
     listed = varied(population(GENERAL, SETTINGS, largest=5), c.caps, reading, "1/m")
     if name == LARGE:

@@ -104,6 +104,15 @@ def test_what_refutes_theorem_4_is_inside_the_caps_of_its_proof():
     assert eta <= 3 * q / (32 * n)  # before (136)
 
 
+@pytest.mark.parametrize("key", ["sgfocus.thm5", "sgfocus.thm5.step140"])
+def test_what_refutes_theorem_5_has_a_bound_that_is_positive(key):
+    eta, L, n, q, moves = stored(key)
+    assert n > 8 * L**2
+    assert 96 * (eta * L) ** 2 * n <= q**3
+    assert 128 * (eta * L * moves) ** 2 <= q**3
+    assert eta * L * max(n, moves) <= Fraction(1, 4)
+
+
 def test_what_refutes_the_display_after_135_is_inside_the_caps_around_it():
     text = (FOLDER / "sgfocus.thm4.step136.py").read_text(encoding="utf-8")
     given = re.findall(r'^(\w+) = F\("([^"]*)"\)$', text, re.MULTILINE)
