@@ -65,9 +65,10 @@ T, D, V, S2 = sympy.symbols("T D V sigma2", nonnegative=True)  # V = L^2 D
     r"\tau+1}+\eta\sum_kD_k\boldsymbol{y}_k\Big\|_F^2\le2L^2N\|\mathbb{1}\bar x_{r"
     r"\tau+1}-\boldsymbol{x}_{r\tau+1}\|^2+2(\tau-1)\eta^2L^2N\,\mathbb{E}\sum_{k=r"
     r"\tau+2}^{(r+1)\tau}\|D_k\boldsymbol{y}_k\|_F^2",
-    proposition="For L-smooth f_i and the local moves of Algorithm 2 each line of "
-    "(126) is at most the next, for all samples; in the last the norm of "
-    "1 w - x_{r tau+1} is printed without the F of the line before.",
+    proposition="For L-smooth f_i and the local moves of Algorithm 2 the first lines "
+    "of (126) are as printed, for all samples, and the last, which has the norm of "
+    "1 w - x_{r tau+1} without the F of the line before, follows from |a + b|^2 <= "
+    "2 |a|^2 + 2 |b|^2 and |sum of tau - 1|^2 <= (tau - 1) sum | |^2 for all vectors.",
     constants={"rows": "1", "far": "2", "moved": "2", "count": "1", "sign": 1},
     twin={"count": "9/10"},
     no_control="Appendix B has two norms, and the last line drops an F; the twin, nine "
@@ -112,7 +113,9 @@ def drift(c: SimpleNamespace) -> Finding:
     r"\eta^2L^2(\tau-1)\sum_{k'=r\tau+2}^{(r+1)\tau}\|y_{k',i}\|^2+4L^2\|x_{r\tau+1,i}"
     r"-x_{r\tau,i}\|^2+8\sigma^2",
     proposition="For i in S_r, k = r tau+2, ..., (r+1) tau, L-smooth f_i, samples with "
-    "(122) and cohorts apart from them each line is at most the next in expectation.",
+    "(122) and cohorts apart from them each line is at most the next in expectation, "
+    "the second by |a + b + c + d|^2 <= 4 (|a|^2 + |b|^2 + |c|^2 + |d|^2) for all "
+    "vectors.",
     constants={"terms": "4", "noise": "8", "count": "1"},
     twin={"terms": "3"},
     free=(
@@ -366,12 +369,9 @@ def _both(
     c: SimpleNamespace, held: list[Any], p: Any, t: Any, square: Any
 ) -> dict[str, Finding]:
     """Both inequalities, square = (eta L (tau-1))^2 = eta mu t/N."""
-    left = _lefts(p, t, square)
-    first = at_most(left["consensus"], rational(c.consensus))
-    second = at_most(left["noise"], rational(c.noise))
     return {
-        "consensus": judge.implied(held, first, SCALES),
-        "noise": judge.implied(held, second, SCALES),
+        name: judge.implied(held, at_most(left, rational(vars(c)[name])), SCALES)
+        for name, left in _lefts(p, t, square).items()
     }
 
 

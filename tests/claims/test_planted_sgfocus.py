@@ -285,6 +285,13 @@ def test_the_moves_of_server_and_clients_are_shown_for_any_number_of_them():
         assert set(found.parts["line 2"].parts) == {"listed", "one move more"}
 
 
+@pytest.mark.parametrize("name", ["drift", "chain"])
+def test_factors_that_runs_do_not_need_are_refuted_for_all_vectors_alone(name):
+    """A client is pulled or stays in (126); noise is uncorrelated with (127)'s past."""
+    one = vars(loaded("sgfocus_lemma5_drift"))[name]
+    assert one.proposition.endswith("for all vectors.")
+
+
 def test_the_noisy_decrease_fails_for_a_pl_function_inside_theorem_4():
     found = loaded("sgfocus_theorem4").decreased.check().parts["as a bound"]
     at = found.evidence["counterexample"]
