@@ -352,9 +352,9 @@ def _for_each_q(
     source=Source("focus", "eq. (88), line 1"),
     statement=r"\le\big(2L^2N+8\eta^2(\tau-1)^2L^4N\big)\|\mathbb{1}\bar x_{r\tau+1}-"
     r"\boldsymbol{x}_{r\tau}\|^2",
-    proposition="With weights q_i between 0 and 1, the right side of (87) is at most "
-    "(2 + 8 eta^2 (tau-1)^2 L^2) L^2 N ||1 w - x_{r tau}||^2, whose norm is printed "
-    "without the F of (83).",
+    proposition="For any eta and weights q_i between 0 and 1, the right side of (87) "
+    "is at most (2 + 8 eta^2 (tau-1)^2 L^2) L^2 N ||1 w - x_{r tau}||^2, whose norm is "
+    "printed without the F of (83).",
     constants={"far": "2", "moved": "8"},
     twin={"far": "1"},
     no_control="Appendix B has two norms, and the line drops an F; the twin, half of "

@@ -163,8 +163,8 @@ def _left() -> Any:
     r"2\le F(\bar x_{r\tau+1})-\mathbb{E}F(\bar x_{(r+1)\tau+1})+\Big(\frac{\eta}{2N}+"
     r"\eta^2L\Big)(2L^2N+8\eta^2(\tau-1)^2L^4N)\,\mathbb{E}\|\mathbb{1}\bar x_{r\tau+1}"
     r"-\boldsymbol x_{r\tau}\|^2",
-    proposition="(114) follows from (113) and (87), whose weights I - Q and Q are at "
-    "most 1; its last norm is printed without the F of (83).",
+    proposition="(114) follows from (113) and (87) for any eta, as the weights I - Q "
+    "and Q are at most 1; its last norm is printed without the F of (83).",
     given={"(113)": "focus.thm1.nc.step113", "(87)": "focus.lemma3.step87.smooth"},
     constants={"first": "2", "second": "8", "(87)": "an upper bound"},
     twin={"first": "1"},

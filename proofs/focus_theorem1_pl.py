@@ -283,8 +283,8 @@ def subtracted(c: SimpleNamespace) -> Finding:
     r"{r\tau+1})-\mathbb{1}^{\mathsf T}\nabla\boldsymbol f(\boldsymbol x_{(r+1)\tau})\|"
     r"^2\le(2L^2N+8\eta^2(\tau-1)^2L^4N)\|\mathbb{1}\bar x_{r\tau+1}-\boldsymbol x_{r"
     r"\tau}\|^2",
-    proposition="(107) follows from (87), whose weights I - Q and Q are at most 1: it "
-    "is the first line of (88), its norm printed without the F of (83).",
+    proposition="(107) follows from (87) for any eta, as its weights I - Q and Q are "
+    "at most 1: it is the first line of (88), its norm printed without the F of (83).",
     given={"(87)": "focus.lemma3.step87.smooth"},
     constants={"first": "2", "second": "8"},
     twin={"second": "4"},

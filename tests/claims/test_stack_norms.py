@@ -83,3 +83,12 @@ def test_rows_of_the_caps_of_lemma_4():
     """One third is q_min of three clients that all take part, and L = 1."""
     step, q = stack_norms.STEP, F(1, 3)
     assert (8 * step) ** 2 * 3 <= q**3
+
+
+@pytest.mark.parametrize("key", ["focus.thm1.pl.step107", "focus.thm1.nc.step114"])
+def test_a_smaller_second_weight_is_refuted_beyond_the_steps_of_87(key):
+    """Where eta L (tau-1) <= 1/2, no second weight is needed; the claim is of any."""
+    one = shipped_claims()[key]
+    at = one.check(second="7").readings[stack_norms.ONE_NORM].evidence["counterexample"]
+    assert F(at["eta"]) * F(at["L"]) * (F(at["tau"]) - 1) > F(1, 2)
+    assert "for any eta" in one.proposition
