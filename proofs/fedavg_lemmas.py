@@ -162,8 +162,8 @@ def _lemma(
     c: SimpleNamespace, q: list[Fraction], big: Fraction, small: Fraction
 ) -> Any:
     step, n = Fraction(c.cap) / big, len(q)
-    bar, star = vector("xbar"), vector("x*")
-    x = [vector(f"x{i + 1}") for i in range(n)]
+    x, star = [vector(f"x{i + 1}") for i in range(n)], vector("x*")
+    bar = _add([w * v for w, v in zip(q, x, strict=True)])  # no other point
     fs = [Function(f"f{i + 1}", big, small) for i in range(n)]
     moved = [w * f.gradient(v) for w, f, v in zip(q, fs, x, strict=True)]
     uneven = [

@@ -230,3 +230,12 @@ def test_lemma_1_is_not_proved_without_lipschitz_gradients(monkeypatch):
     missing = judge.inconclusive("nothing shown")
     monkeypatch.setattr(lemmas, "one_client", lambda: missing)
     assert lemmas.descent.check().verdict == INCONCLUSIVE
+
+
+def test_lemma_1_is_refuted_at_the_mean_of_the_models_alone():
+    """With xbar = q'x no drift is seen to be too small, where any xbar refuted 2/3."""
+    one = load_file(proofs_folder() / "fedavg_lemmas.py").descent
+    assert one.check(drift="2/3").verdict == INCONCLUSIVE
+    found = one.check(bias="2/3")
+    assert found.verdict == REFUTED
+    assert "xbar" not in found.evidence["counterexample"]
