@@ -47,7 +47,7 @@ from flverify.claims.sg_focus_steps import (
     running_means,
     varied,
 )
-from flverify.claims.verdict import Finding, Verdict
+from flverify.claims.verdict import Finding
 from flverify.participation import UniformCohort
 
 CAPS = {
@@ -155,16 +155,15 @@ def _searched5(c: SimpleNamespace, apart: bool, name: str, reading: str) -> Find
 
     Of any N and L those come first for which the bound is not negative.
     """
-    if name == ANY:
-        positive = _searched5(c, apart, LARGE, reading)
-        if positive.verdict == Verdict.REFUTED:
-            return positive
     sides = partial(_sides5, c, apart)
     listed = varied(population(GENERAL, SETTINGS, largest=5), c.caps, reading, "1/m")
     if name == LARGE:
         listed = [one for one in listed if one[0].total > 8 * one[0].smoothness ** 2]
     runs = searched(listed, sides, 30, equal=not apart)
     short = judge.instances(runs, "<=", SEARCHED)
+    if name == ANY:
+        positive = _searched5(c, apart, LARGE, reading)
+        return judge.all_of({"N > 8 L^2": positive, "short": short})
     if not short.passes():
         return short
     return judge.all_of({"short": short, "long": _long_run(c, apart)})
