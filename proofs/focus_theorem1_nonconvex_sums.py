@@ -382,7 +382,8 @@ def _needs(c: SimpleNamespace) -> dict[str, Any]:
 def _besides(c: SimpleNamespace) -> dict[str, Finding]:
     """Sum (117); spread is at most 3 begun + factor x sum A, begun = L^2 C_0/(q N)."""
     begun = sympy.Symbol("begun", nonnegative=True)
-    lemma, factor = LEMMAS_4[c.lemma_4], chain.returned(LEMMAS_4[c.lemma_4])
+    lemma = LEMMAS_4[c.lemma_4]
+    factor = chain.returned(lemma)
     known = [
         total_a <= chain.FALL * fall + chain.RISE * spread,
         spread <= chain.THRICE * begun + factor * x * total_a,

@@ -286,7 +286,7 @@ def test_the_moves_of_server_and_clients_are_shown_for_any_number_of_them():
 
 
 @pytest.mark.parametrize("name", ["drift", "chain"])
-def test_factors_that_runs_do_not_need_are_refuted_for_all_vectors_alone(name):
+def test_what_is_judged_for_all_vectors_and_not_for_runs_says_so(name):
     """A client is pulled or stays in (126); noise is uncorrelated with (127)'s past."""
     one = vars(loaded("sgfocus_lemma5_drift"))[name]
     assert one.proposition.endswith("for all vectors.")
