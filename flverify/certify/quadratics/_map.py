@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 
@@ -162,12 +163,19 @@ def _on_triangles(vectors: Array, weights: Array) -> Array:
     table = table.reshape(count, p, q, p, q).transpose(0, 1, 3, 2, 4)
     if not many:  # an empty sum of rationals would come back as the integer 0
         table = table + weights.sum(axis=(1, 2)).reshape(-1, 1, 1, 1, 1)
-    above, beside = np.triu_indices(p)
+    above, beside, _ = _triangle(p)
     upper = table[:, above, beside]
-    low, high = np.triu_indices(q)
-    both = upper[:, :, low, high] + upper[:, :, high, low]
-    both[:, :, low == high] = upper[:, :, low[low == high], high[low == high]]
-    return np.asarray(both)
+    low, high, equal = _triangle(q)
+    flipped = upper[:, :, high, low]
+    flipped[:, :, equal] = 0  # the diagonal counts once
+    return np.asarray(upper[:, :, low, high] + flipped)
+
+
+@cache  # a search asks for thousands of maps of one size
+def _triangle(size: int) -> tuple[Array, Array, Array]:
+    """Rows and columns of an upper triangle, and which places are on the diagonal."""
+    rows, columns = np.triu_indices(size)
+    return rows, columns, np.flatnonzero(rows == columns)
 
 
 class _Law:
