@@ -62,8 +62,8 @@ def leaves_far(power: int, idle_steps: int = 1) -> Finding:
 
     Examples
     --------
-    >>> [leaves_far(p).verdict.value for p in (2, 3)]
-    ['PROVED', 'INCONCLUSIVE']
+    >>> leaves_far(2, idle_steps=0).verdict.value  # |x^o - x*|^2 >= tau eta |x*|^2
+    'REFUTED'
     """
     if idle_steps < 1:
         return judge.instances([_one_step()], ">", "the clients above, tau = 1")

@@ -60,6 +60,7 @@ def test_the_lemmas_are_those_that_their_claims_mend():
     assert chain.LEMMAS_3["mended"].least_moves == 1
 
 
+@pytest.mark.slow  # the audit proves them as parts of claims
 def test_the_links_of_each_chain_are_proved():
     t = sympy.Rational(1, 4)
     for found in (

@@ -207,6 +207,15 @@ def test_code_1_if_only_one_of_two_constants_has_a_value_that_passes(run, mine):
 
 
 def test_a_claim_of_the_paper(run):
+    """Line 5 of (80) needs all of its factor 4: F(x) = L x^2/2 attains it."""
+    ran = run("sharpest", "focus.lemma3.step80c", "--precision", "1/4")
+    assert ran.code == 0
+    assert "printed 4 sharpest 4 at that value PROVED" in words(ran)
+    assert "refuted from 15/4" in words(ran)
+
+
+@pytest.mark.slow
+def test_a_corollary_of_the_paper(run):
     ran = run("sharpest", "focus.cor2", "--precision", "1/4")
     assert ran.code == 0
     assert "printed 16" in words(ran)

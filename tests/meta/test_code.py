@@ -27,6 +27,11 @@ def parsed(path):
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
+@cache
+def nodes(path):
+    return list(ast.walk(parsed(path)))
+
+
 def name(path):
     return path.relative_to(ROOT).as_posix()
 
@@ -45,7 +50,7 @@ def imports(tree, package=""):
 @pytest.mark.parametrize("path", SHIPPED, ids=name)
 def test_modules_and_bodies_are_short(path):
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
-    for node in ast.walk(parsed(path)):
+    for node in nodes(path):
         if isinstance(node, ast.FunctionDef):
             body = node.body[1:] if ast.get_docstring(node) else node.body
             if body:
