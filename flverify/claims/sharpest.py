@@ -7,7 +7,7 @@ counterexample just beyond it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -32,6 +32,7 @@ from flverify.claims import judge
 from flverify.claims.audit import FAULTS, no_finding, raised
 from flverify.claims.claim import Claim
 from flverify.claims.free import Free
+from flverify.claims.probes import Probes
 from flverify.claims.verdict import Finding, Verdict
 
 __all__ = [
@@ -152,7 +153,14 @@ class Sharpest:
         return f"{self.claim.proposition} With {put}{reading}."
 
 
-def sharpest(claim: Claim, free: Free, precision: Scalar = PRECISION) -> Sharpest:
+def sharpest(
+    claim: Claim,
+    free: Free,
+    precision: Scalar = PRECISION,
+    *,
+    probes: Probes | None = None,
+    begin: Callable[[Fraction], object] = lambda _: None,
+) -> Sharpest:
     """Find the best value of a free constant for which a claim still passes.
 
     Parameters
@@ -162,6 +170,10 @@ def sharpest(claim: Claim, free: Free, precision: Scalar = PRECISION) -> Sharpes
         The constant, its range and which way it weakens the claim.
     precision : rational
         Width of the bracket.
+    probes : Probes, optional
+        Of the claim: what they have kept is not judged again, what is found is kept.
+    begin : callable
+        Called with every value that is judged, before it is.
 
     Raises
     ------
@@ -190,8 +202,15 @@ def sharpest(claim: Claim, free: Free, precision: Scalar = PRECISION) -> Sharpes
     instance(free, "free", Free, 'Free("c", 1, 4, weaker="larger")')
     free.require_of(claim.id, claim.constants)
 
+    def check(value: Fraction) -> Any:
+        changed = free.changed(claim.constants, value)
+        if probes is not None:
+            return probes.find(changed, lambda: begin(value))
+        begin(value)
+        return claim.check(**changed)
+
     def ask(value: Fraction) -> tuple[Side, Finding]:
-        finding = _judged(claim, free, value)
+        finding = _judged(claim, free, value, check)
         if finding.passes():
             return Side.HOLDS, finding
         refuted = finding.verdict == Verdict.REFUTED
@@ -215,11 +234,12 @@ def _against_order(passing: Tried) -> str:
     return TWO_SIDED if proved else "its instances miss that"
 
 
-def _judged(claim: Claim, free: Free, value: Fraction) -> Finding:
+def _judged(
+    claim: Claim, free: Free, value: Fraction, check: Callable[[Fraction], Any]
+) -> Finding:
     what = f"the check of {claim.id} with {free.name} = {shown(value)}"
-    changed = free.changed(claim.constants, value)
     try:
-        finding = claim.check(**changed)
+        finding = check(value)
     except RefusedError as refused:
         return judge.inconclusive(str(refused))
     except TerminatedError:

@@ -69,8 +69,19 @@ class Store:
                 scratch.write_text(text, encoding="utf-8")
 
     def _file(self, key: str) -> Path:
-        safe = "".join(c if c.isalnum() or c in "._-" else "_" for c in key)
-        return self.folder / f"{safe}.json"
+        return self.folder / file_name(key)
+
+
+def file_name(key: str) -> str:
+    """Return the name of a claim's file.
+
+    Examples
+    --------
+    >>> file_name("focus.eq30_32.a/b")
+    'focus.eq30_32.a_b.json'
+    """
+    safe = "".join(c if c.isalnum() or c in "._-" else "_" for c in key)
+    return f"{safe}.json"
 
 
 def written(audited: Audited) -> dict[str, Any]:
@@ -95,10 +106,10 @@ def read(claim: Claim, kept: Mapping[str, Any]) -> Audited:
     control = kept["control"]
     return Audited(
         claim,
-        _read(kept["finding"]),
-        None if control is None else _read(control),
+        read_finding(kept["finding"]),
+        None if control is None else read_finding(control),
         float(kept["seconds"]),
-        {name: _read(found) for name, found in kept["reading_controls"].items()},
+        {name: read_finding(found) for name, found in kept["reading_controls"].items()},
     )
 
 
@@ -109,7 +120,7 @@ def as_data(finding: Finding) -> dict[str, Any]:
         "verdict": str(finding.verdict),
         "scope": finding.scope,
         "reason": finding.reason,
-        "evidence": _plain(finding.evidence),
+        "evidence": plain(finding.evidence),
         "readings": {name: as_data(r) for name, r in finding.readings.items()},
         "correction": fixed and [fixed.statement, as_data(fixed.finding)],
         "parts": {name: as_data(part) for name, part in finding.parts.items()},
@@ -118,29 +129,36 @@ def as_data(finding: Finding) -> dict[str, Any]:
     }
 
 
-def _read(kept: Mapping[str, Any]) -> Finding:
+def read_finding(kept: Mapping[str, Any]) -> Finding:
+    """Return a finding from JSON data.
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError
+        If something is missing or of another kind.
+    """
     fixed = kept["correction"]
     return Finding(
         Verdict(kept["verdict"]),
         str(kept["scope"]),
         str(kept["reason"]),
         dict(kept["evidence"]),
-        {name: _read(found) for name, found in kept["readings"].items()},
-        None if fixed is None else Correction(str(fixed[0]), _read(fixed[1])),
-        {name: _read(part) for name, part in kept["parts"].items()},
+        {name: read_finding(found) for name, found in kept["readings"].items()},
+        None if fixed is None else Correction(str(fixed[0]), read_finding(fixed[1])),
+        {name: read_finding(part) for name, part in kept["parts"].items()},
         str(kept["argument"]),
         tuple(map(str, kept["given"])),
     )
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Return evidence as JSON holds it: what is no number or text becomes its text."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(part) for key, part in value.items()}
+        return {str(key): plain(part) for key, part in value.items()}
     if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
+        return plain(value.tolist())
     if isinstance(value, list | tuple):
-        return [_plain(part) for part in value]
+        return [plain(part) for part in value]
     if value is None or isinstance(value, bool | int | float | str):
         return value
     return str(value)

@@ -238,8 +238,7 @@ def judge_groups(
             except ClaimsFailedError as error:
                 bad += error.failed
             except (KeyboardInterrupt, TerminatedError) as error:
-                again = "the same command" + " without --fresh" * fresh
-                error.add_note(f"what was judged is kept; {again} goes on from there")
+                error.add_note(kept_note(fresh))
                 raise
             parts.append([part[place] for place in sorted(part)])
     if bad and (failed is None or not any(parts)):
@@ -247,6 +246,12 @@ def judge_groups(
     if failed is not None:
         failed += bad
     return parts
+
+
+def kept_note(fresh: bool) -> str:
+    """Say, where judging is interrupted, how to go on."""
+    again = "the same command" + " without --fresh" * fresh
+    return f"what was judged is kept; {again} goes on from there"
 
 
 def _own(path: Path) -> Group:

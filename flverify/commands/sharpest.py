@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from fractions import Fraction
 
 import click
 
-from flverify._core.errors import InputError, UnknownNameError
+from flverify._core.errors import InputError, TerminatedError, UnknownNameError
+from flverify._core.shown import shown
 from flverify.claims.claim import Claim
 from flverify.claims.free import Free
+from flverify.claims.probes import Probes
 from flverify.claims.sharpest import Sharpest, sharpest
-from flverify.commands._claims import Group, one_claim
+from flverify.claims.store import default_folder
+from flverify.commands._claims import Group, kept_note, one_claim
 from flverify.commands._numbers import one_number
 from flverify.commands._options import AS_JSON
 from flverify.commands._refusals import Reporting
@@ -36,6 +41,7 @@ FEW = 3  # claims with free constants that are offered in place of one without
     metavar="NUMBER",
     help="Width of the bracket around the sharp value.",
 )
+@click.option("--fresh", is_flag=True, help="Judge anew what has not changed.")
 @AS_JSON
 @click.pass_context
 def command(
@@ -44,6 +50,7 @@ def command(
     path: str | None,
     constant: str | None,
     precision: str,
+    fresh: bool,
     as_json: bool,
 ) -> None:
     """Find the best value of a constant for which a claim still passes.
@@ -54,16 +61,17 @@ def command(
     certificate or search, and the counterexample. Six more values, between the best,
     the printed and the weakest, are tried afterwards, and told where they contradict
     that order; values that were not tried may. The exit code is 1 if no value passes.
+
+    What was found at a value is kept, as in `flverify audit`: a search that was
+    interrupted goes on where it stopped.
     """
     group, claim = one_claim(claim_id, path)
     _require_free(claim, group)
     width = one_number("--precision", precision)
     chosen = _chosen(claim, constant)
-    found: list[Sharpest] = []
-    with console.progress("sharpest", len(chosen)) as begin:
-        for free in chosen:
-            begin(free.name)
-            found.append(sharpest(claim, free, width))
+    probes = Probes(claim, default_folder(), fresh=fresh)
+    with _interrupted(fresh), console.progress("sharpest", len(chosen)) as begin:
+        found = [_found(probes, free, width, begin) for free in chosen]
     if as_json:
         results = [record(one) for one in found]
         notes = [CLAIMED]
@@ -71,6 +79,28 @@ def command(
     else:
         show(found)
     ctx.exit(0 if all(one.bracket.best for one in found) else 1)
+
+
+def _found(
+    probes: Probes, free: Free, width: Fraction, begin: console.Begin
+) -> Sharpest:
+    """Search one constant, and say at which value the search is."""
+    begin(free.name)
+
+    def tell(value: Fraction) -> None:
+        begin.at(f"{free.name} = {shown(value)}")
+
+    return sharpest(probes.claim, free, width, probes=probes, begin=tell)
+
+
+@contextmanager
+def _interrupted(fresh: bool) -> Iterator[None]:
+    """Say that what was found is kept."""
+    try:
+        yield
+    except (KeyboardInterrupt, TerminatedError) as error:
+        error.add_note(kept_note(fresh))
+        raise
 
 
 def _chosen(claim: Claim, constant: str | None) -> Sequence[Free]:

@@ -57,6 +57,13 @@ def broken(k):
 """
 
 
+@pytest.fixture(autouse=True)
+def kept(monkeypatch, tmp_path):
+    """The folder of what is kept, empty at first."""
+    monkeypatch.setenv("FLVERIFY_CACHE", str(tmp_path / "kept"))
+    return tmp_path / "kept"
+
+
 @pytest.fixture
 def mine(write):
     """A user's file with a claim of two free constants, and some that fail."""
@@ -289,3 +296,44 @@ def test_bad_input(fails, mine, tmp_path):
         assert f"{tmp_path / name} does not exist" in said
     assert "Missing argument" in fails("sharpest")
     assert "No such option" in fails("sharpest", "demo.sharp", "--all")
+
+
+def test_what_was_found_is_kept_and_said_again(run, write, kept, tmp_path):
+    """The check leaves a line each time; it is not asked twice unless told so."""
+    asked = tmp_path / "asked"
+    mark = f"""    with open({str(asked)!r}, "a") as noted:
+        noted.write(str(k.c) + " ")
+    def case("""
+    path = write("noted.py", CLAIMS.replace("    def case(", mark))
+    command = ["sharpest", "demo.sharp", "--file", path, "--constant", "c"]
+    first = run(*command)
+    values = asked.read_text().split()
+    assert len(values) == len({*values}) > 8
+    assert run(*command).stdout == first.stdout
+    assert run(*command, "--json").code == 0
+    assert asked.read_text().split() == values
+    assert run(*command, "--fresh").stdout == first.stdout
+    assert asked.read_text().split() == values * 2
+    assert [one.name for one in (kept / "sharpest").iterdir()] == ["demo.sharp.json"]
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+def test_an_interrupted_search_goes_on(run, write, tmp_path, fresh):
+    """The third value asked about interrupts, as a user would."""
+    stop = tmp_path / "stop"
+    mark = f"""    import pathlib
+    stop = pathlib.Path({str(stop)!r})
+    if stop.exists():
+        stop.write_text(left := stop.read_text()[1:])
+        if not left:
+            raise KeyboardInterrupt
+    def case("""
+    path = write("noted.py", CLAIMS.replace("    def case(", mark))
+    command = ["sharpest", "demo.sharp", "--file", path, "--constant", "c"]
+    stop.write_text("...")
+    ran = run(*command, *["--fresh"] * fresh)
+    again = "the same command without --fresh" if fresh else "the same command"
+    said = f"error: interrupted; what was judged is kept; {again} goes on from there.\n"
+    assert (ran.code, ran.stdout, ran.stderr) == (130, "", said)
+    stop.unlink()
+    assert "sharpest 4/3" in words(run(*command))
