@@ -35,7 +35,9 @@ from flverify.claims.focus_theorem1_steps import (
     eta,
     for_any_q,
     for_each_q,
+    implied_under,
     plugged_87,
+    q,
     smooth_step,
     stale,
 )
@@ -148,7 +150,9 @@ def substituted(c: SimpleNamespace) -> Finding:
     ]
     left = rational(c.gradient) * eta * N * (1 - rational(c.less) * eta * N * L) * G
     up = rational(c.distance) * eta / N + rational(c.more) * eta**2 * L
-    return judge.implied(known, left <= F - F_next + up * E, EVERY)
+    nearby = [*conditions(CAPS), q <= 1]
+    nearby += [(N * G - cross) ** 2 <= G * E]  # <g, N g - S> is at most |g| |N g - S|
+    return implied_under(known, nearby, left <= F - F_next + up * E, EVERY)
 
 
 def _left() -> Any:

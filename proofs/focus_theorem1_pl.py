@@ -66,6 +66,7 @@ CAPS_105 = {NEAR: "1/4", FAR: "1/2"}
 A, A_next, B = sympy.symbols("A A_next B", nonnegative=True)
 g, S = sympy.symbols("g S", real=True)  # one coordinate
 EVERY = "every eta, L, beta > 0, N, tau >= 1, q_min in (0, 1]"
+STEP_SIZES = [*conditions({**CAPS, **CAPS_105}), q <= 1, beta <= L]
 
 
 @claim(
@@ -166,7 +167,8 @@ def substituted(c: SimpleNamespace) -> Finding:
     ]
     up = rational(c.distance) * eta / N + rational(c.more) * eta**2 * L
     down = rational(c.gradient) * eta * N - rational(c.less) * eta**2 * N**2 * L
-    return judge.implied(known, F_next <= F + up * E - down * G, EVERY)
+    nearby = [*STEP_SIZES, (N * G - cross) ** 2 <= G * E]  # <g, N g - S> is that small
+    return implied_under(known, nearby, F_next <= F + up * E - down * G, EVERY)
 
 
 @claim(
@@ -273,7 +275,11 @@ def subtracted(c: SimpleNamespace) -> Finding:
     line_4 = F + eta / N * E - eta * beta * N * (F - least) - eta * N / 2 * G
     right = (1 - rational(c.contraction) * eta * beta * N) * (F - least)
     right += rational(c.distance) * eta / N * E - rational(c.gradient) * eta * N * G
-    return judge.implied([F_next <= line_4, least <= F], F_next - least <= right, EVERY)
+    nearby = [*STEP_SIZES, least <= F_next]
+    nearby += [2 * beta * (F - least) <= G, 2 * L * (F - least) >= G]
+    return implied_under(
+        [F_next <= line_4, least <= F], nearby, F_next - least <= right, EVERY
+    )
 
 
 @claim(
