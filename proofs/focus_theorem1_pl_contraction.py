@@ -38,6 +38,7 @@ from flverify.claims.focus_theorem1_steps import (
     for_any_q,
     for_each_q,
     implied,
+    implied_under,
     q,
     stale,
     tau,
@@ -56,6 +57,7 @@ CAPS = {
 
 A, A_next, B, B_before, G = sympy.symbols("A A_next B B_before G", nonnegative=True)
 X, Y = sympy.symbols("x y", positive=True)  # eta beta N and eta L^2
+CAPS_OF_24 = [q / 12 >= X, q / 16 >= Y]
 EVERY = "every eta, L, beta > 0, N, tau >= 1, q_min in (0, 1]"
 
 
@@ -81,7 +83,7 @@ def added(c: SimpleNamespace) -> Finding:
     """Add (108) and (109); for two norms of N rows, say how far they are apart."""
     now, before = sympy.symbols("B_F B_F_before", nonnegative=True)
     apart = [now >= B, now <= N * B, B_before <= before, before <= N * B_before]
-    apart += [q / 12 >= X, q / 16 >= Y, q * N <= 1]  # the caps of (24)
+    apart += [*CAPS_OF_24, q * N <= 1]
     one = _added(c, B, B_before)
     found = {ONE_NORM: one, INDUCED: _added(c, now, before, *apart)}
     return judge.readings(found).corrected(
@@ -90,7 +92,10 @@ def added(c: SimpleNamespace) -> Finding:
 
 
 def _added(c: SimpleNamespace, now: Any, before: Any, *apart: Any) -> Finding:
-    """Bound `now`, the B_r of (109), and put it into (108)."""
+    """Bound `now`, the B_r of (109), and put it into (108).
+
+    Refuted, if it can be, where F is L-smooth and beta-PL, with tau = 1.
+    """
     known = [
         A_next <= (1 - X) * A + 4 * Y * B - eta * N / 2 * G,
         (1 - q / 3) * before + 16 * eta**2 * N**2 / (3 * q) * G >= now,
@@ -100,7 +105,10 @@ def _added(c: SimpleNamespace, now: Any, before: Any, *apart: Any) -> Finding:
     ]
     right = (1 - X) * A + (1 - q / 3) * B_before
     claimed = A_next + (1 - rational(c.consensus) * Y) * B <= right
-    return judge.implied(known, claimed, EVERY)
+    nearby = [*CAPS_OF_24, 64 * eta * N * Y <= q**3, 16 * eta * N**2 * Y <= 1]
+    nearby += [eta * N**2 * Y >= X**2, eta * N * G >= 2 * X * A]  # beta <= L
+    nearby += [eta * G**2 <= 4 * Y * A**2]
+    return implied_under(known, nearby, claimed, EVERY)
 
 
 @claim(

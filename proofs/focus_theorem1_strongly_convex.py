@@ -37,6 +37,7 @@ from flverify.claims.focus_theorem1_steps import (
     eta,
     for_any_q,
     for_each_q,
+    implied_under,
     mu,
     q,
 )
@@ -162,8 +163,15 @@ def _from_slopes(c: SimpleNamespace) -> dict[str, Finding]:
     ),
 )
 def notation(c: SimpleNamespace) -> Finding:
-    """Compare coefficients; x, v, p, k stand for eta mu N and the like."""
+    """Compare coefficients.
+
+    x, v, p, k stand for eta mu N, eta N (1 - 2 eta N L), eta L^2 N/mu, eta^2 N^2 L/q.
+    """
     x, v, p, k = sympy.symbols("x v p k", positive=True)
+    # inside the caps of (23) eta N L, the root of x p, is at most 1/9; then these are
+    # enough for a D between mu A/2 and L A/2
+    nearby = [x <= p, 9 * p <= 1, x * A <= 2 * v * D]
+    nearby += [324 * v**2 * D**2 <= 49 * x * p * A**2]
     half = sympy.Rational(1, 2)
     lemma_3 = A_next <= (1 - half * x) * A - 2 * v * D + 8 * p * B
     lemma_4 = kept * B_before + sympy.Rational(32, 3) * k * D >= B
@@ -172,10 +180,15 @@ def notation(c: SimpleNamespace) -> Finding:
     scope = "every eta, mu, L, N, q, wherever 2 eta N L < 1"
     return judge.all_of(
         {
-            "(100)": judge.implied(
-                [lemma_3], A_next <= first + rational(c.consensus) * p * B, scope
+            "(100)": implied_under(
+                [lemma_3],
+                nearby,
+                A_next <= first + rational(c.consensus) * p * B,
+                scope,
             ),
-            "(101)": judge.implied([lemma_4], second >= B, scope),
+            "(101)": implied_under(
+                [lemma_4], [3 * kept >= 2, kept < 1], second >= B, scope
+            ),
         }
     )
 

@@ -76,3 +76,37 @@ def test_113_fails_where_vectors_exist(constant):
     point = beyond("focus.thm1.nc.step113", constant)
     assert vectors_exist(point)
     assert inside_the_caps_of_25(point)
+
+
+@pytest.mark.parametrize("constant", ["contraction", "drop", "consensus"])
+def test_100_fails_at_values_of_a_smooth_strongly_convex_function(constant):
+    """At mu = 1: x = eta N, p = eta N L^2, v = eta N (1 - 2 eta N L)."""
+    point = beyond("focus.thm1.sc.step100-101", constant)
+    x, p, v, A, D = (point[name] for name in ("x", "p", "v", "A", "D"))
+    assert x <= p <= Fraction(1, 9)  # mu <= L, and the first cap of (23)
+    # with s = eta N L: s^2 = x p, and D lies between A/2 and L A/2, where L = s/x
+    assert 81 * x * p <= 1
+    lost = v * D / A
+    most, least = Fraction(7, 18) ** 2 * x * p, x / 2  # 7/9 <= 1 - 2 s <= 1
+    assert least <= lost
+    assert lost**2 <= most
+
+
+def test_101_fails_where_a_third_of_q_min_is_lost():
+    assert Fraction(2, 3) <= beyond("focus.thm1.sc.step100-101", "function")["kept"] < 1
+
+
+@pytest.mark.parametrize("constant", ["cap", "consensus"])
+def test_110_fails_at_values_of_a_smooth_function_of_polyak_and_lojasiewicz(constant):
+    p = beyond("focus.thm1.pl.step110a", constant)
+    eta, N, q, A, G = (p[name] for name in ("eta", "N", "q", "A", "G"))
+    beta, square = p["x"] / (eta * N), p["y"] / eta  # of L
+    assert beta**2 <= square
+    assert 2 * beta * A <= G
+    assert 4 * square * A**2 >= G**2
+    assert p["x"] <= q / 12
+    assert p["y"] <= q / 16
+    assert 64 * eta**2 * square * N <= q**3
+    assert 16 * (eta * N) ** 2 * square <= 1
+    if constant != "cap":  # which is moved
+        assert eta * N <= 3 * q / 32
