@@ -51,13 +51,6 @@ from flverify.claims.stack_norms import (
 )
 from flverify.claims.verdict import Finding
 
-CAPS = {
-    "1/(L (tau-1))": "1/2",
-    "q^(3/2)/(L sqrt N)": "1/8",
-    "q/(L sqrt(2 N))": "1/16",
-    "1/(L N)": "1/4",
-}
-CAPS_115 = {"1/(L N)": "1/4", "1/(L (tau-1))": "1/2"}
 EVERY = "every eta, L > 0, N, tau >= 1, q_min in (0, 1]"
 
 C, E, G = sympy.symbols("C E G", nonnegative=True)
@@ -150,7 +143,7 @@ def substituted(c: SimpleNamespace) -> Finding:
     ]
     left = rational(c.gradient) * eta * N * (1 - rational(c.less) * eta * N * L) * G
     up = rational(c.distance) * eta / N + rational(c.more) * eta**2 * L
-    nearby = [*conditions(CAPS), q <= 1]
+    nearby = [*conditions(chain.CAPS_25), q <= 1]
     nearby += [(N * G - cross) ** 2 <= G * E]  # <g, N g - S> is at most |g| |N g - S|
     return implied_under(known, nearby, left <= F - F_next + up * E, EVERY)
 
@@ -211,7 +204,7 @@ def stale_gradients(c: SimpleNamespace) -> Finding:
     proposition="(115) follows from (114) at the step sizes printed with it.",
     given={"(114)": "focus.thm1.nc.step114"},
     constants={
-        "caps": CAPS_115,
+        "caps": chain.CAPS_115,
         "function": "4",
         "consensus": "16",
         "combined for": "u <= v",
@@ -279,7 +272,7 @@ def simplified(c: SimpleNamespace) -> Finding:
     "hold; (ii) (118) is true, wherever it is from.",
     given={"Lemma 4": "focus.lemma4", "(115)": "focus.thm1.nc.step115"},
     unaided=searches.ITSELF,
-    constants={"caps": CAPS, "lemma_4": "printed", "by_itself": True},
+    constants={"caps": chain.CAPS_25, "lemma_4": "printed", "by_itself": True},
     twin={"caps": MENDED_4.caps, "lemma_4": "mended", "by_itself": False},
     mended_from={},
 )
@@ -302,4 +295,4 @@ def restated(c: SimpleNamespace) -> Finding:
 
 
 def _asked(lemma_4: str) -> dict[str, Any]:
-    return asked_by({"Lemma 4": LEMMAS_4[lemma_4].caps, "(115)": CAPS_115})
+    return asked_by({"Lemma 4": LEMMAS_4[lemma_4].caps, "(115)": chain.CAPS_115})

@@ -39,18 +39,13 @@ from flverify.claims.focus_theorem1_steps import (
     eta,
     for_any_q,
     for_each_q,
+    implied_under,
     q,
     summed,
 )
 from flverify.claims.rationals import rational
 from flverify.claims.verdict import Finding
 
-CAPS = {
-    "1/(L (tau-1))": "1/2",
-    "q^(3/2)/(L sqrt N)": "1/8",
-    "q/(L sqrt(2 N))": "1/16",
-    "1/(L N)": "1/4",
-}
 ROUNDS = (2, 3, 4)  # for R = 1 the sums from r = 1 on are empty
 EVERY_R = "every R >= 1, eta, L > 0, N >= 1, q_min in (0, 1]"
 
@@ -104,7 +99,9 @@ def first_sum(c: SimpleNamespace) -> Finding:
     powers = vars(c)["1/R beside C"], vars(c)["1/R beside A"]
     found = {"(i) from (118)": _first_sum(*powers)}
     for name in Q_READINGS:
-        found[f"{ITSELF}; {name}"] = searches.consensus_summed(CAPS, name, powers)
+        found[f"{ITSELF}; {name}"] = searches.consensus_summed(
+            chain.CAPS_25, name, powers
+        )
     return judge.readings(found).corrected(
         rf"C_0=0,\;{chain.CAPS_4}:\quad\frac1R\sum_{{r=0}}^{{R-1}}C_r\le\Big(1-\frac q3"
         r"\Big)\frac1R\sum_{r=1}^{R-1}C_{r-1}+\frac{16\eta^2N^3}{3q}\frac1R\sum_{r=1}^{"
@@ -163,9 +160,10 @@ def shifted(c: SimpleNamespace) -> Finding:
         average[where] = judge.implied(terms.known, sum(terms.C) / n <= line_2, where)
         printed[where] = judge.implied(terms.known, line_1 <= line_2, where)
     known = [*KNOWN, later_c <= kept * lagged_c + push * later_a, lagged_c <= later_c]
-    average["every R"] = judge.implied(
-        known, later_c / R <= k * later_c / R + p * (first_a + later_a) / R, EVERY_R
-    )
+    line_2 = k * later_c / R + p * (first_a + later_a) / R
+    # such sums there are: C_1 = ... = C_{R-1}, by a large A_1
+    alike = sympy.Eq((R - 1) * lagged_c, (R - 2) * later_c)
+    average["every R"] = implied_under(known, [alike], later_c / R <= line_2, EVERY_R)
     average["summing (118)"] = summed(EVERY_R, c.ends)
     return judge.readings(
         {
@@ -230,9 +228,10 @@ def _known_121(cap: str | None) -> list[Any]:
     twin={"gradient": "128"},
     reading_twins={"summing (117)": {"ends": "b_R"}, "first line": {"function": "2"}},
     free=(
-        Free("function", "2", "8", weaker="larger"),
-        Free("consensus", "8", "32", weaker="larger"),
-        Free("gradient", "128", "512", weaker="larger"),
+        # with the factor 1/R that is missing; without it they bind at R = 1 only
+        Free("function", "2", "8", weaker="larger", given={"1/R": 1}),
+        Free("consensus", "8", "32", weaker="larger", given={"1/R": 1}),
+        Free("gradient", "128", "512", weaker="larger", given={"1/R": 1}),
         Free("cap", "1/32", "1/8", weaker="smaller"),
         Free("1/R", 0, 2, weaker="smaller", whole=True),
     ),
@@ -320,7 +319,6 @@ def last_line(c: SimpleNamespace) -> Finding:
 
 
 MENDED = {"caps": {"q/(L N)": "1/23", **MENDED_4.caps}, "lemma_4": "mended"}
-CAPS_115 = {"1/(L N)": "1/4", "1/(L (tau-1))": "1/2"}
 
 
 @claim(
@@ -335,7 +333,7 @@ CAPS_115 = {"1/(L N)": "1/4", "1/(L (tau-1))": "1/2"}
     "uses, and with C_0 = 0 the two recursions then give the bound of (25). Whether "
     "the bound holds, by this chain or not, is judged in focus.thm1.nc.",
     constants={
-        "caps": CAPS,
+        "caps": chain.CAPS_25,
         "bound": "8",
         "C_0": "zero",
         "start": "0",
@@ -374,7 +372,7 @@ def _needs(c: SimpleNamespace) -> dict[str, Any]:
     """Return what is asked of the step size, half of the gradients being left."""
     lemma = LEMMAS_4[c.lemma_4]
     return {
-        **asked_by({"Lemma 4": lemma.caps, "(115)": CAPS_115}),
+        **asked_by({"Lemma 4": lemma.caps, "(115)": chain.CAPS_115}),
         "(121)": 32 * chain.returned(lemma) * chain.square(lemma) <= 1,
     }
 

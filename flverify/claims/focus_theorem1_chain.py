@@ -60,6 +60,13 @@ LEMMAS_4: dict[str, Bound] = {
     "mended": focus_lemma4.MENDED,
 }
 MENDED_4 = LEMMAS_4["mended"]
+CAPS_25 = {
+    "1/(L (tau-1))": "1/2",
+    "q^(3/2)/(L sqrt N)": "1/8",
+    "q/(L sqrt(2 N))": "1/16",
+    "1/(L N)": "1/4",
+}
+CAPS_115 = {"1/(L N)": "1/4", "1/(L (tau-1))": "1/2"}
 
 # what the mended chains take as given, in LaTeX
 CHANCES = r"0<q\le\min_ip_i\text{, such as }\min_i\mathbb{E}[I_i/|S|];\;" + START

@@ -110,3 +110,26 @@ def test_110_fails_at_values_of_a_smooth_function_of_polyak_and_lojasiewicz(cons
     assert 16 * (eta * N) ** 2 * square <= 1
     if constant != "cap":  # which is moved
         assert eta * N <= 3 * q / 32
+
+
+@pytest.mark.parametrize("constant", ["push", "kept"])
+def test_119_fails_at_sums_of_rounds_that_there_are(constant):
+    """C_0 = 0, then C_r = c: (118) asks for A_1 = c/push, then (1 - kept) c/push."""
+    p = beyond("focus.thm1.nc.step119b", constant)
+    rounds, kept, push = int(p["R"]), p["kept"], p["push"]
+    c = p["later_c"] / (rounds - 1)
+    models = [Fraction(0), *[c] * (rounds - 1)]
+    slopes = [p["first_a"], c / push, *[(1 - kept) * c / push] * (rounds - 2)]
+    slopes[1] += p["later_a"] - sum(slopes[1:])
+    assert slopes[1] >= c / push
+    assert sum(models[:-1]) == p["lagged_c"]
+    for r in range(1, rounds):
+        assert models[r] <= kept * models[r - 1] + push * slopes[r]
+    factor = {"push": Fraction(1), "kept": Fraction(1)} | {constant: Fraction(99, 100)}
+    line = factor["kept"] * kept * sum(models) + factor["push"] * push * sum(slopes)
+    assert sum(models) > line
+
+
+@pytest.mark.parametrize("constant", ["function", "consensus", "gradient"])
+def test_121_with_the_factor_that_it_lacks_fails_after_more_than_one_round(constant):
+    assert beyond("focus.thm1.nc.step121a", constant)["R"] > 1
