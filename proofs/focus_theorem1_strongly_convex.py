@@ -42,7 +42,7 @@ from flverify.claims.focus_theorem1_steps import (
     q,
 )
 from flverify.claims.rationals import rational
-from flverify.claims.verdict import Finding
+from flverify.claims.verdict import Finding, Verdict
 
 CAPS = {
     "mu/(N L^2)": "3/27",
@@ -219,7 +219,12 @@ def function_error(c: SimpleNamespace) -> Finding:
 def _sign(c: SimpleNamespace) -> Finding:
     lost = rational(c.drop) * (1 - rational(c.inner) * eta * N * L)
     gained = rational(c.function) * eta * N * L / q
-    return for_each_q(_inside(c.caps), {"sign": gained <= lost}, SCOPE)
+    inside, need = _inside(c.caps), {"sign": gained <= lost}
+    found = for_each_q(inside, need, SCOPE)
+    if all(one.verdict != Verdict.INCONCLUSIVE for one in found.readings.values()):
+        return found
+    no_between = (N - 1) * (N - 2) >= 0  # what integers add: none is in between
+    return for_each_q([*inside, no_between], need, SCOPE)
 
 
 @claim(

@@ -772,3 +772,14 @@ def test_every_free_constant_in_proofs_is_searched_around_its_print(shipped):
         now = SimpleNamespace(**{**one.constants, **part.given})
         value = part.value(vars(now))
         assert part.low <= value <= part.high, (one.id, part.name)
+
+
+@pytest.mark.parametrize(
+    ("function", "verdict"), [("129/10", Verdict.PROVED), ("13", Verdict.REFUTED)]
+)
+def test_what_fails_between_one_client_and_two_alone_is_proved(
+    shipped, function, verdict
+):
+    """14 (8/9)^(2/3) = 12.943 is sharp, by one client at eta L = 1/9."""
+    found = shipped["focus.thm1.sc.stepDF"].check(function=function)
+    assert found.readings["q_i = E[I_i/|S|]"].verdict == verdict
