@@ -14,6 +14,7 @@ import sympy
 
 from flverify.claims import judge
 from flverify.claims.fedavg_averages import weighted_mean
+from flverify.claims.focus_theorem1_steps import implied_under
 from flverify.claims.rationals import rational
 from flverify.claims.verdict import Finding
 
@@ -142,8 +143,13 @@ def collected(lemma: tuple[Any, Any], drop: Any, room: Room) -> Finding:
     noise, square = map(rational, lemma)
     step_room = ETA**2 * (noise * SIGMA**2 + square * BOUND**2)
     short = rational(drop) * ELL * ETA * BOUND * STEPS
-    return judge.implied(
+    # convex f_i with gradients of at most ell: steps of at most eta G, see `coupling`
+    apart, moved = sympy.Symbol("distance", nonnegative=True), ETA * BOUND * STEPS
+    nearby = [sympy.Eq(before, apart**2), after <= (apart + moved) ** 2]
+    nearby += [v >= 0, v <= ELL * (apart + moved), ELL <= BOUND, STEPS >= 1]
+    return implied_under(
         [after <= before - 2 * ETA * STEPS * (v - short) + STEPS * step_room],
+        nearby,
         after_a_round(after, before, v, room),
         EVERY,
     )
@@ -238,11 +244,14 @@ def averaged_rounds(room: Room, rate: Room) -> Finding:
     )
     rounds = sympy.Symbol("T", positive=True)
     scale = 2 * ETA * STEPS * rounds
+    # a server that leaves theta* and returns is a quarter of its way apart in the mean
+    nearby = [first >= 0, value >= 0, rounds >= 1, STEPS >= 1, ELL <= BOUND]
+    nearby += [4 * value <= ELL * rounds * ETA * BOUND * STEPS]
     return judge.all_of(
         {
             "sum of rounds": one_more,
             "Jensen, one round more, f convex": one_value,
-            "division by 2 eta H T": judge.implied(
+            "division by 2 eta H T": implied_under(
                 [
                     last >= 0,
                     last
@@ -251,6 +260,7 @@ def averaged_rounds(room: Room, rate: Room) -> Finding:
                     + rounds * STEPS * round_room(room, STEPS),
                     rounds * value <= total,  # Jensen
                 ],
+                nearby,
                 scale * value <= sympy.expand(scale * rate_side(first, rounds, rate)),
                 EVERY,
             ),

@@ -12,11 +12,11 @@ from flverify.claims.verdict import Verdict
 CLAIMS = shipped_claims()
 
 
-def beyond(key, constant):
-    """Return the point at which a claim fails with the constant 1 % stronger."""
+def beyond(key, constant, best=None):
+    """Return the point at which a claim fails 1 % beyond a value, the printed one."""
     claim = CLAIMS[key]
     free = next(one for one in claim.free if one.name == constant)
-    value = free.stronger(free.value({**claim.constants, **free.given}))
+    value = free.stronger(best or free.value({**claim.constants, **free.given}))
     found = free.judged(claim.check(**free.changed(claim.constants, value)))
     assert found.verdict == Verdict.REFUTED, (key, constant, found.reason)
     point = found.evidence["counterexample"]
@@ -133,3 +133,21 @@ def test_119_fails_at_sums_of_rounds_that_there_are(constant):
 @pytest.mark.parametrize("constant", ["function", "consensus", "gradient"])
 def test_121_with_the_factor_that_it_lacks_fails_after_more_than_one_round(constant):
     assert beyond("focus.thm1.nc.step121a", constant)["R"] > 1
+
+
+def test_7_fails_at_distances_and_values_that_lipschitz_losses_have():
+    p = beyond("agnostic.eq7.const", "(7)", Fraction(2))
+    moved = p["eta"] * p["G"] * p["k"]
+    assert p["before"] == p["distance"] ** 2
+    assert p["after"] <= (p["distance"] + moved) ** 2
+    assert 0 <= p["v"] <= p["ell"] * (p["distance"] + moved)
+    assert p["ell"] <= p["G"]
+    assert p["k"] >= 1
+
+
+def test_9_fails_at_distances_and_values_that_lipschitz_losses_have():
+    p = beyond("agnostic.eq7.const", "(9)")
+    assert p["D_squared"] >= 0
+    assert 0 <= 4 * p["value"] <= p["ell"] * p["T"] * p["eta"] * p["G"] * p["k"]
+    assert p["T"] >= 1
+    assert p["k"] >= 1
