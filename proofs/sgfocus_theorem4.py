@@ -255,14 +255,23 @@ def substituted(c: SimpleNamespace) -> Finding:
     up = rational(c.distance) * eta / N + rational(c.more) * eta**2 * L
     down = rational(c.gradient) * eta * N - eta**2 * N**2 * L
     noise = rational(c.noise) * eta**2 * L * N * S2
+    vectors = (N * G - inner) ** 2 <= G * E  # <g, N g - S> is at most |g| |N g - S|
+    nearby = [4 * eta * L * N <= 1, *_nearby(), vectors]
     return judge.all_of(
         {
             "identity": judge.identity([("coordinate", -eta * g * S, cross)], EVERY),
-            "substitution": judge.implied(
-                known, F_next <= F + up * E - down * G + noise, EVERY
+            "substitution": implied_under(
+                known, nearby, F_next <= F + up * E - down * G + noise, EVERY
             ),
         }
     )
+
+
+def _nearby() -> list[Any]:
+    """Return the caps of Theorem 4, and the one on tau that the proof prints."""
+    caps = [2 * eta * n * L * N <= 1, 128 * (eta * L * n) ** 2 <= q**3, q <= 1]
+    caps += [96 * (eta * L) ** 2 * N <= q**3, 16 * eta * L**2 <= q, beta <= L]
+    return [*caps, 3 * eta * beta * N * (4 - q) <= q]
 
 
 @claim(
@@ -297,12 +306,9 @@ def _decreased(c: SimpleNamespace) -> Finding:
     line4 = eta / N * E - rational(c.pl) * eta * beta * N * A
     line4 -= rational(c.left) * eta * N * G
     cap = [eta * L * N <= rational(c.cap)]
-    nearby = [2 * eta * n * L * N <= 1, 128 * (eta * L * n) ** 2 <= q**3, q <= 1]
-    nearby += [96 * (eta * L) ** 2 * N <= q**3, 16 * eta * L**2 <= q, beta <= L]
-    nearby += [3 * eta * beta * N * (4 - q) <= q]
     return judge.all_of(
         {
-            "third": implied_under(cap, nearby, line2 <= line3, EVERY),
+            "third": implied_under(cap, _nearby(), line2 <= line3, EVERY),
             "as a bound": judge.proof_or_search(
                 decrease("1", c.gradient, conditions({"1/(L N)": c.cap})),
                 judge.vectors(_values(c), "N = 1, L = 1, 100"),

@@ -60,7 +60,13 @@ def subtracted(c: SimpleNamespace) -> Finding:
     right = (1 - rational(c.contraction) * eta * beta * N) * (F - least)
     right += rational(c.distance) * eta / N * E - rational(c.gradient) * eta * N * G
     right += rational(c.noise) * noise
-    return judge.implied([F_next <= line4, least <= F], F_next - least <= right, EVERY)
+    # what an L-smooth F with the PL condition has, and the caps, at tau = 1
+    nearby = [least <= F_next, 2 * beta * (F - least) <= G, 2 * L * (F - least) >= G]
+    nearby += [96 * (eta * L) ** 2 * N <= q**3, 16 * eta * L**2 <= q, q <= 1]
+    nearby += [4 * eta * L * N <= 1, 3 * eta * beta * N * (4 - q) <= q, beta <= L]
+    return implied_under(
+        [F_next <= line4, least <= F], nearby, F_next - least <= right, EVERY
+    )
 
 
 @claim(

@@ -128,7 +128,9 @@ def substituted(c: SimpleNamespace) -> Finding:
     left = rational(c.gradient) * eta * N * (1 - rational(c.less) * eta * N * L) * G
     right = F - F_next + rational(c.noise) * noise
     right += (rational(c.distance) * eta / N + eta**2 * L) * E
-    return judge.implied([F_next <= last, cross], left <= right, EVERY)
+    vectors = (N * G - inner) ** 2 <= G * E  # <g, N g - S> is at most |g| |N g - S|
+    nearby = [*_caps(), vectors]
+    return implied_under([F_next <= last, cross], nearby, left <= right, EVERY)
 
 
 @claim(

@@ -38,6 +38,28 @@ def inside_the_caps_of_24(p):
     )
 
 
+def inside_the_caps_of_theorem_4(p):
+    eta, L, N, q = p["eta"], p["L"], p["N"], p["q"]
+    return (
+        3 * eta * p["beta"] * N * (4 - q) <= q <= 1
+        and 16 * eta * L**2 <= q
+        and 96 * (eta * L) ** 2 * N <= q**3
+        and 128 * (eta * L * p.get("n", 0)) ** 2 <= q**3
+        and 4 * eta * L * N <= 1
+        and p["beta"] <= L
+    )
+
+
+def inside_the_caps_of_theorem_5(p):
+    eta, L, N, q = p["eta"], p["L"], p["N"], p["q"]
+    return (
+        96 * (eta * L) ** 2 * N <= q**3 <= 1
+        and 128 * (eta * L * p["n"]) ** 2 <= q**3
+        and 4 * eta * L * N <= 1
+        and 4 * eta * L * p["n"] <= 1
+    )
+
+
 def inside_the_caps_of_25(p):
     eta, L, N, q = p["eta"], p["L"], p["N"], p["q"]
     return (
@@ -50,9 +72,10 @@ def inside_the_caps_of_25(p):
 
 
 def vectors_exist(p):
-    """Whether |g|^2 = G, <g, S> = cross and |N g - S|^2 = E for vectors g and S."""
-    square = p["E"] - p["N"] ** 2 * p["G"] + 2 * p["N"] * p["cross"]  # |S|^2
-    return square >= 0 and p["cross"] ** 2 <= p["G"] * square
+    """Whether |g|^2 = G, <g, S> = inner and |N g - S|^2 = E for vectors g and S."""
+    inner = p["cross"] if "cross" in p else p["inner"]
+    square = p["E"] - p["N"] ** 2 * p["G"] + 2 * p["N"] * inner  # |S|^2
+    return square >= 0 and inner**2 <= p["G"] * square
 
 
 @pytest.mark.parametrize("constant", ["distance", "more", "gradient", "less"])
@@ -151,3 +174,26 @@ def test_9_fails_at_distances_and_values_that_lipschitz_losses_have():
     assert 0 <= 4 * p["value"] <= p["ell"] * p["T"] * p["eta"] * p["G"] * p["k"]
     assert p["T"] >= 1
     assert p["k"] >= 1
+
+
+@pytest.mark.parametrize("constant", ["distance", "more", "gradient", "noise"])
+def test_the_second_display_of_theorem_4_fails_where_vectors_exist(constant):
+    point = beyond("sgfocus.thm4.step2", constant)
+    assert vectors_exist(point)
+    assert inside_the_caps_of_theorem_4(point)
+
+
+@pytest.mark.parametrize("constant", ["contraction", "distance", "gradient", "noise"])
+def test_135_fails_at_values_of_a_smooth_function_of_polyak_and_lojasiewicz(constant):
+    p = beyond("sgfocus.thm4.step135", constant)
+    gap = p["F"] - p["F_least"]
+    assert p["F_next"] >= p["F_least"]
+    assert 2 * p["beta"] * gap <= p["G"] <= 2 * p["L"] * gap
+    assert inside_the_caps_of_theorem_4(p)
+
+
+@pytest.mark.parametrize("constant", ["less", "noise", "distance"])
+def test_the_display_after_138_fails_where_vectors_exist(constant):
+    point = beyond("sgfocus.thm5.step139a", constant)
+    assert vectors_exist(point)
+    assert inside_the_caps_of_theorem_5(point)
