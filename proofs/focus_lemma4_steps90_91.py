@@ -47,6 +47,7 @@ from flverify.claims.focus_lemma4 import (
     weights,
 )
 from flverify.claims.focus_runs import ETA
+from flverify.claims.focus_theorem1_steps import implied_under
 from flverify.claims.rationals import rational
 from flverify.claims.scalar_runs import tidied
 from flverify.claims.stack_norms import LAST_INDUCED, SEARCHED, parted
@@ -248,7 +249,7 @@ def _inequality_91(c: SimpleNamespace) -> Finding:
     q, least, gap = sympy.symbols("q q_min gap", nonnegative=True)
     right = rational(c.largest) * (1 - least) * gap
     held = [least <= q, q <= 1]
-    return judge.implied(held, (1 - q) * gap <= right, EVERY)
+    return implied_under(held, [least > 0], (1 - q) * gap <= right, EVERY)
 
 
 def _cases_91(c: SimpleNamespace, name: str, member: int) -> Iterator[judge.Case]:

@@ -197,3 +197,7 @@ def test_the_display_after_138_fails_where_vectors_exist(constant):
     point = beyond("sgfocus.thm5.step139a", constant)
     assert vectors_exist(point)
     assert inside_the_caps_of_theorem_5(point)
+
+
+def test_91_fails_where_every_client_takes_part_at_times():
+    assert 0 < beyond("focus.lemma4.step91", "largest")["q_min"] <= 1
