@@ -32,6 +32,7 @@ from flverify.claims.claim import Free, claim
 from flverify.claims.focus_families import CONVEX
 from flverify.claims.focus_lemma3 import EVERY, L, N, eta, gradient_and_gap, mu
 from flverify.claims.focus_search import number
+from flverify.claims.focus_theorem1_steps import implied_under
 from flverify.claims.rationals import rational
 from flverify.claims.sg_focus_moments import Curves, NoisyClients, curves
 from flverify.claims.sg_focus_noise import the_server_moves
@@ -345,9 +346,9 @@ def gradient_by_gap(c: SimpleNamespace) -> Finding:
 )
 def cross_term(c: SimpleNamespace) -> Finding:
     """Split S; use strong convexity and Young; compare the coefficients."""
-    g, d = sympy.symbols("g d", real=True)
-    inner, gap = sympy.symbols("inner gap", real=True)
+    g, d, inner, gap = sympy.symbols("g d inner gap", real=True)
     eps = sympy.Symbol("epsilon", positive=True)
+    nearby = [gap >= mu / 2 * U]  # strong convexity at x*
     split = -2 * eta * u * g - rational(c.cross) * eta * u * (s - g)
     bent = rational(c.curvature) * mu * U
     convex = -2 * eta * N * inner <= -2 * eta * N * (gap + bent)
@@ -359,7 +360,7 @@ def cross_term(c: SimpleNamespace) -> Finding:
     return judge.all_of(
         {
             "line 1": judge.identity([("coordinate", -2 * eta * u * s, split)], EVERY),
-            "A3": judge.implied([inner >= gap + mu / 2 * U], convex, EVERY),
+            "A3": implied_under([inner >= gap + mu / 2 * U], nearby, convex, EVERY),
             "Young": judge.implied([], young, EVERY),
             "eps = mu/2": judge.implied([N >= 1], line2 <= line3, EVERY),
         }

@@ -201,3 +201,9 @@ def test_the_display_after_138_fails_where_vectors_exist(constant):
 
 def test_91_fails_where_every_client_takes_part_at_times():
     assert 0 < beyond("focus.lemma4.step91", "largest")["q_min"] <= 1
+
+
+def test_124_fails_at_a_value_of_a_strongly_convex_function():
+    p = beyond("sgfocus.lemma5.step124", "curvature")
+    assert p["gap"] >= p["mu"] / 2 * p["U"] > 0
+    assert p["inner"] >= p["gap"] + p["mu"] / 2 * p["U"]
