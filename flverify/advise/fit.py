@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
@@ -28,7 +28,7 @@ from flverify.participation.full import Full
 from flverify.participation.uniform_cohort import UniformCohort
 
 LEVEL = 0.95  # of every interval, for itself
-ALARM = 0.05  # chance that some test speaks against independent rounds and clients
+ALARM = 0.05  # chance that some test speaks against a kind of law that is true
 
 Supports = Literal["full", "bernoulli", "fixed cohort size", "none"]
 
@@ -95,7 +95,8 @@ def fit(log: AvailabilityLog, shuffles: int = SHUFFLES) -> Fitted:
     cohort sizes support a fixed cohort size, drawn uniformly if clients and pairs of
     them come equally often; else clients that are not independent support none; else
     Bernoulli with p_i = k_i/R. A test speaks if its p-value, adjusted by Holm's method
-    for all of them, is at most 0.05.
+    for all that are asked, is at most 0.05: of cohorts of one size memory and evenness
+    are asked, of others memory and independence.
 
     Raises
     ------
@@ -111,7 +112,9 @@ def fit(log: AvailabilityLog, shuffles: int = SHUFFLES) -> Fitted:
     """
     instance(log, "log", AvailabilityLog, 'read_log("log.csv")')
     tests = all_tests(log, whole(shuffles, "shuffles"))
-    supports, reason, law = _choice(log, tests, shuffles)
+    evenness = _evenness(log, shuffles)
+    tests, even = _together(tests, evenness)
+    supports, reason, law = _choice(log, tests, even)
     return Fitted(
         log,
         _fractions(log.counts.tolist(), log.rounds),
@@ -126,7 +129,7 @@ def fit(log: AvailabilityLog, shuffles: int = SHUFFLES) -> Fitted:
 
 
 def _choice(
-    log: AvailabilityLog, tests: tuple[Tested, ...], shuffles: int
+    log: AvailabilityLog, tests: tuple[Tested, ...], even: list[float]
 ) -> tuple[Supports, str, Participation]:
     remembered = _speaking(tests, "memory")
     dependent = _speaking(tests, "independence")
@@ -136,8 +139,8 @@ def _choice(
         return "none", f"{why}; the frequencies of cohorts stand in", _cohorts(log)
     if sizes == [log.n_clients]:
         return "full", "every client took part in every round", Full(log.n_clients)
-    if len(sizes) == 1 and sizes[0] > 0:
-        return _fixed(log, sizes[0], shuffles)
+    if even:
+        return _fixed(log, sizes[0], *even)
     if dependent:
         why = f"clients are not independent within a round ({dependent})"
         return "none", f"{why}; the frequencies of cohorts stand in", _cohorts(log)
@@ -146,12 +149,36 @@ def _choice(
     return "bernoulli", reason, law
 
 
+def _evenness(log: AvailabilityLog, shuffles: int) -> list[float]:
+    """P-values of even clients and even pairs; none unless cohorts have one size."""
+    size = int(log.sizes[0])
+    if (log.sizes != size).any() or not 0 < size < log.n_clients:
+        return []
+    draws = affordable(log, shuffles)
+    return [equal_chances(log, size), equal_pairs(log, size, draws)]
+
+
+def _together(
+    tests: tuple[Tested, ...], evenness: list[float]
+) -> tuple[tuple[Tested, ...], list[float]]:
+    """Adjust together what is asked of cohorts of one size.
+
+    Independence of clients is not asked of them: their size denies it.
+    """
+    if not evenness:
+        return tests, []
+    asked = [one for one in tests if one.about == "memory"]
+    values = [one.p_value or 0.0 for one in asked] + evenness
+    adjusted = holm(values)
+    told = {one.name: value for one, value in zip(asked, adjusted, strict=False)}
+    mended = tuple(replace(one, adjusted=told.get(one.name)) for one in tests)
+    return mended, adjusted[len(asked) :]
+
+
 def _fixed(
-    log: AvailabilityLog, size: int, shuffles: int
+    log: AvailabilityLog, size: int, alone: float, paired: float
 ) -> tuple[Supports, str, Participation]:
     """Say whether clients of a fixed cohort size take part equally often."""
-    draws = affordable(log, shuffles)
-    alone, paired = holm([equal_chances(log, size), equal_pairs(log, size, draws)])
     told = f"every cohort has {size} of {log.n_clients} clients"
     clients = f"who take part equally often (p = {alone:.3g})"
     if min(alone, paired) > ALARM:

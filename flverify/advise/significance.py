@@ -11,7 +11,8 @@ presences and absences of a client has a known distribution (Wald and Wolfowitz)
 shuffled as a whole. These two hold whatever the dependence between clients.
 
 Every p-value is two-sided: twice the smaller tail, at most 1. Those of many clients or
-pairs, and those of the four tests together, are adjusted by Holm's method.
+pairs, and those of the four tests together, are adjusted by Holm's method; where all
+cohorts have one size, `fit` puts tests of evenness in the place of independence.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class Tested:
     p_value : float or None
         Adjusted for the test's own comparisons; None if it was not made.
     adjusted : float or None
-        Adjusted for the other tests too.
+        Adjusted for the other tests too; None if it was not made or is not asked.
     detail : str
         What was compared, and where it is most unlikely.
     """

@@ -11,6 +11,8 @@ import pytest
 from flverify import moments
 from flverify.advise.fit import fit
 from flverify.advise.log import AvailabilityLog
+from flverify.advise.significance import holm
+from flverify.advise.uniform_cohorts import equal_chances, equal_pairs
 from flverify.algorithms import FedAvg
 from flverify.commands._laws import build_law, read_law
 from flverify.participation import (
@@ -69,6 +71,27 @@ def test_unequal_clients_of_a_fixed_cohort_size_keep_their_frequencies():
     assert found.law.averaging_weights().tolist() == found.averaging_weights.tolist()
     together = found.law.joint_inclusion().astype(float)
     assert together == pytest.approx(law.joint_inclusion().astype(float), abs=0.1)
+
+
+def test_memory_and_evenness_of_cohorts_of_one_size_share_their_alarms():
+    found = fitted(UniformCohort(5, 2), rounds=60)
+    asked = [one for one in found.tests if one.about == "memory"]
+    assert [one.adjusted for one in found.tests if one not in asked] == [None, None]
+    even = [equal_chances(found.log, 2), equal_pairs(found.log, 2, 199)]
+    *memory, alone, paired = holm([one.p_value for one in asked] + even)
+    assert [one.adjusted for one in asked] == memory
+    assert f"(p = {alone:.3g})" in found.reason
+    assert f"(p = {paired:.3g})" in found.reason
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "size", "rounds"), [(6, 3, 200), (5, 2, 120)])
+def test_uniform_cohorts_are_denied_to_one_log_in_twenty_at_most(n, size, rounds):
+    law, logs = UniformCohort(n, size), 300
+    masks = law.sample(seed=5, runs=logs, rounds=rounds)
+    told = [fit(AvailabilityLog(mask, 0), shuffles=199).law for mask in masks]
+    denied = sum(not isinstance(one, UniformCohort) for one in told)
+    assert denied <= logs / 20
 
 
 HALVES = ExplicitLaw({(0, 1): "1/2", (2, 3): "1/2"}, 4)
