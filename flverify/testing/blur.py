@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from flverify._core.exact import Array
-from flverify.problems.quadratics import Quadratics
+from flverify.problems._minimiser import quadratics_of
 
 
 def blur(problem: Any, minimiser: Array) -> float:
@@ -25,14 +25,16 @@ def blur(problem: Any, minimiser: Array) -> float:
 
     Examples
     --------
+    >>> from flverify.problems import Quadratics
     >>> one = Quadratics([[[4.0]]], [[2.0]])
     >>> blur(one, one.minimiser())
     2.220446049250313e-16
     """
-    if not isinstance(problem, Quadratics):
+    known = quadratics_of(problem)
+    if known is None:
         return 0.0
     try:
-        plain, point = problem.as_float(), minimiser.astype(np.float64)
+        plain, point = known.as_float(), minimiser.astype(np.float64)
     except OverflowError:
         return 0.0
     with np.errstate(all="ignore"):

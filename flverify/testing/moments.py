@@ -61,7 +61,7 @@ def answers(asked: Setting) -> list[Answer] | Refusal:
         return Refusal("moments", why)
     first = _ask(asked.problem, asked)
     out = [] if isinstance(first, Refusal) else [Answer(asked, first, not first.exact)]
-    if (isinstance(first, Refusal) or first.exact) and _can_be_floats(asked.problem):
+    if isinstance(first, Refusal) or first.exact:
         second = _ask_in_floats(asked)
         out += [] if isinstance(second, Refusal) else [Answer(asked, second, True)]
     return out if out or not isinstance(first, Refusal) else first
@@ -75,6 +75,8 @@ def refusal(error: Exception) -> Refusal:
 
 
 def _ask_in_floats(asked: Setting) -> Moments | Refusal:
+    if not hasattr(asked.problem, "as_float"):  # a user's own need not have it
+        return Refusal("moments", "the problem has no method as_float().")
     try:
         problem = asked.problem.as_float()
     except OverflowError as error:
@@ -105,7 +107,3 @@ def _largest(engine: Any) -> float:
     else:
         maps = [system.mean, system.rows, system.columns]
     return max((float(np.abs(a).max(initial=0.0)) for a in maps), default=0.0)
-
-
-def _can_be_floats(problem: Any) -> bool:
-    return hasattr(problem, "as_float")

@@ -23,6 +23,7 @@ from flverify.engines.kinds import (
 from flverify.engines.own_factors import require_round
 from flverify.engines.own_problems import require_start
 from flverify.participation._law import Participation
+from flverify.problems._minimiser import minimiser_of
 from flverify.problems._problem import Problem
 from flverify.testing import given, written
 from flverify.testing.blur import blur
@@ -60,7 +61,7 @@ class Setting:
     @cached_property
     def minimiser(self) -> Array:
         """x*, the minimiser of F, shape (d,)."""
-        return np.asarray(self.problem.minimiser())
+        return minimiser_of(self.problem)
 
     @cached_property
     def begin(self) -> Array:

@@ -40,6 +40,7 @@ from flverify.engines.enumerate import (
     Rows,
 )
 from flverify.engines.own_rounds import performed, require_vectors
+from flverify.problems._minimiser import minimiser_of
 
 State = Mapping[str, Any]  # slot -> (d,) at the server, (N, d) at the clients
 
@@ -183,7 +184,7 @@ def _symbol(symbol: Any, outcome: Outcome, outcomes: list[Outcome]) -> Array:
     if isinstance(symbol, Slot):
         return _slot(symbol, outcome)
     if isinstance(symbol, Minimiser):
-        return np.asarray(problem.minimiser())
+        return minimiser_of(problem)
     if isinstance(symbol, Fixed):
         return entries_of(symbol, problem.dim)
     if isinstance(symbol, Mean):

@@ -32,6 +32,7 @@ from flverify.certify.quadratic_form._words import (
     require_expected,
     singular,
 )
+from flverify.problems._minimiser import minimiser_of
 
 
 class Matrices:
@@ -44,7 +45,7 @@ class Matrices:
 
     @cached_property
     def _minimiser(self) -> Array:
-        return to_flint(np.asarray(self.problem.minimiser()))
+        return to_flint(minimiser_of(self.problem))
 
     def rows(self, v: Vector) -> Array:
         """Parts of a vector, shape (K, d, n)."""

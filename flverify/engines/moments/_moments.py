@@ -45,6 +45,7 @@ from flverify.engines.moments._system import System, build
 from flverify.engines.own_factors import computes_in_symbols
 from flverify.engines.trace import exact_twin, trace
 from flverify.participation._law import Participation
+from flverify.problems._minimiser import minimiser_of
 
 LARGEST_EXACT = 64  # state numbers up to which a system is built in rationals
 LARGEST_DENSE = 80  # state numbers up to which float operators are written out
@@ -137,7 +138,7 @@ class Moments:
     @cached_property
     def minimiser(self) -> Array:
         """x*, the minimiser of F, shape (d,), weight x."""
-        return np.asarray(self.problem.minimiser())
+        return minimiser_of(self.problem)
 
     @cached_property
     def mean_fixed_point(self) -> Array:

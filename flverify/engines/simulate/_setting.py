@@ -25,6 +25,7 @@ from flverify.engines.own_problems import require_start
 from flverify.engines.own_settings import require_step_size_alone
 from flverify.engines.simulate._basis import Basis
 from flverify.participation._law import Participation
+from flverify.problems._minimiser import minimiser_of
 from flverify.problems._problem import Problem
 from flverify.problems.quadratics import Quadratics
 
@@ -162,7 +163,7 @@ def _minimiser(problem: Any) -> Array:
             "errors are distances to the minimiser, so a problem must have the method "
             f"minimiser(); got {type(problem).__name__} without; add it."
         )
-    return np.asarray(problem.minimiser(), dtype=np.float64)
+    return minimiser_of(problem).astype(np.float64)
 
 
 def as_float(value: Scalar, name: str) -> float:
