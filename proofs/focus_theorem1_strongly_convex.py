@@ -255,7 +255,10 @@ def added(c: SimpleNamespace) -> Finding:
     claimed = (
         A_next + (1 - rational(c.weight) * weight) * B <= rate * A + kept * B_before
     )
-    return judge.implied(hypotheses, claimed, "every eta, mu, L, N, q")
+    x = 2 * (1 - rate)  # eta mu N
+    nearby = [x > 0, x <= weight, 9 * weight <= 1, 3 * kept >= 2, kept < 1, rise > 0]
+    nearby += [x * A <= drop * D, 81 * drop**2 * D**2 <= 49 * x * weight * A**2]
+    return implied_under(hypotheses, nearby, claimed, "every eta, mu, L, N, q")
 
 
 @claim(

@@ -207,3 +207,15 @@ def test_124_fails_at_a_value_of_a_strongly_convex_function():
     p = beyond("sgfocus.lemma5.step124", "curvature")
     assert p["gap"] >= p["mu"] / 2 * p["U"] > 0
     assert p["inner"] >= p["gap"] + p["mu"] / 2 * p["U"]
+
+
+def test_the_first_line_of_102_fails_at_values_of_a_smooth_strongly_convex_function():
+    """As for (100), where x = 2 (1 - rate), p = weight and 2 v = drop."""
+    point = beyond("focus.thm1.sc.step102a", "weight")
+    x, p = 2 * (1 - point["rate"]), point["weight"]
+    assert 0 < x <= p <= Fraction(1, 9)
+    assert Fraction(2, 3) <= point["kept"] < 1
+    assert 0 < point["rise"] <= point["drop"]
+    lost = point["drop"] * point["D"] / (2 * point["A"])
+    assert x / 2 <= lost
+    assert lost**2 <= Fraction(7, 18) ** 2 * x * p
