@@ -26,6 +26,7 @@ from flverify.testing.mean_models import Models, mean_models
 from flverify.testing.methods import answer_by, method_of
 from flverify.testing.moments import Answer, answers
 from flverify.testing.outcome import Outcome, Status, settle
+from flverify.testing.rounding import rounding
 from flverify.testing.setting import Setting, setting
 from flverify.testing.unseen import unsettled
 from flverify.testing.vector_mean import Ball, mean_ball
@@ -282,7 +283,7 @@ def _by_sampling(claim: _Claim, how: sampling.Plan) -> Outcome:
         return replace(claim.outcome(), reason=_BEYOND)
     if hidden := unsettled(asked.participation, how.rounds):
         return replace(claim.outcome(), reason=hidden)
-    fine = SLACK * asked.size + BLURRED * asked.blur
+    fine = SLACK * asked.size + float(rounding(asked, how.seed, how.rounds)[-1])
     looks = [runs for runs in how.looks() if runs > sampling.FIRST] or [how.budget]
     status, seen, off, runs = Status.INCONCLUSIVE, _UNSEEN, math.nan, 0
     for place, runs in enumerate(looks):

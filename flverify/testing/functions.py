@@ -35,6 +35,7 @@ from flverify._core.shown import shown
 from flverify.engines.own_rounds import failing
 from flverify.problems.quadratics import Quadratics
 from flverify.testing import written
+from flverify.testing.precision import precision_of
 from flverify.testing.setting import Setting
 
 Gradient: TypeAlias = Callable[[int, Array], Array]
@@ -58,13 +59,34 @@ def run_models(asked: Setting, seed: int, runs: range, rounds: int) -> Array:
     out = np.empty((len(runs), rounds + 1, len(start)))
     masks = asked.participation.sample(seed, runs, rounds)
     masks.flags.writeable = False
-    name = written.algorithm(asked.algorithm)
     for row, mask in enumerate(masks):
-        with np.errstate(over="ignore", invalid="ignore"), failing(name):
-            found = asked.algorithm(mask, gradient, begun := start.copy())
+        found = _run(asked, mask, gradient, begun := start.copy())
         out[row] = _checked(found, start, rounds)
         _require_own_arrays(found, begun, mask)
     return out
+
+
+def model_precision(asked: Setting, seed: int, rounds: int) -> float:
+    """Relative rounding of the models of one run: the function's floats may be short.
+
+    Raises
+    ------
+    InputError
+        As `run_models`.
+    """
+    start = np.asarray(asked.begin, dtype=np.float64)
+    mask = asked.participation.sample(seed, range(1), rounds)[0]
+    mask.flags.writeable = False
+    found = _run(asked, mask, _gradient(asked.problem), start.copy())
+    _checked(found, start, rounds)
+    return max(map(precision_of, found))
+
+
+def _run(asked: Setting, mask: Array, gradient: Gradient, start: Array) -> Any:
+    """Return what the function returns for one run."""
+    name = written.algorithm(asked.algorithm)
+    with np.errstate(over="ignore", invalid="ignore"), failing(name):
+        return asked.algorithm(mask, gradient, start)
 
 
 def _require_own_arrays(found: object, begun: Array, mask: Array) -> None:

@@ -111,7 +111,9 @@ def assert_linear_rate(
     no sample bounds the mean of an arbitrary nonnegative variable, nor where a client
     is expected fewer than 20 times in all runs.
     Where C rate^r is below 1e-24 of the problem's squared size there is no answer, nor
-    below 1e8 times the square of what x* in floats may be off by.
+    below 1e8 times the square of what x* in floats may be off by. Sampled runs round:
+    each |x_r - x*| is taken to be off by up to (8 r + r^2/16) eps sqrt(d) of the size,
+    with the eps of the shortest floats that gradients or models come in.
 
     Examples
     --------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,13 +10,14 @@ import numpy as np
 
 from flverify._core.checks import whole
 from flverify._core.errors import DomainError, Refusal
-from flverify._core.exact import Array
+from flverify._core.exact import Array, is_exact
 from flverify._core.room import require_room
 from flverify.engines.simulate import simulate
 from flverify.testing import reproduce
 from flverify.testing.functions import run_models
 from flverify.testing.given import as_float, real
 from flverify.testing.outcome import Status
+from flverify.testing.rounding import rounding
 from flverify.testing.sequential import BoundTest
 from flverify.testing.setting import Setting
 from flverify.testing.unseen import too_rare
@@ -25,6 +27,7 @@ FIRST = 64  # runs before the first look; then four times as many, and so on
 RAREST = 1e-300  # false alarm: it is divided further
 HEAVIEST = 1e100  # tail: its square is divided by
 RESOLUTION = 1e-24  # squared errors below this share of the problem's size are rounding
+TOLD = 2  # errors below this many times what runs may be off by are not told
 BLURRED = 1e4  # errors below this many times what x* may be off by are not told
 
 
@@ -153,14 +156,17 @@ def judge(asked: Setting, bounds: Array, how: Plan) -> Sampled:
     """Test E|x_r - x*|^2 <= bounds[r] for r = 0, ..., rounds by sampling."""
     first = as_float(asked.first_error)
     blurred = BLURRED * asked.blur
-    fine = max(RESOLUTION * asked.size**2, blurred * blurred)
-    tested = np.flatnonzero(bounds[1:] > fine) + 1
-    off = 0.0 if asked.minimiser.dtype == object else asked.doubt(first)
-    known = _without_runs(first, off, bounds, tested)
+    off = rounding(asked, how.seed, how.rounds)
+    fine = np.maximum(RESOLUTION * asked.size**2 + blurred * blurred, (TOLD * off) ** 2)
+    tested = np.flatnonzero(bounds[1:] > fine[1:]) + 1
+    at_first = 0.0 if is_exact(asked.first_error) else _doubt(first, float(off[0]))
+    known, begun = _without_runs(first, at_first, bounds, tested), ""
     if known is not None:
         return known
-    test = BoundTest(bounds[tested], how.false_alarm, how.tail)
-    done, rare = 0, ""
+    if at_first > 1e-12 * bounds[0] and first + at_first > bounds[0]:
+        begun = "x* in floats is too far off to tell round 0; pass rationals"
+    test = BoundTest(bounds[tested], how.false_alarm, how.tail, off[tested])
+    done, hidden = 0, ""
     for runs in how.looks():
         errors = squared_errors(asked, how, range(done, runs))
         if isinstance(errors, Refusal):
@@ -175,14 +181,20 @@ def judge(asked: Setting, bounds: Array, how: Plan) -> Sampled:
                 Status.BROKEN, done, _means(first, test, tested, how), broken
             )
         if test.holds and len(tested) == how.rounds:
-            rare = too_rare(asked.participation, runs, how.rounds)
-            if not rare:
+            hidden = begun or too_rare(asked.participation, runs, how.rounds)
+            if not hidden:
                 return Sampled(Status.HOLDS, done, _means(first, test, tested, how))
     means = _means(first, test, tested, how)
-    if test.holds and rare:
-        return Sampled(Status.INCONCLUSIVE, done, means, how.rounds, rare)
+    if test.holds and hidden:
+        place = 0 if begun else how.rounds
+        return Sampled(Status.INCONCLUSIVE, done, means, place, hidden)
     place, why = _unclear(test, tested, how)
     return Sampled(Status.INCONCLUSIVE, done, means, place, why)
+
+
+def _doubt(error: float, off: float) -> float:
+    """How far off a squared length may be whose root may be off."""
+    return (2 * math.sqrt(error) + off) * off
 
 
 def _without_runs(
@@ -198,9 +210,6 @@ def _without_runs(
         return Sampled(Status.INCONCLUSIVE, 0, means, 0, why)
     if first > bounds[0] * (1 + 1e-12) + off:
         return Sampled(Status.BROKEN, 0, means, 0)
-    if off > 1e-12 * bounds[0] and first + off > bounds[0]:
-        why = "x* in floats is too far off to tell round 0; pass rationals"
-        return Sampled(Status.INCONCLUSIVE, 0, means, 0, why)
     if len(tested):
         return None
     why = "every bound lies below the rounding of floats; test fewer rounds"

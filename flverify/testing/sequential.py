@@ -42,6 +42,8 @@ class BoundTest:
         alpha, for each of the two answers.
     tail : float >= 1
         Assumed largest E X_r^2 / max(b_r, E X_r)^2.
+    off : (R,) array or 0, below the roots of the bounds
+        How far the root of a given X_r may be from the true one.
 
     Examples
     --------
@@ -55,8 +57,13 @@ class BoundTest:
     (False, True)
     """
 
-    def __init__(self, bounds: Array, false_alarm: float, tail: float) -> None:
+    def __init__(
+        self, bounds: Array, false_alarm: float, tail: float, off: Array | float = 0.0
+    ) -> None:
         self.bounds, self.tail = bounds, tail
+        # sqrt(E X) of two X whose roots are closer than `off` differs by less
+        self._far = (1 + off / np.sqrt(bounds)) ** 2
+        self._near = (1 - off / np.sqrt(bounds)) ** 2
         self.needed = -math.log(false_alarm)
         self.runs = 0
         self._above = np.zeros((len(STAKES), len(bounds)))
@@ -72,11 +79,11 @@ class BoundTest:
             self._first += ratios.sum(axis=0)
             self._second += (ratios * ratios).sum(axis=0)
         for row, stake in enumerate(STAKES):
-            self._above[row] += np.log1p(stake * (ratios - 1)).sum(axis=0)
+            self._above[row] += np.log1p(stake * (ratios / self._far - 1)).sum(axis=0)
         for row, tilt in enumerate(TILTS):
             u = tilt / self.tail
             cost = math.log1p(-u + self.tail * u * u / 2)
-            self._below[row] -= (u * ratios + cost).sum(axis=0)
+            self._below[row] -= (u * ratios / self._near + cost).sum(axis=0)
 
     @property
     def broken(self) -> bool:

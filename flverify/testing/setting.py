@@ -27,6 +27,7 @@ from flverify.problems._minimiser import minimiser_of
 from flverify.problems._problem import Problem
 from flverify.testing import given, written
 from flverify.testing.blur import blur
+from flverify.testing.precision import of_gradients
 
 LARGEST = 1e140  # of numbers whose squares are added up
 ZERO = 1e-12  # of the size: a minimiser so close to 0 is 0
@@ -105,6 +106,11 @@ class Setting:
     def blur(self) -> float:
         """Length by which x* may be off where it is computed in floats, weight x."""
         return blur(self.problem, self.minimiser)
+
+    @cached_property
+    def precision(self) -> float:
+        """Relative rounding of gradients: a user's own may be short floats."""
+        return of_gradients(self.problem, self.begin)
 
     def doubt(self, error: float) -> float:
         """How far off |x - x*|^2 may be for that, where it is about `error`."""
