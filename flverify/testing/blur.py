@@ -19,6 +19,7 @@ from flverify.problems._minimiser import quadratics_of
 from flverify.testing.precision import precision_of
 
 MOST_GRADIENTS = 5000  # clients times coordinates, of which differences are taken
+LARGEST = 500  # of the systems that are solved
 ASIDE = 1e-5  # of the size of x*: where they are
 FLAT = 1e-10  # of the steepest: directions as flat as this are left out
 
@@ -26,8 +27,9 @@ FLAT = 1e-10  # of the steepest: directions as flat as this are left out
 def blur(problem: Any, minimiser: Array) -> float:
     """Length by which x* may be off where it is computed in floats, weight x.
 
-    Problems that are not quadratic, with more than 5000 clients times coordinates, are
-    believed, as are those that leave the range of floats: these are refused elsewhere.
+    Problems that are not quadratic, with more than 500 coordinates, or 5000 clients
+    times coordinates, are believed, as are those that leave the range of floats: these
+    are refused elsewhere.
 
     Examples
     --------
@@ -57,7 +59,7 @@ def blur(problem: Any, minimiser: Array) -> float:
 def _left(problem: Any, minimiser: Array) -> float:
     """Length of the Newton step from a minimiser: what its computation left to do."""
     many = problem.dim * problem.n_clients > MOST_GRADIENTS
-    if many or minimiser.dtype == object:
+    if many or problem.dim > LARGEST or minimiser.dtype == object:
         return 0.0
     best = minimiser.astype(np.float64)
     away = ASIDE * (float(np.abs(best).max()) or 1.0)
