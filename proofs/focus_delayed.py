@@ -151,7 +151,11 @@ def _late_round(run: Run, factor: int, *, late: bool) -> Iterator[judge.Pair]:
 
 
 def _fixed_step(relative: Fraction) -> Finding:
-    """Judge whether the rate is below 1 for one client, tau = 1, eta = relative/h."""
+    """Judge whether the rate is below 1 for one client, tau = 1, eta = relative/h.
+
+    It is below 1 for relative < 2p/(2 - p), which p = relative/2 denies to every step.
+    """
+    rare = min(relative / 2, Fraction(1))
     cases = (
         judge.Case(
             {
@@ -167,9 +171,9 @@ def _fixed_step(relative: Fraction) -> Finding:
             partial(_alone, p, relative),
             another_quantity=True,
         )
-        for p in (Fraction(1), Fraction(1, 2), Fraction(1, 4), Fraction(1, 20))
+        for p in (Fraction(1), Fraction(1, 2), Fraction(1, 4), Fraction(1, 20), rare)
     )
-    searched = "independent rounds of one client, tau = 1, p from 1 to 1/20"
+    searched = "independent rounds of one client, tau = 1, p from 1 to eta L/2"
     return judge.instances(cases, "<", searched)
 
 

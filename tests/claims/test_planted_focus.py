@@ -116,9 +116,10 @@ def test_the_sum_and_the_step_decide_delayed_gradients(delayed):
     last = [*found.readings.values()][4].parts["convergence"]
     assert "at the clients' rows, as once every client has joined" in last.scope
     assert delayed.check(sum=2).verdict == REFUTED
-    # below 2p/(2 - p) = 2/39 at p = 1/20, the smallest p of the search
-    slow = delayed.check(fixed_step="1/20")
-    assert verdicts(slow) == [*first, SUPPORTED, PROVED, REFUTED]
+    # a client that is rare enough, p = step/2, denies it to any step size
+    for step in ("1/20", "1/1000", "1", "3"):
+        slow = delayed.check(fixed_step=step)
+        assert verdicts(slow) == [*first, REFUTED, PROVED, REFUTED]
     for wrong in ("1/7", "10"):  # the proof stops at 1/8
         assert verdicts(delayed.check(step_factor=wrong))[4] == OPEN
 

@@ -688,15 +688,17 @@ def test_corollary_2_holds_from_three_fifths_on(shipped):
 
 
 @pytest.mark.slow
-def test_one_step_size_for_all_participation_probabilities(shipped):
-    """E(1 - j a)^2 < 1 for geometric j of mean 1/p if a < 2p/(2 - p), least p 1/20."""
+def test_no_step_size_serves_all_participation_probabilities(shipped):
+    """E(1 - j a)^2 < 1 for geometric j of mean 1/p if a < 2p/(2 - p), so never all."""
     one = shipped["focus.sec5.1.delayed"]
     assert one.check().readings[one.free[0].reading].verdict == Verdict.REFUTED
     found = sharpest(one, one.free[0], Fraction(1, 100))
-    p = Fraction(1, 20)
-    sharp = 2 * p / (2 - p)
-    assert found.bracket.best.value < sharp <= found.bracket.beyond.value
-    assert found.bracket.closed
+    assert found.bracket.best is None
+    for tried in found.bracket.tried:
+        point = tried.shown.evidence["counterexample"]
+        p = Fraction(point["p"])
+        assert 2 * p / (2 - p) <= tried.value == Fraction(point["eta L"])
+    assert "no value that passes was found in the range searched" in found.remarks()
     assert "the printed value 1/2 is refuted" in found.remarks()
 
 
