@@ -766,6 +766,35 @@ def test_theorem_1_refuted_as_printed_passes_up_to_a_larger_contraction(shipped)
     assert found.printed < found.bracket.best.value <= Fraction(98, 51)
 
 
+def test_no_cap_of_25_is_freed_by_leaving_the_others_out(shipped):
+    """With one cap alone the only client hardly moves in many local steps.
+
+    Its row stays where it was, the server goes on along that gradient, and the mean of
+    w^2 over R = 12/eta rounds is above the bound 4/(eta R), however small eta is.
+    """
+    one = shipped["focus.thm1.nc"]
+    [cap] = [free for free in one.free if free.key]
+    tried = cap.changed(one.constants, Fraction(1))["caps"]
+    assert tried == {**one.constants["caps"], "q/(L sqrt(2 N))": "1"}
+    for eta in (Fraction(1, 23), Fraction(1, 1000)):  # inside q/(16 L sqrt(2 N))
+        rounds = int(12 / eta)
+        kept = (1 - float(eta)) ** int(14 / eta)  # of the way to the server
+        w, row, total = 1.0, 1.0, 0.0
+        for _ in range(rounds):
+            total += w**2
+            row += kept * (w - row)
+            w -= float(eta) * row
+        assert total / rounds > 4 / (eta * rounds)
+
+
+@pytest.mark.slow
+def test_a_cap_of_25_is_not_needed_beside_the_others(shipped):
+    one = shipped["focus.thm1.nc"]
+    [cap] = [free for free in one.free if free.key]
+    found = cap.judged(one.check(**cap.changed(one.constants, Fraction(1))))
+    assert found.verdict == Verdict.PROVED
+
+
 @pytest.mark.slow
 def test_every_free_constant_in_proofs_is_searched_around_its_print(shipped):
     free = [(one, part) for one in shipped.values() for part in one.free]
