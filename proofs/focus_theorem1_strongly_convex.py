@@ -102,7 +102,8 @@ MENDED_99 = {
         "by_itself": True,
     },
     twin=MENDED_99,
-    free=Free("function", "1", "20", weaker="larger", given={"by_itself": False}),
+    # what the printed caps do not grant has nothing to do with it
+    free=Free("function", "1", "20", weaker="larger", given=MENDED_99),
     mended_from={},
 )
 def recursions(c: SimpleNamespace) -> Finding:
@@ -139,7 +140,10 @@ def _from_slopes(c: SimpleNamespace) -> dict[str, Finding]:
     descent = D - G / L + G / (2 * L) >= 0  # F* <= F(w - g/L), G = |g|^2
     before = kept * B_before + rational(c.gradient) * push * G >= B
     after = kept * B_before + rational(c.function) * push * L * D >= B
-    found = judge.implied([descent, before, push > 0], after, "every L, eta, N, q")
+    nearby = [3 * kept >= 2, kept < 1]
+    found = implied_under(
+        [descent, before, push > 0], nearby, after, "every L, eta, N, q"
+    )
     return {"(98) gives (99)": found}
 
 

@@ -219,3 +219,10 @@ def test_the_first_line_of_102_fails_at_values_of_a_smooth_strongly_convex_funct
     lost = point["drop"] * point["D"] / (2 * point["A"])
     assert x / 2 <= lost
     assert lost**2 <= Fraction(7, 18) ** 2 * x * p
+
+
+def test_99_fails_beside_its_factor_and_not_for_a_cap_of_lemma_4():
+    p = beyond("focus.thm1.sc.step97-99", "function")
+    assert p["G"] <= 2 * p["L"] * p["D"]
+    assert p["B"] <= p["kept"] * p["B_before"] + Fraction(16, 3) * p["push"] * p["G"]
+    assert Fraction(2, 3) <= p["kept"] < 1
