@@ -40,9 +40,10 @@ from flverify.claims.nonsmooth import Nonsmooth, gradient_bound
 from flverify.claims.rationals import rational
 from flverify.claims.verdict import Finding
 
+SEPARATE = "(ii) H local steps, then a communication"
 SCHEDULES = {
     "(i) a communication takes a tick, H - 1 steps": "literal",
-    "(ii) H local steps, then a communication": "separate",
+    SEPARATE: "separate",
 }
 
 START = "(iii) S = 0 too, from theta^0 = 0 of line 1, C anywhere"
@@ -58,7 +59,7 @@ START = "(iii) S = 0 too, from theta^0 = 0 of line 1, C anywhere"
     "that ends the window included; (i) and (ii) are of windows that start in C.",
     constants={"factor": 4},
     twin={"factor": 1},
-    free=Free("factor", 1, 8, weaker="larger"),
+    free=Free("factor", 1, 8, weaker="larger", reading=SEPARATE),
 )
 def local_divergence(c: Any) -> Finding:
     """Judge the bound for both schedules and at the start; then state the sharp one."""
@@ -120,7 +121,7 @@ def distance_case(
     "correction.",
     constants={"factor": 2},
     twin={"factor": 1},
-    free=Free("factor", 1, 8, weaker="larger"),
+    free=Free("factor", 1, 8, weaker="larger", reading=SEPARATE),
 )
 def value_divergence(c: Any) -> Finding:
     """Judge the statement from the sharp Lemma 3; then what the printed chain gives."""

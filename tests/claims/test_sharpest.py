@@ -752,6 +752,16 @@ def test_only_one_local_step_leads_the_mean_to_the_weighted_optimum(shipped):
     assert found.finding.verdict == Verdict.PROVED
 
 
+@pytest.mark.parametrize("claim_id", ["agnostic.lemma3", "agnostic.cor1"])
+def test_two_lines_apart_attain_the_sharp_distance_in_a_window(shipped, claim_id):
+    """Two clients go H steps of length eta G away from each other."""
+    one = shipped[claim_id]
+    found = sharpest(one, one.free[0], Fraction(1, 4))
+    assert found.bracket.best.value == 2
+    assert found.finding.verdict == Verdict.CERTIFIED
+    assert found.bracket.closed
+
+
 @pytest.mark.slow
 def test_theorem_1_refuted_as_printed_passes_up_to_a_larger_contraction(shipped):
     """One client of curvature 1, tau = 2, eta = 4/51, contracts by (1 - eta)^2.
