@@ -91,11 +91,13 @@ def for_each_q(
     *,
     scaled: bool = True,
     besides: Mapping[str, Finding] | None = None,
+    apart: Callable[[Relations], Mapping[str, Finding]] = lambda _: {},
 ) -> Finding:
     """Judge under every reading of q_min that given relations imply all the needs.
 
     Each reading implies q <= 1, so a need that follows from that alone does in all of
-    them. `besides` are findings that do not depend on the reading.
+    them. `besides` are findings that do not depend on the reading; `apart` gives those
+    that do, from what the reading knows of q.
     """
     always = for_any_q(given, needs, scope, scaled=scaled)
 
@@ -109,7 +111,7 @@ def for_each_q(
 
     return judge.readings(
         {
-            name: judge.all_of({**parts(known), **(besides or {})})
+            name: judge.all_of({**parts(known), **(besides or {}), **apart(known)})
             for name, known in RANGE_OF_Q.items()
         }
     )

@@ -226,3 +226,16 @@ def test_99_fails_beside_its_factor_and_not_for_a_cap_of_lemma_4():
     assert p["G"] <= 2 * p["L"] * p["D"]
     assert p["B"] <= p["kept"] * p["B_before"] + Fraction(16, 3) * p["push"] * p["G"]
     assert Fraction(2, 3) <= p["kept"] < 1
+
+
+@pytest.mark.slow
+def test_the_last_line_of_110_fails_in_each_reading_where_that_has_a_q():
+    claim = CLAIMS["focus.thm1.pl.collected"]
+    [free] = claim.free
+    found = claim.check(**free.changed(claim.constants, Fraction(4, 15)))
+    shown = [one.parts["(110), last line"].evidence for one in found.readings.values()]
+    averaged, cohorts, chances = (one["counterexample"] for one in shown)
+    assert Fraction(averaged["N"]) * Fraction(averaged["q"]) <= 1
+    assert Fraction(cohorts["m"]) * Fraction(cohorts["q"]) == 1
+    assert int(cohorts["m"]) <= int(cohorts["N"])
+    assert Fraction(chances["q"]) <= 1
