@@ -113,7 +113,8 @@ def assert_linear_rate(
     Where C rate^r is below 1e-24 of the problem's squared size there is no answer, nor
     below 1e8 times the square of what x* in floats may be off by. Sampled runs round:
     each |x_r - x*| is taken to be off by up to (8 r + r^2/16) eps sqrt(d) of the size,
-    with the eps of the shortest floats that gradients or models come in.
+    with the eps of the shortest floats that gradients or models come in, times what a
+    small move of the start has grown to; where that hides a bound there is no answer.
 
     Examples
     --------

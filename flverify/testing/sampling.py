@@ -27,7 +27,6 @@ FIRST = 64  # runs before the first look; then four times as many, and so on
 RAREST = 1e-300  # false alarm: it is divided further
 HEAVIEST = 1e100  # tail: its square is divided by
 RESOLUTION = 1e-24  # squared errors below this share of the problem's size are rounding
-TOLD = 2  # errors below this many times what runs may be off by are not told
 BLURRED = 1e4  # errors below this many times what x* may be off by are not told
 
 
@@ -157,8 +156,8 @@ def judge(asked: Setting, bounds: Array, how: Plan) -> Sampled:
     first = as_float(asked.first_error)
     blurred = BLURRED * asked.blur
     off = rounding(asked, how.seed, how.rounds)
-    fine = np.maximum(RESOLUTION * asked.size**2 + blurred * blurred, (TOLD * off) ** 2)
-    tested = np.flatnonzero(bounds[1:] > fine[1:]) + 1
+    fine = max(RESOLUTION * asked.size**2, blurred * blurred)
+    tested = np.flatnonzero(bounds[1:] > fine) + 1
     at_first = 0.0 if is_exact(asked.first_error) else _doubt(first, float(off[0]))
     known, begun = _without_runs(first, at_first, bounds, tested), ""
     if known is not None:
@@ -222,11 +221,18 @@ def _means(first: float, test: BoundTest, tested: Array, how: Plan) -> Array:
     return out
 
 
+_HIDDEN = (
+    "from round {} on a bound lies below the rounding of floats; test fewer rounds"
+)
+
+
 def _unclear(test: BoundTest, tested: Array, how: Plan) -> tuple[int, str]:
     """Name the first round without an answer, and why there is none."""
     unclear = test.unclear
     if len(unclear):
         place = int(tested[unclear[0]])
+        if test.hidden[unclear].any():
+            return int(tested[test.hidden][0]), _HIDDEN.format(tested[test.hidden][0])
         return place, (
             f"after {test.runs} runs neither answer is clear at round {place}; raise "
             "budget, test fewer rounds, or assume a smaller tail if that is true"
@@ -239,10 +245,7 @@ def _unclear(test: BoundTest, tested: Array, how: Plan) -> tuple[int, str]:
             "or test fewer rounds"
         )
     place = next(r for r in range(1, how.rounds + 1) if r not in set(tested.tolist()))
-    return place, (
-        f"from round {place} on a bound lies below the rounding of floats; test fewer "
-        "rounds"
-    )
+    return place, _HIDDEN.format(place)
 
 
 def words(asked: Setting, how: Plan, found: Sampled, bounds: Array) -> dict[str, str]:

@@ -28,6 +28,7 @@ from scipy.special import logsumexp
 from flverify._core.exact import Array
 
 STAKES = (0.9, *(2.0**-k for k in range(1, 11)))  # l: how much is bet on a break
+LARGEST_SHARE = 0.5  # of the root of a bound that X_r may be off by, if it is to hold
 TILTS = (1.0, 0.5, 0.25, 0.125)  # u tail: small ones see a small margin
 
 
@@ -42,8 +43,9 @@ class BoundTest:
         alpha, for each of the two answers.
     tail : float >= 1
         Assumed largest E X_r^2 / max(b_r, E X_r)^2.
-    off : (R,) array or 0, below the roots of the bounds
-        How far the root of a given X_r may be from the true one.
+    off : (R,) array or 0
+        How far the root of a given X_r may be from the true one. Where that is more
+        than half of the root of b_r no bound is seen to hold.
 
     Examples
     --------
@@ -62,8 +64,10 @@ class BoundTest:
     ) -> None:
         self.bounds, self.tail = bounds, tail
         # sqrt(E X) of two X whose roots are closer than `off` differs by less
-        self._far = (1 + off / np.sqrt(bounds)) ** 2
-        self._near = (1 - off / np.sqrt(bounds)) ** 2
+        share = off / np.sqrt(bounds)
+        self.hidden = share > LARGEST_SHARE
+        self._far = (1 + share) ** 2
+        self._near = (1 - np.minimum(share, LARGEST_SHARE)) ** 2
         self.needed = -math.log(false_alarm)
         self.runs = 0
         self._above = np.zeros((len(STAKES), len(bounds)))
@@ -78,8 +82,11 @@ class BoundTest:
         with np.errstate(over="ignore"):
             self._first += ratios.sum(axis=0)
             self._second += (ratios * ratios).sum(axis=0)
+        with np.errstate(invalid="ignore"):
+            # an overflow is a break, whatever rounding does
+            above = np.where(np.isposinf(ratios), np.inf, ratios / self._far)
         for row, stake in enumerate(STAKES):
-            self._above[row] += np.log1p(stake * (ratios / self._far - 1)).sum(axis=0)
+            self._above[row] += np.log1p(stake * (above - 1)).sum(axis=0)
         for row, tilt in enumerate(TILTS):
             u = tilt / self.tail
             cost = math.log1p(-u + self.tail * u * u / 2)
@@ -105,7 +112,7 @@ class BoundTest:
     def unclear(self) -> Array:
         """Indices of the rounds whose bound is not seen to hold, shape (some,)."""
         evidence = logsumexp(self._below, axis=0) - math.log(len(TILTS))
-        return np.asarray(np.flatnonzero(~(evidence >= self.needed)))
+        return np.asarray(np.flatnonzero(~(evidence >= self.needed) | self.hidden))
 
     @property
     def plausible(self) -> bool:

@@ -15,6 +15,7 @@ from flverify.problems._problem import Problem
 from flverify.testing import (
     Broken,
     Inconclusive,
+    assert_error_bound,
     assert_fixed_point_bias,
     assert_linear_rate,
 )
@@ -102,6 +103,25 @@ def test_what_is_left_of_errors_is_less_than_runs_may_be_off_by(algorithm, dim):
         assert left <= rounding(asked, 1, 1500)[-1]
 
 
+def descended(masks, gradient, start):
+    """Steps of 1/40 along the only client's gradient."""
+    models = [start]
+    for _ in masks:
+        models.append(models[-1] - gradient(0, models[-1]) / 40)
+    return models
+
+
+@pytest.mark.parametrize("algorithm", [GradientDescent("1/40"), descended])
+def test_what_rounding_grows_to_beside_a_start_is_no_break(algorithm):
+    # the second coordinate starts at its minimiser 1/3; off it, it grows as (3/2)^r
+    steep = Quadratics([[[1, 0], [0, 100]]], [[1, "100/3"]])
+    more = {"rounds": 150, "budget": 300, "method": "sampled"}
+    with pytest.raises(Inconclusive):
+        assert_error_bound(steep, algorithm, Full(1), bound=2, start=[0, "1/3"], **more)
+    with pytest.raises(Broken):
+        assert_error_bound(steep, algorithm, Full(1), bound=2, start=[0, "1/2"], **more)
+
+
 def test_what_roots_may_be_off_by_is_given_to_either_answer():
     # the root of each X is 1 % too large: 1.0201 in place of 1
     seen = np.full((3000, 1), 1.0201)
@@ -111,6 +131,10 @@ def test_what_roots_may_be_off_by_is_given_to_either_answer():
     seen = np.full((3000, 1), 0.81)
     assert _fed(seen, 0.0).holds
     assert not _fed(seen, 0.1).holds
+    # nothing is seen to hold below what roots may be off by, however small it looks
+    assert _fed(0 * seen, 0.4).holds
+    assert not _fed(0 * seen, 0.6).holds
+    assert _fed(np.full((9, 1), np.inf), np.inf).broken
 
 
 def _fed(errors, off):
