@@ -15,6 +15,7 @@ from typing import Any
 from flverify._core.checks import instance
 from flverify._core.errors import (
     FormatError,
+    InputError,
     RefusedError,
     TerminatedError,
 )
@@ -178,7 +179,8 @@ def sharpest(
     Raises
     ------
     InputError
-        If the claim has no such constant or reading, or is none.
+        If the claim has no such constant or reading, or is none, or if the probes are
+        of another claim.
     FormatError
         If its check raises at a value, or returns no finding.
 
@@ -201,6 +203,11 @@ def sharpest(
     instance(claim, "claim", Claim, "a check that @claim(...) stands over")
     instance(free, "free", Free, 'Free("c", 1, 4, weaker="larger")')
     free.require_of(claim.id, claim.constants)
+    if probes is not None and probes.claim is not claim:
+        raise InputError(
+            f"probes must be of the claim whose constant is sought, {claim.id}; got "
+            f"those of {probes.claim.id}; write Probes(claim, folder)."
+        )
 
     def check(value: Fraction) -> Any:
         changed = free.changed(claim.constants, value)

@@ -63,7 +63,8 @@ def command(
     that order; values that were not tried may. The exit code is 1 if no value passes.
 
     What was found at a value is kept, as in `flverify audit`: a search that was
-    interrupted goes on where it stopped.
+    interrupted goes on where it stopped. Data that your file reads do not count as
+    changed: use --fresh when they do.
     """
     group, claim = one_claim(claim_id, path)
     _require_free(claim, group)

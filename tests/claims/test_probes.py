@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from flverify._core.errors import InputError
 from flverify.claims.probes import Probes
 from flverify.claims.registry import claims_in, shipped_claims
 from flverify.claims.sharpest import sharpest
@@ -160,3 +161,9 @@ def test_what_is_no_finding_is_not_kept(edge, tmp_path, returned):
     claim = replace(edge, judged_by=lambda _: returned)
     assert Probes(claim, tmp_path / "kept").find({"c": "1"}) == returned
     assert not (tmp_path / "kept").exists()
+
+
+def test_probes_of_another_claim_are_refused(edge, tmp_path):
+    other = Probes(replace(edge, id="demo.other"), tmp_path / "kept")
+    with pytest.raises(InputError, match=r"of the claim whose constant.*demo\.other"):
+        sharpest(edge, edge.free[1], "1/100", probes=other)
