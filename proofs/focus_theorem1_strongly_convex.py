@@ -41,8 +41,9 @@ from flverify.claims.focus_theorem1_steps import (
     mu,
     q,
 )
+from flverify.claims.focus_whole_clients import for_each_q_and_whole_n
 from flverify.claims.rationals import rational
-from flverify.claims.verdict import Finding, Verdict
+from flverify.claims.verdict import Finding
 
 CAPS = {
     "mu/(N L^2)": "3/27",
@@ -223,12 +224,7 @@ def function_error(c: SimpleNamespace) -> Finding:
 def _sign(c: SimpleNamespace) -> Finding:
     lost = rational(c.drop) * (1 - rational(c.inner) * eta * N * L)
     gained = rational(c.function) * eta * N * L / q
-    inside, need = _inside(c.caps), {"sign": gained <= lost}
-    found = for_each_q(inside, need, SCOPE)
-    if all(one.verdict != Verdict.INCONCLUSIVE for one in found.readings.values()):
-        return found
-    no_between = (N - 1) * (N - 2) >= 0  # what integers add: none is in between
-    return for_each_q([*inside, no_between], need, SCOPE)
+    return for_each_q_and_whole_n(_inside(c.caps), {"sign": gained <= lost}, SCOPE)
 
 
 @claim(
