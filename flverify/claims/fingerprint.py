@@ -54,11 +54,18 @@ def _imports(path: Path) -> frozenset[Path]:
 
 
 def _read_imports(path: Path) -> frozenset[Path]:
+    names = _names(path.read_bytes(), path)
+    return frozenset(f for name in names for f in _files(name, path))
+
+
+@cache  # by what the file says now: many claims share one
+def _names(text: bytes, path: Path) -> frozenset[str]:
     try:
-        tree = ast.parse(path.read_bytes())  # which may say how they are encoded
+        tree = ast.parse(text)  # which may say how it is encoded
     except (SyntaxError, ValueError):  # of a module beside it, which cannot be imported
         return frozenset()
     names: set[str] = set()
+    first = path == PACKAGE / "__init__.py"
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
@@ -66,9 +73,9 @@ def _read_imports(path: Path) -> frozenset[Path]:
             base = _absolute(node, path)
             names.add(base)
             names |= {f"{base}.{alias.name}" for alias in node.names}
-        elif path == PACKAGE / "__init__.py" and isinstance(node, ast.Dict):
+        elif first and isinstance(node, ast.Dict):
             names |= {ast.literal_eval(value) for value in node.values}  # on use
-    return frozenset(f for name in names for f in _files(name, path))
+    return frozenset(names)
 
 
 def _absolute(node: ast.ImportFrom, path: Path) -> str:
@@ -122,6 +129,7 @@ def _read(path: Path) -> str:
 _kept = cache(_read)  # of the package, which does not change while it runs
 
 
+@cache  # what is loaded stays loaded
 def _version(name: str) -> str:
     try:
         return version(name)
