@@ -216,6 +216,9 @@ def _differences(group: Group, part: Sequence[Audited], entries: Entries) -> lis
     if group.silent:
         return []
     out = ledger.differences(part, entries)
+    if not group.own:
+        old = counterexamples.stale(part, group.path)
+        out += [f"{key}: its script tells of another counterexample" for key in old]
     if group.whole:
         gone = [key for key in entries if key not in group.claims]
         out += [f"{key}: in the ledger, but there is no such claim" for key in gone]

@@ -149,6 +149,33 @@ def test_prefixes_choose_and_keep_the_rest_of_the_ledger(run, claims, monkeypatc
     assert ledger.read_text() == whole
 
 
+BODY = """[kinds.one]
+claims = ["demo.less"]
+body = 'left, right = F(at["x"]), F(1)'
+"""
+
+
+def test_a_script_of_another_counterexample_is_noticed(run, claims, monkeypatch):
+    shipped_by(monkeypatch, claims.parent)
+    scripts = claims.parent / "counterexamples"
+    scripts.mkdir()
+    (scripts / "bodies.toml").write_text(BODY)
+    assert run("audit", "--update-ledger").code == 0
+    assert run("audit").code == 0
+    one = scripts / "demo.less.py"
+    text = one.read_text()
+    one.write_text(text.replace("1", "2"))
+    ran = run("audit")
+    assert ran.code == 1
+    assert "demo.less: its script tells of another counterexample" in ran.stdout
+    assert "demo.less" in run("audit", "--json").json["differences"][0]
+    assert run("audit", "demo.sum").code == 0
+    assert run("audit", "--update-ledger").code == 0
+    assert one.read_text() == text
+    one.unlink()  # the ledger's own tests say which must be there
+    assert run("audit").code == 0
+
+
 def test_own_files_stand_beside_prefixes(run, claims, write, monkeypatch, tmp_path):
     (tmp_path / "shipped").mkdir()
     text = claims.read_text().replace('"demo.', '"ours.').replace('"other.', '"ours.')
