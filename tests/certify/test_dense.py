@@ -147,6 +147,7 @@ FREE = [
 ]  # no mean of a client slot is eliminated, so all clients' vectors are coordinates
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", FREE)
 @pytest.mark.parametrize("stage", ["decrease", "positivity"])
 def test_eigenvalues_are_those_of_the_blocks(name, stage):

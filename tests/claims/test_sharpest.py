@@ -752,6 +752,7 @@ def test_only_one_local_step_leads_the_mean_to_the_weighted_optimum(shipped):
     assert found.finding.verdict == Verdict.PROVED
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("claim_id", ["agnostic.lemma3", "agnostic.cor1"])
 def test_two_lines_apart_attain_the_sharp_distance_in_a_window(shipped, claim_id):
     """Two clients go H steps of length eta G away from each other."""
@@ -815,6 +816,7 @@ def test_every_free_constant_in_proofs_is_searched_around_its_print(shipped):
         assert part.low <= value <= part.high, (one.id, part.name)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("function", "verdict"), [("129/10", Verdict.PROVED), ("13", Verdict.REFUTED)]
 )

@@ -112,7 +112,7 @@ def moved(value: str) -> str:
     return repr(number * (1 + 1e-7) + 1e-12)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @every_figure
 @pytest.mark.parametrize("table_of", [quick_table, stored_table])
 def test_a_round_trip_through_the_file_keeps_the_table(

@@ -86,6 +86,7 @@ def test_a_bias_of_short_floats_is_no_bias():
         assert_fixed_point_bias(PLAIN, stepped, Full(2), bias=0, **more)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "algorithm", [GradientDescent("1/40"), Focus("1/20", 2), Scaffold("1/10", 2)]
 )
