@@ -84,7 +84,7 @@ def write(
         "law": space.reading.classes.description,
         "rho": str(proof.rho),
         "neighbourhood": _neighbourhood(proof, smoothness),
-        **_structure(space),
+        **_structure(space, smoothness),
         **_values(proof, smoothness),
     }
     return {**body, "digest": digest(body)}
@@ -154,12 +154,15 @@ def _neighbourhood(proof: Proof, smoothness: Fraction) -> dict[str, str] | None:
     return {"weight": str(proof.weight), "constant": str(constant)}
 
 
-def _structure(space: Coordinates) -> dict[str, Any]:
+def _structure(space: Coordinates, smoothness: Fraction) -> dict[str, Any]:
     found = space.structure
     return {
         "equilibrium": {s: [str(a), str(b)] for s, (a, b) in found.equilibrium.items()},
         "eliminated": {
-            slot: {name: str(value) for name, value in parts.items()}
+            slot: {
+                name: str(value * _unit_ratio(space, slot, name, smoothness))
+                for name, value in parts.items()
+            }
             for slot, parts in found.eliminated.items()
         },
         "calls": len(space.reading.points),
@@ -180,6 +183,18 @@ def units(space: Coordinates, name: str) -> int:
         return int(name.endswith("gradient"))
     alpha, beta = space.structure.equilibrium[name]
     return int(alpha == 0 and beta != 0)
+
+
+def _unit_ratio(
+    space: Coordinates, slot: str, name: str, smoothness: Fraction
+) -> Fraction:
+    """Return what L does to the coefficient of a coordinate in what a slot equals.
+
+    A slot that rests at zero does not show its unit: it has that of its coordinates.
+    """
+    if not any(space.structure.equilibrium[slot]):
+        return Fraction(1)
+    return smoothness ** (units(space, slot) - units(space, name))
 
 
 def _values(proof: Proof, smoothness: Fraction) -> dict[str, Any]:
