@@ -15,6 +15,7 @@ from typing import Any, TypeGuard, TypeVar
 
 from flverify._core.errors import RefusedError
 from flverify._core.exact import Scalar, is_exact, within_floats
+from flverify._core.shown import shown
 from flverify.engines.forms import SHARE, Feature
 from flverify.engines.kinds import require_law
 from flverify.participation._law import Participation
@@ -169,8 +170,9 @@ def _independent(law: Bernoulli) -> Classes:
 
 
 def _rational(chances: list[Any]) -> None:
-    if not all(is_exact(p) for p in chances):
+    strange = [p for p in chances if not is_exact(p)]
+    if strange:
         raise RefusedError(
-            "a certificate must be given rational probabilities; got floats; write "
-            "them as fractions or decimal text."
+            "a certificate must be given rational probabilities; got "
+            f"{shown(strange[0])}; write a fraction or decimal text."
         )

@@ -87,11 +87,12 @@ def problem(
     require_law(participation)
     mu = positive(strong_convexity, "strong_convexity")
     smooth = positive(smoothness, "smoothness")
-    if not (is_exact(mu) and is_exact(smooth) and is_exact(algorithm.step_size)):
-        raise DomainError(
-            "a certificate must be given rational numbers; got floats; write them as "
-            "fractions or decimal text."
-        )
+    for number in (mu, smooth, algorithm.step_size):
+        if not is_exact(number):
+            raise DomainError(
+                f"a certificate must be given rational numbers; got {shown(number)}; "
+                "write a fraction or decimal text."
+            )
     if not mu < smooth:
         raise DomainError(
             f"strong_convexity must be below smoothness; got {shown(mu)} and "

@@ -6,6 +6,7 @@ from copy import copy
 from fractions import Fraction
 
 import pytest
+import sympy
 
 from flverify._core.errors import DomainError, InputError, RefusedError
 from flverify.algorithms import FedAvg, Focus, WeightedFedAvg
@@ -15,6 +16,7 @@ from flverify.certify.region import Row, region
 from flverify.participation import AllOrNothing, Bernoulli, Full, UniformCohort
 
 STEP, LAW = Focus("1/5"), Full(2)
+P = sympy.Symbol("p", positive=True)
 
 
 def row(value=1, algorithm=STEP, law=LAW, mu="1/10", smooth=1):
@@ -65,6 +67,20 @@ def test_what_else_there_is_where_no_certificate_is_made():
     with pytest.raises(RefusedError, match=r"got WeightedFedAvg; .*certify\.gram"):
         certify(other, LAW, strong_convexity="1/10", smoothness=1)
     assert certify(STEP, LAW, strong_convexity="1/10", smoothness=1)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "law", "says"),
+    [
+        (Focus(P), LAW, "rational numbers; got p;"),
+        (Focus(0.2), LAW, r"rational numbers; got 0\.2;"),
+        (STEP, AllOrNothing(2, P), "rational probabilities; got p;"),
+        (STEP, Bernoulli([0.5, 0.5]), r"rational probabilities; got 0\.5;"),
+    ],
+)
+def test_a_number_that_is_not_rational_is_shown(algorithm, law, says):
+    with pytest.raises((DomainError, RefusedError), match=says):
+        certify(algorithm, law, strong_convexity="1/10", smoothness=1)
 
 
 def own(kind, **methods):
