@@ -113,6 +113,7 @@ QUESTIONS = {
     "root of a number": ([eta <= sqrt(2) / L], eta**2 * L**2 <= 2),
     "vanishing denominator": ([y >= 1, eta <= 1 / (y - 1)], eta * (y - 1) <= 1),
     "shift": ([x <= -2], x <= -1),
+    "root, not 0": ([eta <= 1], eta <= eta**THIRD),  # the new symbol is no 0
 }
 
 

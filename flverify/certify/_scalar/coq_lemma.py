@@ -110,6 +110,8 @@ class _Lemma:
         # not subst: it would take another equation of the symbol, such as x = 0
         lines.append("try rewrite H_step in *; clear H_step.")
         self.weak = [other for other in self.weak if other != name]
+        if step.slack is not None and step.slack_sign == ">=":  # it may turn out > 0
+            self.weak.append(self.names[step.slack])
         return [*lines, *(f"try (assert (0 < {w}) by rise)." for w in self.weak)]
 
     def equation(self, stage: Stage, known: str) -> list[str]:
