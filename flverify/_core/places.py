@@ -8,6 +8,7 @@ from traceback import FrameSummary, extract_tb
 
 _PACKAGE = str(Path(__file__).resolve().parents[1])
 _OTHERS = (_PACKAGE, *(sysconfig.get_path(kind) for kind in ("purelib", "stdlib")))
+_MADE = "<string>"  # the file of what is written by a program, as a dataclass is
 
 
 def is_own(part: object) -> bool:
@@ -38,4 +39,4 @@ def own_line(error: BaseException) -> FrameSummary | None:
 
 
 def _of_others(file: Path) -> bool:
-    return any(file.is_relative_to(folder) for folder in _OTHERS)
+    return str(file) == _MADE or any(map(file.is_relative_to, _OTHERS))

@@ -15,9 +15,11 @@ from flverify._core.shipped import shipped_folder
 from flverify._core.shown import shown
 from flverify._core.source_files import run_file
 from flverify.claims.claim import Claim
+from flverify.claims.verdict import OF_CLAIMS
 
 MADE = {"Finding", "Correction", "__setattr__"}  # by the judge alone
 CHANGED = {"verdict", "correction"}  # of a finding, by nobody
+INSIDE = {"vars", "__dict__"}  # where what is frozen can be changed
 NEAR = 3  # ids that are proposed in place of a wrong one
 
 
@@ -46,7 +48,7 @@ def load_file(path: Path) -> ModuleType:
         )
     try:
         _require_judged(path)
-        return run_file(path, f"flverify_proofs_{path.stem}")
+        return run_file(path, f"{OF_CLAIMS}{path.stem}")
     except (SyntaxError, UnicodeDecodeError) as error:
         raise FormatError(
             f"a file of claims must be valid Python; {path.name} is not: {error}; "
@@ -64,14 +66,25 @@ def _require_judged(path: Path) -> None:
             )
 
 
-def _makes_one(node: ast.AST) -> TypeGuard[ast.Call | ast.ImportFrom]:
-    if isinstance(node, ast.ImportFrom):
-        return any(one.asname and one.name in MADE for one in node.names)
-    if not isinstance(node, ast.Call):
-        return False
-    called = getattr(node.func, "id", getattr(node.func, "attr", ""))
-    changed = called == "replace" and any(k.arg in CHANGED for k in node.keywords)
-    return called in MADE or changed
+def _makes_one(node: ast.AST) -> TypeGuard[ast.stmt | ast.expr]:
+    """Whether it makes a finding or changes one; what is made unseen raises later."""
+    match node:
+        case ast.ImportFrom(names=names):
+            return any(one.asname and one.name in MADE for one in names)
+        case ast.Assign(value=value) | ast.NamedExpr(value=value):
+            return _name(value) in MADE
+        case ast.Subscript(slice=ast.Constant(value=key), ctx=ast.Store()):
+            inside = getattr(node.value, "func", node.value)  # of vars(f) or f.__dict__
+            return key in CHANGED and _name(inside) in INSIDE
+        case ast.Call(func=func, keywords=given):
+            changed = _name(func) == "replace" and any(k.arg in CHANGED for k in given)
+            return _name(func) in MADE or changed
+    return False
+
+
+def _name(node: ast.AST) -> str:
+    """Return the name of a name, or of what is taken from something."""
+    return getattr(node, "id", getattr(node, "attr", ""))
 
 
 def claims_in(paths: list[Path]) -> dict[str, Claim]:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from itertools import dropwhile
 from typing import Any
+
+from flverify._core.errors import FormatError
+
+OF_CLAIMS = "flverify_proofs_"  # how the module of a file of claims is named
 
 
 class Verdict(StrEnum):
@@ -72,6 +78,9 @@ class Finding:
     argument: str = ""
     given: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        _require_ours()
+
     def corrected(self, statement: str, finding: Finding) -> Finding:
         """Return the same finding beside a repaired statement and its finding."""
         return replace(self, correction=Correction(statement, finding))
@@ -105,3 +114,22 @@ class Correction:
 
     statement: str
     finding: Finding
+
+
+def _require_ours() -> None:
+    """Check that no file of claims makes a finding, nor a module beside it."""
+    callers = [*_callers()][3:]  # the first are of the finding itself
+    by = next(dropwhile("dataclasses".__eq__, callers), "")  # replace() is of its user
+    if by.startswith("flverify.") or not any(c.startswith(OF_CLAIMS) for c in callers):
+        return
+    raise FormatError(
+        "verdicts must be made by the judge; a file of claims, or a module beside it, "
+        "makes one itself; return what flverify.claims.judge gives."
+    )
+
+
+def _callers() -> Iterator[str]:
+    """Yield the names of the modules whose functions run, the innermost first."""
+    frame = inspect.currentframe()
+    while frame := frame and frame.f_back:
+        yield str(frame.f_globals.get("__name__", ""))

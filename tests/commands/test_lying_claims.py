@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from flverify.claims.audit import attempt, audit
@@ -35,7 +37,19 @@ BY_HAND = {
     "changed": "replace(true(2, c.two), verdict=Verdict.PROVED)",
     "forced": 'object.__setattr__(true(2, c.two), "verdict", Verdict.PROVED)',
     "corrected": 'replace(true(), correction=Correction("2", true()))',
+    "renamed": '(F := verdict.Finding) and F(Verdict.PROVED, "all", "mine")',
 }
+UNSEEN = {  # by whoever reads the file
+    "its class": 'type(true())(Verdict.PROVED, "all", "mine")',
+    "by a mapping": 'replace(true(2, 3), **{"verdict": Verdict.PROVED})',
+    "asked for": 'getattr(verdict, "Find" + "ing")(Verdict.PROVED, "all", "mine")',
+    "beside": "beside.made()",
+}
+BESIDE = """
+from flverify.claims.verdict import Finding, Verdict
+def made():
+    return Finding(Verdict.PROVED, "all", "mine")
+"""
 UNSTEADY = {
     "random": "return judge.identity([('it', 2, c.two)], str(random.random()))\n",
     "clock": "return judge.identity([('it', 2, c.two)], str(time.time_ns()))\n",
@@ -76,6 +90,25 @@ def test_a_verdict_is_not_made_by_hand(fails, write, how):
     path = write("mine.py", written(f"return {BY_HAND[how]}"))
     said = fails("audit", path)
     assert "verdicts must be made by the judge; mine.py, line 23, makes one" in said
+
+
+@pytest.mark.parametrize("how", UNSEEN)
+def test_nor_where_a_reader_would_not_see_it(fails, write, monkeypatch, how):
+    beside = write("beside.py", BESIDE)
+    monkeypatch.syspath_prepend(str(Path(beside).parent))
+    body = f"import beside\n    return {UNSEEN[how]}"
+    said = fails(
+        "audit",
+        write("mine.py", "from flverify.claims import verdict\n" + written(body)),
+    )
+    assert "verdicts must be made by the judge; a file of claims" in said
+
+
+@pytest.mark.parametrize("inside", ["vars(f)", "f.__dict__"])
+def test_nor_is_one_changed_where_it_stands(fails, write, inside):
+    body = f"f = true(2, 3)\n    {inside}['verdict'] = 'PROVED'\n    return f"
+    said = fails("audit", write("mine.py", written(body)))
+    assert "verdicts must be made by the judge; mine.py, line 24, makes one" in said
 
 
 def test_nor_under_another_name(fails, write):
