@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any
 
 import sympy
+from sympy.concrete import summations
 from sympy.core import exprtools
 from sympy.core.cache import clear_cache
 
@@ -122,11 +123,21 @@ def _closest(rule: Any, e: Any) -> Any:
     return None if several and not e.as_numer_denom()[1].is_number else rule(e)
 
 
+def _added_up(rule: Any, term: Any, index: Any) -> Any:
+    """Add up by Gosper's method, which divides by what may be 0 for some values.
+
+    It finds that C(n, k) (-1)^k adds up to 0 over k, which is 1 at n = 0.
+    """
+    parameters = term.free_symbols - {index[0]}
+    return None if parameters else rule(term, index)
+
+
 _ask(sympy.Mod, "eval", _remainder)
 _ask(sympy.binomial, "eval", _coefficient)
 _ask(sympy.Max, "_collapse_arguments", _redundant)
 _ask(sympy.Min, "_collapse_arguments", _redundant)
 _ask(exprtools, "_monotonic_sign", _closest)
+_ask(summations, "gosper_sum", _added_up)
 _hold_back(sympy.Mul, "integer", _product)
 _hold_back(sympy.binomial, "nonnegative", _chosen)
 _hold_back(sympy.Pow, "imaginary", _raised)
