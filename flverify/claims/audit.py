@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -102,11 +101,16 @@ def _corrections_fault(finding: Finding, printed: str) -> str:
     fixed = finding.correction
     if fixed and fixed.finding.verdict == Verdict.REFUTED:
         return f"the correction is {fixed.finding.verdict}: {fixed.finding.reason}"
-    same = fixed is not None and fixed.statement.split() == printed.split()
+    same = fixed is not None and _closed_up(fixed.statement) == _closed_up(printed)
     if same and finding.verdict == Verdict.REFUTED:
         return "the correction repeats the print, which is refuted"
-    inner = chain(finding.readings.values(), finding.parts.values())
+    inner = [*finding.readings.values(), *finding.parts.values()]
+    inner += [fixed.finding] if fixed else []
     return next(filter(None, (_corrections_fault(one, printed) for one in inner)), "")
+
+
+def _closed_up(statement: str) -> str:
+    return "".join(statement.split())
 
 
 @dataclass(frozen=True)

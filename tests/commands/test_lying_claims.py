@@ -164,12 +164,21 @@ def test_a_twin_that_is_the_print_is_none(fails, write):
     assert "must give a constant another value" in fails("audit", path)
 
 
-@pytest.mark.parametrize(("statement", "fault"), [("1  =  1", True), ("1 = 2", False)])
+@pytest.mark.parametrize(
+    ("statement", "fault"), [("1  =  1", True), ("1=1", True), ("1 = 2", False)]
+)
 def test_a_correction_that_repeats_the_print_is_a_fault(write, statement, fault):
     body = f"return true(2, c.two).corrected({statement!r}, true())"
     path = write("mine.py", written(body, constants={"two": 3}, twin={"two": 2}))
     (one,) = audit(claims_in([path]).values())
     assert one.control_fault().startswith("the correction repeats") is fault
+
+
+def test_a_correction_of_a_correction_is_not_refuted_either(write):
+    body = "return true(2, c.two).corrected('2', true().corrected('3', true(2, 3)))"
+    path = write("mine.py", written(body, constants={"two": 3}, twin={"two": 2}))
+    (one,) = audit(claims_in([path]).values())
+    assert one.control_fault().startswith("the correction is REFUTED")
 
 
 def test_what_is_free_is_read(write):
