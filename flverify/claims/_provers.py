@@ -341,12 +341,14 @@ def _taken(certificate: Mapping[str, Any], lemma: Any) -> Iterator[str]:
 def _violating_vectors(
     where: Mapping[str, Any], answer: gram.Counterexample
 ) -> Finding:
-    found = {
-        **{k: _cases.text(v) for k, v in where.items()},
-        **{k: _cases.text(v) for k, v in answer.vectors.items()},
-        **{k: str(v) for k, v in answer.numbers.items()},
-        **dict(answer.functions),
+    found = {k: _cases.text(v) for k, v in where.items()}
+    listed = {
+        "vector": {k: _cases.text(v) for k, v in answer.vectors.items()},
+        "number": {k: str(v) for k, v in answer.numbers.items()},
+        "function": answer.functions,
     }
+    for kind, named in listed.items():  # a vector and a number may have one name
+        found |= {f"{kind} {k}" if k in found else k: v for k, v in named.items()}
     evidence = {
         "counterexample": found,
         "left": str(answer.left),

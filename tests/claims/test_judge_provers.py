@@ -233,6 +233,13 @@ def test_one_open_vector_inequality_leaves_them_open(monkeypatch) -> None:
     assert false.verdict == Verdict.REFUTED
 
 
+def test_a_counterexample_lists_whatever_has_one_name():
+    lemma = gram.number("x") <= gram.square(gram.vector("x"))
+    found = judge.vectors([({"x": "a word"}, lemma)], "one")
+    listed = {"x": "a word", "vector x": ["0"], "number x": "1"}
+    assert found.evidence["counterexample"] == listed
+
+
 def test_vector_inequalities() -> None:
     a, b = gram.vector("a"), gram.vector("b")
 
