@@ -15,7 +15,7 @@ from flverify.certify import quadratic_form as q
 from flverify.certify.implication import Answer, Implication
 from flverify.claims import _provers, judge
 from flverify.claims.verdict import Verdict
-from flverify.claims.written import at_least, equal
+from flverify.claims.written import at_least, at_most, equal
 from flverify.participation import Full
 from flverify.problems import Quadratics
 
@@ -30,6 +30,18 @@ def test_an_implication() -> None:
     point = {k: Fraction(v) for k, v in fails.evidence["counterexample"].items()}
     assert point["eta"] * point["L"] <= 1
     assert 1 - point["eta"] * point["L"] / 2 < Fraction(3, 5)
+
+
+def test_what_has_no_symbols_is_judged_as_well() -> None:
+    x = sympy.Symbol("x", real=True)
+    false = judge.implied([], at_most(2, 1), "two numbers")
+    assert (false.verdict, false.reason) == (
+        Verdict.REFUTED,
+        "2 <= 1 fails at every point",
+    )
+    beside = judge.implied([at_most(1, sympy.sqrt(2))], x <= 1, "every x")
+    assert beside.evidence["counterexample"] == {"x": "2"}
+    assert judge.implied([], at_most(1, 2), "two numbers").passes()
 
 
 def test_an_implication_says_where_it_is_meant() -> None:
