@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import sympy
+from sympy.core.relational import Relational
 
 from flverify._core.errors import InputError, Refusal
 from flverify._core.sentences import every
@@ -193,8 +194,9 @@ def _placed(relation: Any, point: Mapping[str, Fraction]) -> dict[Any, Any]:
 def _at(relation: Any, point: Mapping[str, Fraction]) -> bool | None:
     values = _placed(relation, point)
     try:
-        # what has no symbols, such as 2 <= 1 that was kept as written, is settled here
-        found = sympy.sympify(relation).subs(values).doit()
+        found = sympy.sympify(relation).subs(values)
+        if isinstance(found, Relational):  # 2 <= 1 may have been kept as written
+            found = found.func(*found.args)
     except FAILURES:
         return None
     return bool(found) if found in (sympy.true, sympy.false) else None

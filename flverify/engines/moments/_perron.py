@@ -26,6 +26,7 @@ SETTLED = 1e-9  # relative error of a step that ends the search; it is still tak
 BENT = 0.01  # least share of a step that a secant is taken to be off by
 NEARER = 8  # times, to the floor of the rates, where a secant step passes it
 OUTER = 40  # secant steps before giving up
+NEAR = 1e-7  # relative, to the floor: where F(c) may be rounding alone
 
 
 class MessageMap:
@@ -150,15 +151,19 @@ def perron(mapped: MessageMap) -> tuple[float, Array | None]:
     identity = mapped.pack(np.eye(len(mapped.system.weight)))
     identity /= np.linalg.norm(identity)
     rate, right, slope = _two_sided(mapped)
-    low, high = mapped.floor, np.inf
+    low, high, most = mapped.floor, np.inf, np.inf
     known: tuple[float, float] | None = None
     for _ in range(OUTER):
         # the identity meets the Perron vector of a positive map; an old vector may not
         begin = right / np.linalg.norm(right) + 1e-4 * identity
         value, right = _arnoldi(mapped, begin, rate)
-        # F(c) (c - floor) grows with c, so a root below is no farther from the floor
-        if value < 1 and value * (rate - mapped.floor) <= SETTLED * mapped.floor:
+        # F(c) (c - floor) grows with c, so a root below is no farther from the floor;
+        # where modes repeat it may seem to grow towards the floor, by rounding
+        far = value * (rate - mapped.floor)
+        rounded = far > 2 * most and most <= NEAR * mapped.floor
+        if rounded or (value < 1 and far <= SETTLED * mapped.floor):
             return mapped.floor, None
+        most = far if value < 1 else most
         low, high = (rate, high) if value > 1 else (low, rate)
         bend = 1.0  # share of a step that it may be off by
         if known is not None and (value - known[1]) * (rate - known[0]) < 0:
