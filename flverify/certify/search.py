@@ -87,12 +87,7 @@ def problem(
     require_law(participation)
     mu = positive(strong_convexity, "strong_convexity")
     smooth = positive(smoothness, "smoothness")
-    for number in (mu, smooth, algorithm.step_size):
-        if not is_exact(number):
-            raise DomainError(
-                f"a certificate must be given rational numbers; got {shown(number)}; "
-                "write a fraction or decimal text."
-            )
+    _require_rational(mu, smooth, algorithm.step_size)
     if not mu < smooth:
         raise DomainError(
             f"strong_convexity must be below smoothness; got {shown(mu)} and "
@@ -108,9 +103,19 @@ def problem(
             f"{kind.__name__}{own}; take its rate on one problem from moments, "
             "or prove a lemma of its round by flverify.certify.gram."
         )
+    _require_rational(*(v for v in vars(algorithm).values() if isinstance(v, float)))
     scaled = algorithm.retuned(algorithm.step_size * smooth)
     within_floats(scaled.step_size, "step_size times smoothness")
     return Problem(algorithm, scaled, classes(participation), mu, smooth)
+
+
+def _require_rational(*numbers: Any) -> None:
+    for number in numbers:
+        if not is_exact(number):
+            raise DomainError(
+                f"a certificate must be given rational numbers; got {shown(number)}; "
+                "write a fraction or decimal text."
+            )
 
 
 @dataclass(frozen=True)

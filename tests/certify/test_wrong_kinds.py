@@ -9,7 +9,7 @@ import pytest
 import sympy
 
 from flverify._core.errors import DomainError, InputError, RefusedError
-from flverify.algorithms import FedAvg, Focus, WeightedFedAvg
+from flverify.algorithms import FedAvg, Focus, ProxSkip, WeightedFedAvg
 from flverify.certify.neighbourhood import contraction
 from flverify.certify.rates import certify
 from flverify.certify.region import Row, region
@@ -74,6 +74,8 @@ def test_what_else_there_is_where_no_certificate_is_made():
     [
         (Focus(P), LAW, "rational numbers; got p;"),
         (Focus(0.2), LAW, r"rational numbers; got 0\.2;"),
+        (FedAvg("1/20", server_step_size=0.3), LAW, r"numbers; got 0\.3;"),
+        (ProxSkip("1/20", probability=0.3), LAW, r"numbers; got 0\.3;"),
         (STEP, AllOrNothing(2, P), "rational probabilities; got p;"),
         (STEP, Bernoulli([0.5, 0.5]), r"rational probabilities; got 0\.5;"),
     ],
