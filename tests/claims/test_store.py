@@ -115,6 +115,26 @@ def test_code_that_a_claim_reaches_counts(path, monkeypatch):
     assert prints.fingerprint(path) != before
 
 
+@pytest.mark.parametrize(
+    "imports",
+    [
+        "import helper",
+        "from importlib import import_module\nimport_module('helper')",
+        "import importlib\nimportlib.import_module('helper.part')",
+        "__import__('helper')",
+    ],
+)
+def test_a_module_beside_it_counts_however_it_is_imported(path, imports):
+    helper = path.parent / "helper.py"
+    helper.write_text("A = 1")
+    alone = prints.fingerprint(path)
+    path.write_text(f"{path.read_text()}\n{imports}\n")
+    before = prints.fingerprint(path)
+    helper.write_text("A = 2")
+    assert prints.fingerprint(path) != before
+    assert alone != before
+
+
 def test_discovered_members_count():
     fig = proofs_folder() / "focus_theorem1.py"
     reached = {found.name for found in prints.reached(fig)}
