@@ -10,6 +10,8 @@ import pytest
 from flverify import moments
 from flverify._core.errors import RefusedError
 from flverify.algorithms import ProxSkip
+from flverify.engines.moments import _perron
+from flverify.engines.moments._large import LargeMoments
 from flverify.participation import Bernoulli, UniformCohort
 from flverify.problems import Quadratics
 from flverify.testing import (
@@ -135,3 +137,22 @@ def test_a_sum_that_is_kept_at_zero_is_no_weak_link(dim):
     )
     asked = problem, ProxSkip(0.25, 2, variant="notebook"), UniformCohort(3, 2)
     assert moments(*asked).mean_square_rate == pytest.approx(1, abs=1e-8)
+
+
+def test_what_only_seems_to_grow_towards_the_floor_is_rounding(monkeypatch):
+    """As numpy 2.5 rounds it: F(c) (c - floor) grows with c, and seemed to fall."""
+    problem = Quadratics([[[h]] for h in (1.0, 2.5, 0.375)], np.ones((3, 1)))
+    asked = problem, ProxSkip(0.25, 2, variant="notebook"), UniformCohort(3, 2)
+    arnoldi = _perron._arnoldi
+
+    def noisy(mapped, start, rate):
+        value, vector = arnoldi(mapped, start, rate)
+        near = rate - mapped.floor < 1e-7 * mapped.floor
+        return (4366.0 if near else value), vector
+
+    monkeypatch.setattr(_perron, "_arnoldi", noisy)
+    found = LargeMoments(*asked).mean_square_rate
+    assert found == pytest.approx(1, abs=1e-8)
+    monkeypatch.setattr(_perron, "NEAR", 0.0)
+    with pytest.raises(RefusedError, match="the gap is"):
+        _ = LargeMoments(*asked).mean_square_rate
