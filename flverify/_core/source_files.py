@@ -6,6 +6,7 @@ Two versions of a claim may share both, and one would get the verdict of the oth
 
 from __future__ import annotations
 
+import ast
 import sys
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
@@ -47,3 +48,14 @@ def run_file(path: Path, name: str) -> ModuleType:
     sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
+
+
+def last_name(node: ast.AST) -> str:
+    """Return the name of a name, or of what is taken from something; else "".
+
+    Examples
+    --------
+    >>> [last_name(ast.parse(code, mode="eval").body) for code in ("a", "a.b", "a()")]
+    ['a', 'b', '']
+    """
+    return getattr(node, "id", getattr(node, "attr", ""))

@@ -15,9 +15,10 @@ from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from flverify._core.source_files import last_name
+
 PACKAGE = Path(__file__).resolve().parent.parent
 LIBRARIES = ("numpy", "scipy", "sympy", "python-flint", "z3-solver", "clarabel")
-
 BY_TEXT = {"import_module", "__import__"}  # what imports what a text names
 
 
@@ -75,20 +76,12 @@ def _names(text: bytes, path: Path) -> frozenset[str]:
             base = _absolute(node, path)
             names.add(base)
             names |= {f"{base}.{alias.name}" for alias in node.names}
-        elif isinstance(node, ast.Call) and _called(node) in BY_TEXT:
-            names |= {text for text in map(_text, node.args) if text}
+        elif isinstance(node, ast.Call) and last_name(node.func) in BY_TEXT:
+            given = (getattr(one, "value", None) for one in node.args)
+            names |= {text for text in given if isinstance(text, str)}
         elif first and isinstance(node, ast.Dict):
             names |= {ast.literal_eval(value) for value in node.values}  # on use
     return frozenset(names)
-
-
-def _called(node: ast.Call) -> str:
-    return getattr(node.func, "id", getattr(node.func, "attr", ""))
-
-
-def _text(node: ast.expr) -> str:
-    found = getattr(node, "value", "")  # of a constant
-    return found if isinstance(found, str) else ""
 
 
 def _absolute(node: ast.ImportFrom, path: Path) -> str:

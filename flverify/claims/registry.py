@@ -13,7 +13,7 @@ from flverify._core import sentences
 from flverify._core.errors import FormatError, InputError, UnknownNameError
 from flverify._core.shipped import shipped_folder
 from flverify._core.shown import shown
-from flverify._core.source_files import run_file
+from flverify._core.source_files import last_name, run_file
 from flverify.claims.claim import Claim
 from flverify.claims.verdict import OF_CLAIMS
 
@@ -72,19 +72,16 @@ def _makes_one(node: ast.AST) -> TypeGuard[ast.stmt | ast.expr]:
         case ast.ImportFrom(names=names):
             return any(one.asname and one.name in MADE for one in names)
         case ast.Assign(value=value) | ast.NamedExpr(value=value):
-            return _name(value) in MADE
+            return last_name(value) in MADE
         case ast.Subscript(slice=ast.Constant(value=key), ctx=ast.Store()):
             inside = getattr(node.value, "func", node.value)  # of vars(f) or f.__dict__
-            return key in CHANGED and _name(inside) in INSIDE
+            return key in CHANGED and last_name(inside) in INSIDE
         case ast.Call(func=func, keywords=given):
-            changed = _name(func) == "replace" and any(k.arg in CHANGED for k in given)
-            return _name(func) in MADE or changed
+            changed = last_name(func) == "replace" and any(
+                k.arg in CHANGED for k in given
+            )
+            return last_name(func) in MADE or changed
     return False
-
-
-def _name(node: ast.AST) -> str:
-    """Return the name of a name, or of what is taken from something."""
-    return getattr(node, "id", getattr(node, "attr", ""))
 
 
 def claims_in(paths: list[Path]) -> dict[str, Claim]:

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from itertools import dropwhile
+from itertools import chain, dropwhile, islice
 from typing import Any
 
 from flverify._core.errors import FormatError
@@ -118,9 +118,12 @@ class Correction:
 
 def _require_ours() -> None:
     """Check that no file of claims makes a finding, nor a module beside it."""
-    callers = [*_callers()][3:]  # the first are of the finding itself
-    by = next(dropwhile("dataclasses".__eq__, callers), "")  # replace() is of its user
-    if by.startswith("flverify.") or not any(c.startswith(OF_CLAIMS) for c in callers):
+    others = islice(_callers(), 3, None)  # the first are of the finding itself
+    callers = dropwhile("dataclasses".__eq__, others)  # replace() is of its user
+    by = next(callers, "")
+    if by.startswith("flverify.") or not any(
+        one.startswith(OF_CLAIMS) for one in chain([by], callers)
+    ):
         return
     raise FormatError(
         "verdicts must be made by the judge; a file of claims, or a module beside it, "
