@@ -194,7 +194,7 @@ class LargeMoments:
         X solves c X = T(X) + identity for c just above the rate. From below the rate
         is at least that of the mean map squared, and the least quotient of T(X) by X.
         All of them are moved outward by what is rounded. Near repeated modes the rate
-        itself has fewer digits (2e-7 off was seen), and may be an end. Directions too
+        itself has fewer digits (4e-7 off was seen), and may be an end. Directions too
         weak to be followed may have any rate above; below, they move it by a root.
         """
         if self._thin.lost > LEFT:

@@ -26,7 +26,7 @@ SETTLED = 1e-9  # relative error of a step that ends the search; it is still tak
 BENT = 0.01  # least share of a step that a secant is taken to be off by
 NEARER = 8  # times, to the floor of the rates, where a secant step passes it
 OUTER = 40  # secant steps before giving up
-NEAR = 1e-7  # relative, to the floor: where F(c) may be rounding alone
+NEAR = 1e-6  # relative, to the floor: where F(c) may be rounding alone
 
 
 class MessageMap:
