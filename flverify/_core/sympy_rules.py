@@ -10,8 +10,9 @@ for all expressions that are built from then on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from itertools import islice, product
 from typing import Any
 
 import sympy
@@ -21,6 +22,9 @@ from sympy.core.cache import clear_cache
 
 Misled = Callable[[Any, bool], bool]
 
+TRIED = 0, 1, 2, 3, -1, sympy.Rational(1, 2), sympy.sqrt(2)  # of free symbols
+MOST_TRIED = 24  # points at which a sum is added up
+MOST_TERMS = 100  # of such a sum
 MOST_DEGREE = 60  # of a polynomial whose smallest value sympy is let look for
 
 
@@ -132,12 +136,60 @@ def _added_up(rule: Any, term: Any, index: Any) -> Any:
     return None if parameters else rule(term, index)
 
 
+def _points(symbols: Iterable[Any]) -> Iterator[dict[Any, Any]]:
+    """Yield some values of symbols that what is assumed of them allows."""
+    values = []
+    for symbol in sorted(symbols, key=str):
+        facts = [(f"is_{key}", held) for key, held in symbol.assumptions0.items()]
+        allowed = (
+            x
+            for x in map(sympy.sympify, TRIED)
+            if all(getattr(x, key, None) in (held, None) for key, held in facts)
+        )
+        values.append([(symbol, x) for x in allowed])
+    # those whose sum is small come first, so that no symbol stays where it is
+    orders = sorted(
+        product(*map(range, map(len, values))), key=lambda ks: (sum(ks), ks)
+    )
+    for places in islice(orders, MOST_TRIED):
+        yield dict(pairs[k] for pairs, k in zip(values, places, strict=True))
+
+
+def _sum(rule: Any, term: Any, limits: Any) -> Any:
+    """Add up; that of 0^(n - k) over k from 0 to n is told as 0, and is 1."""
+    found = rule(term, limits)
+    return None if found is None or _fails(found, sympy.Add, term, limits) else found
+
+
+def _product_of(whole: Any, term: Any, limits: Any) -> Any:
+    """Multiply out, in the name of a Product."""
+    found = _EVAL_PRODUCT(whole, term, limits)
+    return None if found is None or _fails(found, sympy.Mul, term, limits) else found
+
+
+def _fails(found: Any, join: Callable[..., Any], term: Any, limits: Any) -> bool:
+    """Whether a sum, or product, is not that of its terms at some point."""
+    index, first, last = limits
+    free = (term.free_symbols - {index}) | first.free_symbols | last.free_symbols
+    for point in _points(free):
+        low, high = first.subs(point), last.subs(point)
+        if low.is_Integer and high.is_Integer and 0 <= high + 1 - low <= MOST_TERMS:
+            terms = (term.subs(point).subs(index, k) for k in range(low, high + 1))
+            gap = (join(*terms) - found.subs(point)).n(30)
+            if gap.is_number and gap.is_finite and abs(gap) > 1e-15:
+                return True
+    return False
+
+
 _ask(sympy.Mod, "eval", _remainder)
 _ask(sympy.binomial, "eval", _coefficient)
 _ask(sympy.Max, "_collapse_arguments", _redundant)
 _ask(sympy.Min, "_collapse_arguments", _redundant)
 _ask(exprtools, "_monotonic_sign", _closest)
 _ask(summations, "gosper_sum", _added_up)
+_ask(summations, "eval_sum", _sum)
+_EVAL_PRODUCT = sympy.Product._eval_product
+sympy.Product._eval_product = _product_of
 _hold_back(sympy.Mul, "integer", _product)
 _hold_back(sympy.binomial, "nonnegative", _chosen)
 _hold_back(sympy.Pow, "imaginary", _raised)

@@ -5,18 +5,24 @@ from __future__ import annotations
 import pytest
 from sympy import (
     Abs,
+    Add,
     Eq,
     Ge,
+    Integer,
     KroneckerDelta,
     Max,
     Min,
     Mod,
+    Mul,
     Ne,
+    Piecewise,
+    Product,
     Rational,
     Sum,
     Symbol,
     binomial,
     ceiling,
+    factorial,
     ff,
     frac,
     log,
@@ -41,6 +47,7 @@ p = Symbol("p", positive=True)
 half = Rational(1, 2)
 product = m * (2 * n + 2)
 alternating = (-1) ** k * binomial(any_, k)
+at_last = Sum(Integer(0) ** (any_ - k), (k, 0, any_))
 
 # what is built, a point, and its value there by hand
 MISLEADING = [
@@ -74,6 +81,7 @@ MISLEADING = [
     (sqrt((half - 1 / (n * m)) ** 2), {n: 2, m: 2}, Rational(1, 4)),
     (Sum(alternating, (k, 0, any_)).doit(), {any_: 0}, 1),
     (Sum(k * alternating, (k, 0, any_)).doit(), {any_: 1}, -1),
+    (at_last.doit(), {any_: 2}, 1),
 ]
 
 
@@ -97,6 +105,7 @@ def test_what_is_built_keeps_its_value(built, at, value):
         (KroneckerDelta(rf(half, z), 1), 0),
         (Sum(alternating, (k, 0, any_)).doit(), 0),
         (Sum(k * alternating, (k, 0, any_)).doit(), 0),
+        (at_last.doit(), 0),
     ],
 )
 def test_no_identity_is_proved_by_such_a_rule(left, right):
@@ -134,6 +143,21 @@ def test_rules_that_are_right_still_help():
     assert rf(n, m).is_integer
     assert Sum(1 / (k * (k + 1)), (k, 1, n)).doit() == 1 - 1 / (n + 1)
     assert (Max(0, n * m - 1), Abs(half + 1 / n)) == (n * m - 1, half + 1 / n)
+
+
+@pytest.mark.parametrize("join", [Add, Mul])
+@pytest.mark.parametrize("wrong", [any_, n, 1 / n, Piecewise((0, n < 2), (1, True))])
+def test_what_single_terms_tell_otherwise_is_held_back(join, wrong):
+    limits = z, Integer(1), n
+    right = any_ * n * (n + 1) / 2 if join is Add else any_**n * factorial(n)
+    assert not sympy_rules._fails(right, join, z * any_, limits)
+    assert sympy_rules._fails(right + wrong, join, z * any_, limits)
+
+
+def test_products_are_compared_too(monkeypatch):
+    monkeypatch.setattr(sympy_rules, "_EVAL_PRODUCT", lambda *_: n)
+    kept = Product(z, (z, 1, n)).doit()
+    assert kept.has(Product)
 
 
 def test_only_answers_that_mislead_are_held_back():

@@ -23,7 +23,13 @@ from flverify.certify.check._reading import STATEMENTS
 from flverify.certify.sandwich import worst_quadratic
 from flverify.participation import Bernoulli
 from tests.certify import dense
-from tests.certify.test_dense import randomised, require_signatures, sizes, zeros
+from tests.certify.test_dense import (
+    named,
+    randomised,
+    require_signatures,
+    sizes,
+    zeros,
+)
 
 DATA = Path(__file__).parent / "data"
 
@@ -427,7 +433,7 @@ def structure(loop, law, own_memory):
     c |= {
         "kind": "neighbourhood",
         "neighbourhood": {"weight": "1", "constant": "1"},
-        "algorithm": {"name": name, "source": "", "settings": settings},
+        "algorithm": {"name": name, "source": "", "settings": named(name, settings)},
         "equilibrium": {s: REST[s] for s in SLOTS[name]},
         "eliminated": {},
         "calls": calls,

@@ -789,8 +789,23 @@ def test_a_wrong_memory_of_the_right_size_is_noticed():
 
 def test_a_start_off_the_relation_is_noticed():
     certificate = stored("focus_started")
-    del certificate["algorithm"]["settings"]["initial_tracker"]
+    certificate["algorithm"]["settings"]["initial_tracker"] = "zero"
     rejected(signed(certificate), "relation that eliminates tracker .* start")
+
+
+DEFAULTS = [
+    *[("focus_slots", name) for name in ("empty_round", "initial_tracker")],
+    *[("scaffold_lifted", name) for name in ("server_step_size", "option")],
+    *[("proxskip", name) for name in ("local_steps", "variant")],
+]
+
+
+@pytest.mark.parametrize(("name", "setting"), DEFAULTS)
+def test_what_is_played_is_named_and_no_default(name, setting):
+    certificate = stored(name)
+    check(certificate)
+    del certificate["algorithm"]["settings"][setting]
+    rejected(signed(certificate), f"settings must give {setting}")
 
 
 def test_fedavg_has_no_equilibrium():
@@ -944,7 +959,7 @@ def test_a_point_that_depends_on_who_participates_is_noticed(planted):
         (("algorithm", "source"), "focus, Algorithm 2", "source must be"),
         (("algorithm", "name"), "sgd", "algorithm.name"),
         (("algorithm", "source"), [], "source"),
-        (("algorithm", "settings"), {}, "must give step_size"),
+        (("algorithm", "settings"), {}, "must give initial_gradients"),
         (("algorithm", "settings", "step_size"), 0.2, "exact number"),
         (("algorithm", "settings", "step_size"), "0", "step_size must be positive"),
         (("algorithm", "settings", "step_size"), "-1/5", "step_size must be positive"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 from fractions import Fraction
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from random import Random
 
@@ -195,6 +196,17 @@ LOOPS = {
 }
 
 
+def named(name, given):
+    """Settings with the defaults of a loop, which a certificate has to name."""
+    module = import_module(f"flverify.reference.{name}")
+    defaults = {
+        **(module.start.__kwdefaults__ or {}),
+        **(module.play.__kwdefaults__ or {}),
+    }
+    exact = {"server_step_size": "1"} if "server_step_size" in defaults else {}
+    return {k: v for k, v in defaults.items() if v is not None} | exact | given
+
+
 def tables(name, draw):
     """A certificate of zeros with random tables, most of them near the right ones."""
     c = copy.deepcopy(certificate("scaffold_lifted"))  # for its texts and keys
@@ -228,7 +240,7 @@ def tables(name, draw):
     mean += own - len([s for s in clients if s in gone])
     c |= {
         "kind": draw.choice(["rate", "neighbourhood"]),
-        "algorithm": {"name": name, "source": "", "settings": settings},
+        "algorithm": {"name": name, "source": "", "settings": named(name, settings)},
         "law": {"kind": "all_or_nothing", "n_clients": n, "probability": "1/5"},
         "equilibrium": rest,
         "eliminated": gone,

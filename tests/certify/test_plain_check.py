@@ -328,6 +328,13 @@ def test_more_local_steps_than_can_be_played_end_at_once(step):
     assert ("at most 20 local steps" if step != "0" else "must be positive") in said
 
 
+@pytest.mark.parametrize("setting", ["empty_round", "initial_tracker"])
+def test_what_is_played_is_named_and_no_default(setting):
+    c = copy.deepcopy(certificate("focus"))
+    del c["algorithm"]["settings"][setting]
+    assert "settings must give all of" in says(check_plainly, c)
+
+
 def test_more_gradients_than_stated_are_refused():
     c = copy.deepcopy(certificate("focus"))
     c["algorithm"]["settings"]["local_steps"] = 7

@@ -181,7 +181,8 @@ def _loop(value: object) -> tuple[Callable[..., Any], Callable[..., Any]]:
             if p.kind is Parameter.KEYWORD_ONLY
         ]
         for option in options:
-            missing = option.default is Parameter.empty and option.name not in given
+            # a default may be another one day; None is for what does not apply
+            missing = option.default is not None and option.name not in given
             require(not missing, f"settings must give {option.name}")
         wanted = {option.name for option in options}
         known |= wanted

@@ -73,6 +73,9 @@ class Proof:
         few = f"at most {MOST_CALLS} gradients a client are written out; got {c.calls}"
         demand(c.calls <= MOST_CALLS, few, TooManyError)
         loop, play = LOOPS[c.algorithm.name], dict(vars(c.algorithm.settings))
+        defaults = [f.__kwdefaults__ or {} for f in (loop.start, loop.play)]
+        named = {k for d in defaults for k, x in d.items() if x is not None}
+        demand(named <= play.keys(), f"settings must give all of {sorted(named)}")
         positive = [x > 0 for x in play.values() if not isinstance(x, str)]
         demand(all(positive), "settings that are numbers must be positive")
         few = f"at most {MOST_CALLS} local steps are played; got {{}}"
