@@ -20,6 +20,7 @@ from flverify.claims.verdict import OF_CLAIMS
 MADE = {"Finding", "Correction", "__setattr__"}  # by the judge alone
 CHANGED = {"verdict", "correction"}  # of a finding, by nobody
 INSIDE = {"vars", "__dict__"}  # where what is frozen can be changed
+SEEN = ast.ImportFrom, ast.Assign, ast.NamedExpr, ast.Subscript, ast.Call
 NEAR = 3  # ids that are proposed in place of a wrong one
 
 
@@ -59,7 +60,7 @@ def load_file(path: Path) -> ModuleType:
 def _require_judged(path: Path) -> None:
     """Check that a file makes no finding itself, nor gives one another verdict."""
     for node in ast.walk(ast.parse(path.read_bytes())):
-        if _makes_one(node):
+        if isinstance(node, SEEN) and _makes_one(node):
             raise FormatError(
                 f"verdicts must be made by the judge; {path.name}, line {node.lineno}, "
                 "makes one itself; return what flverify.claims.judge gives."

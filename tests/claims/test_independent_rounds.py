@@ -10,8 +10,8 @@ from functools import cache
 
 import pytest
 
-from flverify.claims.registry import shipped_claims
 from flverify.reference import focus
+from tests.shipped import CLAIMS
 
 STAYS = Fraction(9, 10)  # the chance to go on as in the round before
 CHANCE = Fraction(1, 2)  # p_1 in the long run
@@ -25,7 +25,6 @@ GIVEN_THE_PAST = [
     "focus.lemma4.step91",
     "focus.lemma4.step93b-c",
 ]
-CLAIMS = shipped_claims()
 
 
 @cache

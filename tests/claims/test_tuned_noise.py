@@ -6,11 +6,11 @@ from fractions import Fraction
 
 import pytest
 
-from flverify.claims.registry import shipped_claims
 from flverify.claims.tuned_noise import TunedNoise
+from tests.shipped import CLAIMS
 
 STEP = Fraction(1, 1000)
-CHAIN = shipped_claims()["sgfocus.lemma5.step127a"]
+CHAIN = CLAIMS["sgfocus.lemma5.step127a"]
 OPEN = "joint law of the samples open"
 
 

@@ -13,12 +13,12 @@ import pytest
 
 from flverify.claims import ledger
 from flverify.claims.audit import audit
-from flverify.claims.registry import proofs_folder, shipped_claims
+from flverify.claims.registry import proofs_folder
 from flverify.claims.store import written
 from flverify.report.summary import renewed
 from tests.proofs.sampling import SHARE, drawn, stratified
+from tests.shipped import CLAIMS
 
-CLAIMS = shipped_claims()
 LEDGER = ledger.read(proofs_folder() / "ledger.toml")
 FILES = sorted(proofs_folder().glob("*.py"))
 README = proofs_folder().parent / "README.md"

@@ -8,9 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from flverify.claims.registry import shipped_claims
-
-CLAIMS = shipped_claims()
+from tests.shipped import CLAIMS
 
 # numbers of ours, or made of what is printed
 OWN = {

@@ -15,12 +15,12 @@ from flverify.claims import judge, ledger
 from flverify.claims.audit import audit
 from flverify.claims.claim import Free, Sharp, Source, claim
 from flverify.claims.one_percent import moved, undeclared
-from flverify.claims.registry import claims_in, proofs_folder, shipped_claims
+from flverify.claims.registry import claims_in, proofs_folder
 from flverify.claims.sharp import covered
 from flverify.report.pages.mathematics import understood
 from tests.proofs.sampling import drawn
+from tests.shipped import CLAIMS
 
-CLAIMS = shipped_claims()
 LEDGER = ledger.read(proofs_folder() / "ledger.toml")
 PROVED = [k for k in CLAIMS if LEDGER.get(k, {}).get("verdict") == "PROVED"]
 SAMPLE = drawn(PROVED, 6)

@@ -6,10 +6,8 @@ from fractions import Fraction
 
 import pytest
 
-from flverify.claims.registry import shipped_claims
 from flverify.claims.verdict import Verdict
-
-CLAIMS = shipped_claims()
+from tests.shipped import CLAIMS
 
 
 def beyond(key, constant, best=None):
