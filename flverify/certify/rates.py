@@ -222,7 +222,8 @@ def _smallest(
         rho = None if hopeless else _sought(found, aim, ceiling, words)
         if rho is not None:
             seen.append((rho, found))
-            ceiling = Fraction(rho) - PRECISION
+            # where the next are asked again once that rate is proved
+            ceiling = next(trials(rho), TOP) - PRECISION
         elif seen:
             passed.append(found)
     result = _first(islice(_trials(seen[-1:]), 1), setting, words)

@@ -7,7 +7,7 @@ rate. Only the checker speaks: what the solver calls feasible is a proposal.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import floor, log10
 from typing import Any
@@ -127,9 +127,15 @@ class Search:
     ansatz: Ansatz
     sweep: Sweep
     bases: dict[str, Array]
+    known: dict[float, Solution] = field(default_factory=dict, compare=False)
 
     def margin(self, rho: float) -> Solution:
         """Widest margin at one rho and its slope, measured anew on the mended point."""
+        if rho not in self.known:
+            self.known[rho] = self._margin(rho)
+        return self.known[rho]
+
+    def _margin(self, rho: float) -> Solution:
         solution = widest_margin(self.sweep.at(rho))
         if not solution.margin > 0:
             return solution

@@ -44,6 +44,26 @@ def tried(monkeypatch):
     return searched, proved
 
 
+@pytest.mark.parametrize("setting", [ALIKE, MIXED])
+def test_no_programme_is_solved_twice(setting, monkeypatch):
+    """An ansatz that is passed over is asked where the proved rate asks it again."""
+    solved, asked = [], []
+    solve, ask = search_module.Search._margin, search_module.Search.margin
+
+    def watched_solve(found, rho):
+        solved.append((found.level.name, rho))
+        return solve(found, rho)
+
+    def watched_ask(found, rho):
+        asked.append((found.level.name, rho))
+        return ask(found, rho)
+
+    monkeypatch.setattr(search_module.Search, "_margin", watched_solve)
+    monkeypatch.setattr(search_module.Search, "margin", watched_ask)
+    certify(*setting)
+    assert len(solved) == len(set(solved)) < len(asked)
+
+
 def refusing(monkeypatch, refused, word="not today"):
     """Let rounding fail wherever `refused(level, rho)` says so."""
     real = rates.prove
