@@ -12,6 +12,7 @@ from flverify._core.errors import FlverifyError, TerminatedError
 from flverify._core.places import own_line
 from flverify.claims._order import misdeclared
 from flverify.claims.claim import Claim
+from flverify.claims.untouched import untouched
 from flverify.claims.verdict import Finding, Verdict
 
 FAULTS = (Exception, SystemExit)  # of a check: only an interruption is let through
@@ -175,12 +176,19 @@ def attempt(claim: Claim) -> Audited | Failed:
 
 
 def audit(claims: Iterable[Claim]) -> Iterator[Audited]:
-    """Judge claims in order, yielding each as it is done."""
+    """Judge claims in order, yielding each as it is done.
+
+    Raises
+    ------
+    FormatError
+        If a check exchanges a function of the package.
+    """
     for claim in claims:
         begun = time.perf_counter()
-        finding = claim.check()
-        control = claim.control()
-        reading_controls = claim.reading_controls(finding)
+        with untouched(f"the check of {claim.id}"):
+            finding = claim.check()
+            control = claim.control()
+            reading_controls = claim.reading_controls(finding)
         seconds = time.perf_counter() - begun
         yield Audited(claim, finding, control, seconds, reading_controls)
 

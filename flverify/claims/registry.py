@@ -15,8 +15,10 @@ from flverify._core.shipped import shipped_folder
 from flverify._core.shown import shown
 from flverify._core.source_files import last_name, run_file
 from flverify.claims.claim import Claim
+from flverify.claims.untouched import untouched
 from flverify.claims.verdict import OF_CLAIMS
 
+ENDS = {"_exit", "abort"}  # the process that judges, with any exit code
 MADE = {"Finding", "Correction", "__setattr__"}  # by the judge alone
 CHANGED = {"verdict", "correction"}  # of a finding, by nobody
 INSIDE = {"vars", "__dict__"}  # where what is frozen can be changed
@@ -60,6 +62,11 @@ def load_file(path: Path) -> ModuleType:
 def _require_judged(path: Path) -> None:
     """Check that a file makes no finding itself, nor gives one another verdict."""
     for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.Call) and last_name(node.func) in ENDS:
+            raise FormatError(
+                f"a file of claims must let the audit go on; {path.name}, line "
+                f"{node.lineno}, ends the process; return or raise."
+            )
         if isinstance(node, SEEN) and _makes_one(node):
             raise FormatError(
                 f"verdicts must be made by the judge; {path.name}, line {node.lineno}, "
@@ -93,7 +100,7 @@ def claims_in(paths: list[Path]) -> dict[str, Claim]:
     InputError
         If what is given is no list of paths.
     FormatError
-        If two claims share an id.
+        If two claims share an id, or a file exchanges a function of the package.
     """
     if not isinstance(paths, list) or not all(isinstance(p, Path) for p in paths):
         raise InputError(
@@ -101,8 +108,11 @@ def claims_in(paths: list[Path]) -> dict[str, Claim]:
             "[Path('my_paper.py')]."
         )
     found: dict[str, Claim] = {}
-    for path in paths:
-        for value in vars(load_file(path)).values():
+    who = paths[0].name if len(paths) == 1 else "one of the files"
+    with untouched(who):
+        modules = [(path, load_file(path)) for path in paths]
+    for path, module in modules:
+        for value in vars(module).values():
             if not isinstance(value, Claim):
                 continue
             known = found.get(value.id)

@@ -43,6 +43,22 @@ def weakest(verdicts: list[Verdict]) -> Verdict:
     return max(verdicts, key=PASSING.index)
 
 
+class _AsMade(dict[str, Any]):
+    """What a finding holds: a dict, also for JSON and pickle, that stays as it is."""
+
+    def _kept(self, *_: object, **__: object) -> Any:
+        raise FormatError(
+            "a finding must stay as the judge made it; something in it is changed; say "
+            "more of it in a reading or a correction."
+        )
+
+    __setitem__ = __delitem__ = __ior__ = _kept
+    update = pop = popitem = setdefault = clear = _kept
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (dict(self),)
+
+
 @dataclass(frozen=True)
 class Finding:
     """A verdict with its scope, reason and evidence; made by the judge alone.
@@ -80,6 +96,8 @@ class Finding:
 
     def __post_init__(self) -> None:
         _require_ours()
+        for name in ("evidence", "readings", "parts"):
+            object.__setattr__(self, name, _AsMade(getattr(self, name)))
 
     def corrected(self, statement: str, finding: Finding) -> Finding:
         """Return the same finding beside a repaired statement and its finding."""

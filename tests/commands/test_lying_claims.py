@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import copy
+import json
+import pickle
 from pathlib import Path
 
 import pytest
 
+from flverify.claims import judge
 from flverify.claims.audit import attempt, audit
 from flverify.claims.fingerprint import fingerprint, reached
 from flverify.claims.premises import circle
 from flverify.claims.registry import claims_in, shipped_claims
+from flverify.claims.verdict import Finding
 
 HEAD = """
 import random, time
@@ -115,6 +120,59 @@ def test_nor_under_another_name(fails, write):
     text = written("return F('PROVED', 'all', 'mine')")
     renamed = "from flverify.claims.verdict import Finding as F\n"
     assert "made by the judge" in fails("audit", write("mine.py", renamed + text))
+
+
+EXCHANGED = {
+    "a function": ("judge.identity = lambda *_: 1", "claims.judge.identity"),
+    "its code": ("judge.implied.__code__ = told.__code__", "claims._provers.implied"),
+    "a method": ("Finding.passes = lambda _: True", "claims.verdict.Finding.passes"),
+    "by name": (
+        "setattr(Claim, 'control', lambda _: None)",
+        "claims.claim.Claim.control",
+    ),
+}
+
+
+@pytest.mark.parametrize("when", ["as it is read", "in a check"])
+@pytest.mark.parametrize("how", EXCHANGED)
+def test_no_function_of_the_package_is_exchanged(fails, write, how, when):
+    line, name = EXCHANGED[how]
+    begun = vars(judge)["identity"], judge.implied.__code__, vars(Finding)["passes"]
+    head = "from flverify.claims.claim import Claim\n"
+    if when == "in a check":
+        path = write("mine.py", head + written(f"{line}\n    return true(2, c.two)"))
+    else:
+        path = write("mine.py", head + written("return true(2, c.two)") + f"{line}\n")
+    said = fails("audit", path)
+    assert "must leave the package that judges them as it is" in said
+    assert name in said
+    now = vars(judge)["identity"], judge.implied.__code__, vars(Finding)["passes"]
+    assert now == begun
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["evidence['left'] = 1", "evidence.clear()", "parts.update(a=f)", "readings |= {}"],
+)
+def test_what_a_finding_holds_stays(fails, write, change):
+    body = f"f = true(2, c.two)\n    f.{change}\n    return f"
+    said = fails("audit", write("mine.py", written(body)))
+    assert "must stay as the judge made it" in said or "cannot assign" in said
+
+
+@pytest.mark.parametrize("how", ["os._exit(0)", "os.abort()"])
+def test_no_check_ends_the_process(fails, write, how):
+    body = f"import os\n    {how}\n    return true()"
+    assert "ends the process" in fails("audit", write("mine.py", written(body)))
+
+
+def test_findings_are_copied_and_sent_to_other_processes():
+    found = judge.identity([("it", 1, 2)], "a number")
+    sent = pickle.loads(pickle.dumps(found))  # noqa: S301 - written a moment ago
+    for again in (copy.deepcopy(found), sent):
+        assert again == found
+        assert type(again.evidence) is type(found.evidence)
+    assert json.loads(json.dumps(found.evidence)) == found.evidence
 
 
 @pytest.mark.parametrize("how", UNSTEADY)
