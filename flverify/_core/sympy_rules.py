@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import islice, product
+from math import prod
+from random import Random
 from typing import Any
 
 import sympy
@@ -25,6 +27,7 @@ Misled = Callable[[Any, bool], bool]
 TRIED = 0, 1, 2, 3, -1, sympy.Rational(1, 2), sympy.sqrt(2)  # of free symbols
 MOST_TRIED = 24  # points at which a sum is added up
 MOST_TERMS = 100  # of such a sum
+MOST_LISTED = 5_000  # points that are put in order; of more, some are drawn
 MOST_DEGREE = 60  # of a polynomial whose smallest value sympy is let look for
 
 
@@ -147,11 +150,14 @@ def _points(symbols: Iterable[Any]) -> Iterator[dict[Any, Any]]:
             if all(getattr(x, key, None) in (held, None) for key, held in facts)
         )
         values.append([(symbol, x) for x in allowed])
-    # those whose sum is small come first, so that no symbol stays where it is
-    orders = sorted(
-        product(*map(range, map(len, values))), key=lambda ks: (sum(ks), ks)
-    )
-    for places in islice(orders, MOST_TRIED):
+    sizes = [len(pairs) for pairs in values]
+    if prod(sizes) <= MOST_LISTED:  # small values come first, and none stays alone
+        listed = product(*map(range, sizes))
+        orders = islice(sorted(listed, key=lambda ks: (sum(ks), ks)), MOST_TRIED)
+    else:
+        draw = Random(0)  # noqa: S311 - the same points whenever it is asked
+        orders = islice(iter(lambda: tuple(map(draw.randrange, sizes)), ()), MOST_TRIED)
+    for places in orders:
         yield dict(pairs[k] for pairs, k in zip(values, places, strict=True))
 
 
@@ -174,8 +180,12 @@ def _fails(found: Any, join: Callable[..., Any], term: Any, limits: Any) -> bool
     for point in _points(free):
         low, high = first.subs(point), last.subs(point)
         if low.is_Integer and high.is_Integer and 0 <= high + 1 - low <= MOST_TERMS:
-            terms = (term.subs(point).subs(index, k) for k in range(low, high + 1))
-            gap = (join(*terms) - found.subs(point)).n(30)
+            places = [{**point, index: k} for k in range(low, high + 1)]
+            try:
+                terms = [term.subs(place) for place in places]
+                gap = (join(*terms) - found.subs(point)).n(30)
+            except (TypeError, ValueError, ArithmeticError):  # of what is no number
+                continue
             if gap.is_number and gap.is_finite and abs(gap) > 1e-15:
                 return True
     return False

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
+from types import ModuleType
 from typing import Any, TypeAlias
 
 from flverify._core.errors import FormatError
@@ -56,7 +57,8 @@ def _contents() -> Contents:
     """List what loaded modules, and their classes, hold that runs."""
     out: Contents = []
     for name, module in list(sys.modules.items()):
-        if name != PACKAGE and not name.startswith(f"{PACKAGE}."):
+        ours = name == PACKAGE or name.startswith(f"{PACKAGE}.")
+        if not ours or not isinstance(module, ModuleType):
             continue
         members = _members(module)
         out.append((name, module, members))

@@ -29,6 +29,7 @@ from sympy import (
     re,
     rf,
     sqrt,
+    symbols,
 )
 
 from flverify._core import sympy_rules
@@ -152,6 +153,13 @@ def test_what_single_terms_tell_otherwise_is_held_back(join, wrong):
     right = any_ * n * (n + 1) / 2 if join is Add else any_**n * factorial(n)
     assert not sympy_rules._fails(right, join, z * any_, limits)
     assert sympy_rules._fails(right + wrong, join, z * any_, limits)
+
+
+def test_many_symbols_are_given_some_values_each():
+    points = [*sympy_rules._points({*symbols("c:12", positive=True), any_})]
+    assert len(points) == sympy_rules.MOST_TRIED
+    assert all(len({at[one] for at in points}) > 2 for one in points[0])
+    assert all(value > 0 for at in points for key, value in at.items() if key != any_)
 
 
 def test_products_are_compared_too(monkeypatch):
