@@ -16,7 +16,7 @@ import numpy as np
 
 from flverify._core.exact import Array, Scalar
 from flverify.certify.coordinates import ClientPoint, Coordinates
-from flverify.certify.expect import expected_round
+from flverify.certify.expect import Round, expected_round
 from flverify.certify.inequality import Inequality, Unknown
 from flverify.certify.interpolation import interpolation, pairs, product
 
@@ -49,13 +49,18 @@ class Ansatz(Inequality):
     """
 
     def __init__(
-        self, space: Coordinates, level: Level, mu: Scalar, smooth: Scalar
+        self,
+        space: Coordinates,
+        level: Level,
+        mu: Scalar,
+        smooth: Scalar,
+        expected: Round | None = None,
     ) -> None:
         number, exact = space.number, space.zeros(0).dtype == object
         super().__init__(_block_sizes(space), object if exact else np.float64)
         self.space, self.level = space, level
         self.mu, self.smooth = number(mu), number(smooth)
-        self.round = expected_round(space)
+        self.round = expected_round(space) if expected is None else expected
         self._quadratic_part()
         if level.ghost_values:
             self._ghost_values()

@@ -38,7 +38,7 @@ from flverify.certify.search import (
     prove,
     read_round,
     rounded_up,
-    search,
+    searches,
     smallest,
 )
 from flverify.certify.threshold import WIDE_ENOUGH
@@ -184,8 +184,7 @@ class Ladder:
         setting = _at(self.setting, step_size)
         reading = read_round(setting)
         moved = _rungs(setting) if self.powers is None else self._moved(setting)
-        for shape, level in moved:
-            yield search(reading, shape, level, setting.mu)
+        yield from searches(reading, moved, setting.mu)
 
     def _moved(self, setting: Problem) -> Rungs:
         """Return the rungs at another step size, by the powers they grow with."""

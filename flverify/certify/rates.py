@@ -23,6 +23,7 @@ from flverify.algorithms._algorithm import Algorithm
 from flverify.certify.discover import discover
 from flverify.certify.sandwich import worst_quadratic
 from flverify.certify.search import (
+    ACCURACY,
     NO_CERTIFICATE,
     Problem,
     Search,
@@ -31,7 +32,7 @@ from flverify.certify.search import (
     problem,
     prove,
     read_round,
-    search,
+    searches,
     smallest,
     trials,
 )
@@ -136,9 +137,7 @@ def certify(
     wanted = None if rate is None else asked_rate(rate)
     aim = _aim(wanted, lower_bound)
     rungs = levels(reading, structure)
-    asked, ladder, below = tee(
-        (search(reading, *rung, setting.mu) for rung in rungs), 3
-    )
+    asked, ladder, below = tee(searches(reading, rungs, setting.mu), 3)
     words: Words = {}
     result = None
     if aim is not None:  # one solve per ansatz, before any bisection
@@ -265,7 +264,8 @@ def _sought(
     found: Search, aim: Fraction | None, ceiling: Fraction, words: Words
 ) -> float | None:
     """Find the smallest rate of one ansatz below a ceiling in floats."""
-    rho, word = smallest(found, float(aim or 0), float(ceiling))
+    # `lowered` confirms what it is a step below
+    rho, word = smallest(found, float(aim or 0), float(ceiling), ACCURACY)
     status: Status = "not_certified" if word == NO_CERTIFICATE else "inconclusive"
     if rho is not None:
         word = "rounding would take the rate to 1"

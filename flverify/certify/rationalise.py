@@ -8,7 +8,7 @@ semidefinite is the checker's question.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -18,6 +18,7 @@ from flverify._core.exact import Array
 from flverify.certify.inequality import Inequality, Unknown
 
 Values = dict[Unknown, Fraction]
+_Row = dict[Unknown, tuple[Fraction, Fraction]]
 
 
 def rationalise(
@@ -52,37 +53,54 @@ def rationalise(
         value = Fraction(round(float(found[place]) * scale), scale)
         values[unknown] = max(value, Fraction(0)) if inequality.signed[place] else value
     values |= fixed or {}
-    totals = [n for n in inequality.equalities if _is_total(n)]
-    for name in [*totals, *(n for n in inequality.equalities if n not in totals)]:
-        _repair(inequality, name, values, rho)
+    for name, row in _totals_first(inequality):
+        _repair(row, name, values, rho)
     return values
 
 
-def worst_pivot(inequality: Inequality, found: Array, rho: float) -> float:
-    """Smallest eigenvalue of the blocks once signs and equalities are mended in floats.
+class Mended:
+    """A float inequality whose blocks are measured at points once these are mended.
 
     A solver's own margin may be positive where nothing is feasible, since it meets the
     equalities only roughly; mending them first shows it.
     """
-    values = {
-        u: max(float(found[k]), 0.0) if inequality.signed[k] else float(found[k])
-        for u, k in inequality.place.items()
-    }
-    totals = [n for n in inequality.equalities if _is_total(n)]
-    for name in [*totals, *(n for n in inequality.equalities if n not in totals)]:
-        _repair(inequality, name, values, rho)
-    if any(values[u] < 0 for u, k in inequality.place.items() if inequality.signed[k]):
-        return -1.0
-    blocks = inequality.blocks_at(values, rho)
-    return min(float(np.linalg.eigvalsh(b)[0]) for b in blocks.values())
+
+    def __init__(self, inequality: Inequality) -> None:
+        self._inequality = inequality
+        self._signed = np.array(inequality.signed, dtype=bool)
+        self._blocks = [inequality.coefficients(block) for block in inequality.sizes]
+        self._rows = {
+            name: {u: (float(a), float(b)) for u, (a, b) in row.items()}
+            for name, row in _totals_first(inequality)
+        }
+
+    def worst_pivot(self, found: Array, rho: float) -> float:
+        """Smallest eigenvalue of the blocks once signs and equalities are mended."""
+        mended = np.where(self._signed, np.maximum(found, 0.0), found)
+        values = dict(zip(self._inequality.place, mended.tolist(), strict=True))
+        for name, row in self._rows.items():
+            _repair(row, name, values, rho)
+        y = np.array(list(values.values()))
+        if (y[self._signed] < 0).any():
+            return -1.0
+        blocks = (
+            np.tensordot(y, base + rho * slope, 1) for base, slope in self._blocks
+        )
+        return min(float(np.linalg.eigvalsh(block)[0]) for block in blocks)
+
+
+def _totals_first(inequality: Inequality) -> Iterator[tuple[str, _Row]]:
+    """Yield the equalities in the order in which they are repaired."""
+    rows = inequality.equalities.items()
+    yield from ((name, row) for name, row in rows if _is_total(name))
+    yield from ((name, row) for name, row in rows if not _is_total(name))
 
 
 def _is_total(name: str) -> bool:
     return any(word in name for word in ("upper", "lower"))
 
 
-def _repair(inequality: Inequality, name: str, values: Any, rho: Any) -> None:
-    row = inequality.equalities[name]
+def _repair(row: Mapping[Unknown, Any], name: str, values: Any, rho: Any) -> None:
     number = type(rho)
     coefficients = {
         u: number(fixed) + rho * number(moving) for u, (fixed, moving) in row.items()

@@ -6,9 +6,10 @@ rate. Only the checker speaks: what the solver calls feasible is a proposal.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property, partial
 from math import floor, log10
 from typing import Any
 
@@ -25,11 +26,12 @@ from flverify.certify.check import MOST_CLIENTS, Rejected, check
 from flverify.certify.classes import Classes, classes
 from flverify.certify.coordinates import Coordinates, Memory, Structure
 from flverify.certify.discover import previous_point
+from flverify.certify.expect import Round, expected_round
 from flverify.certify.forms import Reading, read
 from flverify.certify.inequality import Sweep
 from flverify.certify.loop_shift import shifted
 from flverify.certify.quadratics.unseen import unseen
-from flverify.certify.rationalise import Values, rationalise, worst_pivot
+from flverify.certify.rationalise import Mended, Values, rationalise
 from flverify.certify.solve import Solution, given, least, widest_margin
 from flverify.certify.start import Start
 from flverify.certify.threshold import WIDE_ENOUGH, Margin, threshold
@@ -135,11 +137,15 @@ class Search:
             self.known[rho] = self._margin(rho)
         return self.known[rho]
 
+    @cached_property
+    def _mended(self) -> Mended:
+        return Mended(self.ansatz)
+
     def _margin(self, rho: float) -> Solution:
-        solution = widest_margin(self.sweep.at(rho))
+        solution = widest_margin(self.sweep.at(rho), refined=False)
         if not solution.margin > 0:
             return solution
-        measured = worst_pivot(self.ansatz, solution.values, rho)
+        measured = self._mended.worst_pivot(solution.values, rho)
         # the slope is that of the solver's own margin, which may have other units
         slope = measured / solution.margin * self.sweep.slope(solution)
         return replace(solution, margin=measured, slope=slope)
@@ -181,23 +187,41 @@ def levels(reading: Reading, structure: Structure) -> list[tuple[Structure, Leve
     return out
 
 
+def searches(
+    reading: Reading, rungs: Iterable[tuple[Structure, Level]], mu: Fraction
+) -> Iterator[Search]:
+    """Lay out ansaetze, each when it is asked for; those of one structure share it."""
+    space = None
+    for structure, level in rungs:
+        if space is None or space.structure is not structure:
+            space = Coordinates(reading, structure, float)
+            expected = expected_round(space)
+        yield _laid_out(space, level, mu, expected)
+
+
 def search(
     reading: Reading, structure: Structure, level: Level, mu: Fraction
 ) -> Search:
-    """Lay out one ansatz in floats.
+    """Lay out one ansatz in floats."""
+    return next(searches(reading, [(structure, level)], mu))
+
+
+def _laid_out(
+    space: Coordinates, level: Level, mu: Fraction, expected: Round
+) -> Search:
+    """Lay out one ansatz, given what a round does to its coordinates.
 
     Multipliers for a class serve every class within it, whose inequalities say more; so
     where mu is too close to L for floats, a slightly larger class is asked for.
     """
-    space = Coordinates(reading, structure, float)
-    ansatz = Ansatz(space, level, min(mu, NARROWEST), 1)
+    ansatz = Ansatz(space, level, min(mu, NARROWEST), 1, expected)
     near = ansatz.mu > CLOSE
     bases = shifted(space, float(ansatz.mu), ansatz.sizes) if near else {}
     return Search(space, level, ansatz, Sweep(ansatz, bases=bases), bases)
 
 
 def smallest(
-    found: Search, low: float = 0.0, high: float = 1.0 - 1e-9
+    found: Search, low: float = 0.0, high: float = 1.0 - 1e-9, trusted: float = 0.0
 ) -> tuple[float | None, str]:
     """Find the smallest rho with a margin; None (and a word) if there is none.
 
@@ -205,12 +229,15 @@ def smallest(
     ----------
     low, high : float
         No rho below `low` is possible, and none above `high` is of interest.
+    trusted : float
+        As for `threshold`: what a caller confirms anyway, need not be confirmed here.
     """
     top = found.margin(high)
     if not top.margin > WIDE_ENOUGH:
         return None, top.detail if top.status == "failed" else NO_CERTIFICATE
     known = high, Margin(top.margin, top.slope)
-    return threshold(lambda rho: _margin(found, rho), low, known, _width), ""
+    margin = partial(_margin, found)
+    return threshold(margin, low, known, _width, trusted), ""
 
 
 def _margin(found: Search, rho: float) -> Margin:

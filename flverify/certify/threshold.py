@@ -35,6 +35,7 @@ def threshold(
     low: float,
     known: tuple[float, Margin],
     accuracy: Callable[[float], float],
+    trusted: float = 0.0,
 ) -> float:
     """Return a point with a margin, at most `accuracy` above one without.
 
@@ -49,6 +50,9 @@ def threshold(
         A point with a margin, and what it is there.
     accuracy : callable
         Accuracy wanted, given the best point so far.
+    trusted : float
+        Where that is no finer, two curves in a row that meet zero within `trusted` of
+        the best point are believed, and no solve below is spent to confirm them.
 
     Examples
     --------
@@ -65,6 +69,8 @@ def threshold(
     zero, halve = None, False
     while high - low > accuracy(high):
         last, zero = zero, _zero(points)
+        if trusted <= accuracy(high) and _agree(last, zero, high, trusted):
+            break
         guess = low if zero is None else _beside(zero, last, high, accuracy(high))
         further = _further(points)
         guess = min(guess, further)
@@ -78,6 +84,13 @@ def threshold(
             # a curve that failed above its own zero has nothing more to say
             low, halve = guess, zero is None or guess > zero or further < high
     return high
+
+
+def _agree(last: float | None, zero: float | None, high: float, near: float) -> bool:
+    """Whether two curves meet zero just below the best point."""
+    return None not in (last, zero) and all(
+        high - near <= z < high for z in (last, zero) if z is not None
+    )
 
 
 def _further(points: list[_Point]) -> float:

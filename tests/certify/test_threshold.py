@@ -97,6 +97,39 @@ def test_a_bent_line_costs_few_solves_by_its_slopes(shape, where):
     assert counts["right"] < counts["none"]
 
 
+@pytest.mark.parametrize("where", [0.3, 0.96, 0.99])
+@pytest.mark.parametrize("shape", ["straight", "concave", "convex"])
+def test_curves_that_agree_may_be_trusted(where, shape):
+    counts, close = [], 2e-6
+    for trusted in (0.0, close):
+        margin, points = asked(SHAPES[shape], where)
+        known = 1 - 1e-9, margin(1 - 1e-9)
+        found = threshold(margin, 0.0, known, lambda _: close, trusted)
+        assert 0 < found - where <= close  # smooth curves were right
+        counts.append(len(points))
+    assert counts[1] < counts[0]
+
+
+def test_curves_are_not_trusted_where_finer_is_wanted():
+    margin, points = asked(SHAPES["concave"], 0.96)
+    known = 1 - 1e-9, margin(1 - 1e-9)
+    found = threshold(margin, 0.0, known, lambda _: 1e-7, 2e-6)
+    assert min(p for p in points if p <= 0.96) < found
+    assert found - max(p for p in points if p <= 0.96) <= 1e-7
+
+
+@pytest.mark.parametrize("where", [0.3, 0.96])
+@pytest.mark.parametrize("slope", SLOPES)
+def test_wrong_slopes_and_trust_still_end_at_a_point_with_a_margin(where, slope):
+    for shape in SHAPES.values():
+        margin, points = asked(shape, where, Random(f"{where}"), SLOPES[slope])
+        known = 1 - 1e-9, margin(1 - 1e-9)
+        found = threshold(margin, 0.0, known, lambda _: 2e-6, 2e-6)
+        assert where < found
+        assert found in points
+        assert len(points) <= 60
+
+
 def test_nothing_is_asked_where_the_bracket_is_narrow():
     margin, points = asked(SHAPES["straight"], 0.5)
     known = 0.5000001, Margin(1e-8, 0.2)
