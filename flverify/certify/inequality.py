@@ -131,6 +131,11 @@ class Sweep:
     bases : dict
         Block by block, B such that B'MB is to be PSD in place of M; none for the
         coordinates of the inequality.
+
+    Attributes
+    ----------
+    plain : dict
+        Coefficient matrices of every block, base and slope in rho, in its coordinates.
     """
 
     def __init__(
@@ -140,11 +145,10 @@ class Sweep:
         bases: dict[str, Array] | None = None,
     ) -> None:
         self.inequality, self._bases = inequality, bases or {}
+        self.plain = {name: inequality.coefficients(name) for name in inequality.sizes}
         self._blocks = {
-            block: tuple(
-                self._in_basis(block, m) for m in inequality.coefficients(block)
-            )
-            for block in inequality.sizes
+            block: tuple(self._in_basis(block, m) for m in pair)
+            for block, pair in self.plain.items()
         }
         base, slope = inequality.equality_rows()
         used = (base != 0).any(axis=1) | (slope != 0).any(axis=1)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from flverify._core.exact import Array
-from flverify.certify.inequality import Inequality, Unknown
+from flverify.certify.inequality import Inequality, Sweep, Unknown
 
 Values = dict[Unknown, Fraction]
 _Row = dict[Unknown, tuple[Fraction, Fraction]]
@@ -65,10 +65,10 @@ class Mended:
     equalities only roughly; mending them first shows it.
     """
 
-    def __init__(self, inequality: Inequality) -> None:
-        self._inequality = inequality
+    def __init__(self, sweep: Sweep) -> None:
+        self._inequality = inequality = sweep.inequality
         self._signed = np.array(inequality.signed, dtype=bool)
-        self._blocks = [inequality.coefficients(block) for block in inequality.sizes]
+        self._blocks = sweep.plain.values()
         self._rows = {
             name: {u: (float(a), float(b)) for u, (a, b) in row.items()}
             for name, row in _totals_first(inequality)
@@ -84,7 +84,8 @@ class Mended:
         if (y[self._signed] < 0).any():
             return -1.0
         blocks = (
-            np.tensordot(y, base + rho * slope, 1) for base, slope in self._blocks
+            np.tensordot(y, base, 1) + rho * np.tensordot(y, slope, 1)
+            for base, slope in self._blocks
         )
         return min(float(np.linalg.eigvalsh(block)[0]) for block in blocks)
 

@@ -139,7 +139,7 @@ class Search:
 
     @cached_property
     def _mended(self) -> Mended:
-        return Mended(self.ansatz)
+        return Mended(self.sweep)
 
     def _margin(self, rho: float) -> Solution:
         solution = widest_margin(self.sweep.at(rho), refined=False)

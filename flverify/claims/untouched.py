@@ -41,11 +41,10 @@ as it is; mine.py exchanges flverify.claims.judge.identity; give what you define
 name of its own.
     """
     before = _contents()
-    exchanged: list[str] = []
     try:
         yield
     finally:
-        exchanged += _put_back(before)
+        exchanged = _put_back(before)
     if exchanged:
         raise FormatError(
             f"claims must leave the package that judges them as it is; {who} exchanges "
