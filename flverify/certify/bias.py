@@ -35,6 +35,7 @@ from flverify.participation._law import Participation
 # for small steps, whose points lie close together
 INSIDE = [10.0**k for k in range(-6, -1)]
 DIGITS = 9
+ALONE = 3  # clients in no pair, if their number is odd
 
 
 @dataclass(frozen=True)
@@ -48,13 +49,20 @@ class Bias:
     point : tuple of Fraction
         The biased point b.
     clients : tuple of tables
-        For clients of even and of odd number the rows (point, gradient, value), the
-        first at x* = 0.
+        The rows (point, gradient, value) of different clients, the first at x* = 0. Two
+        tables are those of two clients that are opposite; of an odd number of clients
+        the first three have a table each, and the others one of the two that follow.
     """
 
     ratio: Fraction
     point: tuple[Fraction, ...]
-    clients: tuple[tuple[Entry, ...], tuple[Entry, ...]]
+    clients: tuple[tuple[Entry, ...], ...]
+
+    def table(self, client: int) -> tuple[Entry, ...]:
+        """Return the rows of a client."""
+        alone = ALONE * (len(self.clients) % 2)
+        place = client if client < alone else alone + (client - alone) % 2
+        return self.clients[place]
 
 
 @dataclass(frozen=True)
@@ -78,7 +86,7 @@ def worst_bias(
     Raises
     ------
     DomainError
-        If a number lies outside its domain, or the number of clients is odd.
+        If a number lies outside its domain, or there are not two equal clients.
     RefusedError
         If the setting has no biased point, or rounding left the class.
 
@@ -90,10 +98,10 @@ def worst_bias(
     0.00935
     """
     setting = problem(algorithm, participation, strong_convexity, smoothness)
-    if setting.classes.n_clients % 2 or len(setting.classes.sizes) > 1:
+    if setting.classes.n_clients < 2 or len(setting.classes.sizes) > 1:
         raise DomainError(
-            "an instance pairs clients of one class; got "
-            f"{setting.classes.sizes} clients; give an even number of equal clients."
+            "an instance sets clients of one class apart; got classes of "
+            f"{setting.classes.sizes} clients; give two or more equal clients."
         )
     reading = read_round(setting)
     structure = replace(discover(reading), memories=())
@@ -163,10 +171,15 @@ class _Table:
         return Block(model, change.T @ coefficients @ change)
 
     def _round(self, grams: tuple[Array, ...]) -> Bias | None:
-        """Factor the dual matrices into vectors of a pair of clients."""
-        shared, apart = _factor(grams[0]), _factor(grams[1])
-        middle = [_rational(v, pad_after=apart.shape[1]) for v in shared]
-        spread = [_rational(v, pad_before=shared.shape[1]) for v in apart]
+        """Factor the dual matrices into vectors of clients, in directions of their own.
+
+        Inner products of one client's vectors, which are all that its inequalities see,
+        are then the same for every client, whatever their number.
+        """
+        shared, apart = _rational(_factor(grams[0])), _rational(_factor(grams[1]))
+        directions = _directions(self.setting.classes.n_clients)
+        aside = len(directions[0]) * apart.shape[1]
+        middle = [np.append(v, [Fraction(0)] * aside) for v in shared]
         exact = Coordinates(self.space.reading, self.space.structure, Fraction)
         moved = expected_round(exact).first[0]
         moved[0] -= 1
@@ -174,8 +187,9 @@ class _Table:
             (v * f for v, f in zip(middle, moved[:-1], strict=True)), 0 * middle[0]
         )
         z = np.array([*middle, rest * (-1 / moved[-1])])
-        own = np.array(spread)
-        rows = [_rows(exact, z, own, sign) for sign in (1, -1)]
+        nothing = np.full((len(apart), shared.shape[1]), Fraction(0))
+        each = [np.hstack([nothing, np.kron(v, apart)]) for v in directions]
+        rows = [_rows(exact, z, own) for own in each]
         return _judged(rows, z[0], self.setting)
 
 
@@ -187,19 +201,40 @@ def _factor(gram: Array) -> Array:
     return out
 
 
-def _rational(row: Array, pad_before: int = 0, pad_after: int = 0) -> Array:
-    zero = [Fraction(0)]
-    middle = [Fraction(round(float(v) * 10**DIGITS), 10**DIGITS) for v in row]
-    return np.array([*zero * pad_before, *middle, *zero * pad_after], dtype=object)
+def _rational(rows: Array) -> Array:
+    unit = Fraction(1, 10**DIGITS)
+    whole = [[round(float(v) * 10**DIGITS) * unit for v in row] for row in rows]
+    return np.array(whole, dtype=object).reshape(rows.shape)
 
 
-def _rows(
-    space: Coordinates, z: Array, own: Array, sign: int
-) -> list[tuple[Array, Array]]:
-    """Points and gradients of one client of the pair, x* first, as vectors."""
+def _directions(n_clients: int) -> list[list[Fraction]]:
+    """Vectors of length 1, or nearly, whose sum over clients is zero: one a table.
+
+    Examples
+    --------
+    >>> [[str(x) for x in v] for v in _directions(4)]
+    [['1'], ['-1']]
+    >>> [[round(float(x), 3) for x in v] for v in _directions(3)][0]
+    [0.816, -0.408, -0.408]
+    """
+    one, zero = Fraction(1), Fraction(0)
+    if n_clients % 2 == 0:
+        return [[one], [-one]]
+    length = Fraction(round(10**DIGITS * (ALONE / (ALONE - 1)) ** 0.5), 10**DIGITS)
+    corners = [
+        [length * ((i == k) - one / ALONE) for k in range(ALONE)] for i in range(ALONE)
+    ]
+    if n_clients == ALONE:
+        return corners
+    pair = [[*[zero] * ALONE, sign] for sign in (one, -one)]
+    return [*([*corner, zero] for corner in corners), *pair]
+
+
+def _rows(space: Coordinates, z: Array, own: Array) -> list[tuple[Array, Array]]:
+    """Points and gradients of one client, x* first, as vectors."""
     star = space.own.index("star")
-    at_star = sign * own[star]
-    vectors = space.embedding[0] @ z + sign * own
+    at_star = own[star]
+    vectors = space.embedding[0] @ z + own
     out = [(0 * z[0], at_star)]
     for k in range(len(space.reading.points)):
         point, gradient = space.point(k), space.gradient(k)
@@ -222,10 +257,15 @@ def _judged(
             for (x, g), v in zip(client, values, strict=True)
         ]
         tables.append(tuple(entries))
+    n, alone, distance = (
+        setting.classes.n_clients,
+        ALONE * (len(rows) % 2),
+        point @ point,
+    )
     sizes: list[Any] = [client[0][1] @ client[0][1] for client in rows]
-    distance: Any = point @ point
-    ratio = Fraction(2 * distance / sum(sizes)) / setting.smoothness**2
-    return Bias(ratio, tuple(point), (tables[0], tables[1]))
+    total = sum(sizes[:alone]) + (n - alone) // 2 * sum(sizes[alone:])
+    ratio = Fraction(n * distance / total) / setting.smoothness**2
+    return Bias(ratio, tuple(point), tuple(tables))
 
 
 def gap(a: tuple[Array, Array], b: tuple[Array, Array], mu: Fraction) -> Fraction:

@@ -46,10 +46,9 @@ def _interpolable(table: tuple[Entry, ...], mu: Fraction, smooth: Fraction) -> b
 
 def _stands_still(bias: Bias, n_clients: int, steps: int, step: Fraction) -> bool:
     """FedAvg with everybody, played by the plain loop, leaves b where it is."""
-    known = [{e.x: e.g for e in table[1:]} for table in bias.clients]
 
     def gradient(client, point):
-        return known[client % 2][tuple(point)]
+        return {e.x: e.g for e in bias.table(client)[1:]}[tuple(point)]
 
     models = fedavg.run(
         gradient,
@@ -62,16 +61,25 @@ def _stands_still(bias: Bias, n_clients: int, steps: int, step: Fraction) -> boo
     return tuple(models[1]) == bias.point
 
 
-@pytest.mark.parametrize("steps", [2, 3])
-def test_instance(steps: int) -> None:
-    bias = worst_bias(FedAvg(STEP, steps), Full(2), MU, SMOOTH)
+@pytest.mark.parametrize(
+    ("steps", "n_clients"), [(2, 2), (3, 2), (2, 3), (3, 3), (2, 5), (2, 6), (2, 9)]
+)
+def test_instance(steps: int, n_clients: int) -> None:
+    bias = worst_bias(FedAvg(STEP, steps), Full(n_clients), MU, SMOOTH)
     assert all(_interpolable(table, MU, SMOOTH) for table in bias.clients)
-    assert _stands_still(bias, 2, steps, STEP)
-    first, second = (table[0] for table in bias.clients)
-    assert not any(first.x)
-    assert all(a + b == 0 for a, b in zip(first.g, second.g, strict=True))
-    size = (_dot(first.g, first.g) + _dot(second.g, second.g)) / 2
+    assert _stands_still(bias, n_clients, steps, STEP)
+    rest = [bias.table(i)[0] for i in range(n_clients)]
+    assert not any(x for entry in rest for x in entry.x)
+    assert not any(map(sum, zip(*(entry.g for entry in rest), strict=True)))
+    size = sum(_dot(entry.g, entry.g) for entry in rest) / n_clients
     assert bias.ratio == _dot(bias.point, bias.point) / size
+
+
+@pytest.mark.parametrize("n_clients", [3, 5, 21])
+def test_odd_numbers_of_clients_are_as_far_off_as_even_ones(n_clients: int) -> None:
+    even = worst_bias(FedAvg(STEP, 2), Full(2), MU, SMOOTH).ratio
+    odd = worst_bias(FedAvg(STEP, 2), Full(n_clients), MU, SMOOTH).ratio
+    assert abs(odd / even - 1) < Fraction(1, 10**6)
 
 
 def test_it_meets_the_certified_distance() -> None:
@@ -150,9 +158,9 @@ def test_a_better_table_is_noticed() -> None:
 
 
 def test_what_has_no_instance() -> None:
-    with pytest.raises(DomainError, match="even number"):
-        worst_bias(FedAvg(STEP, 2), Full(3), MU, SMOOTH)
-    with pytest.raises(DomainError, match="even number"):
+    with pytest.raises(DomainError, match="two or more equal"):
+        worst_bias(FedAvg(STEP, 2), Full(1), MU, SMOOTH)
+    with pytest.raises(DomainError, match="two or more equal"):
         worst_bias(FedAvg(STEP, 2), Bernoulli(["1/2", "1/3"]), MU, SMOOTH)
     with pytest.raises(RefusedError, match="certify its rate"):
         worst_bias(Focus(STEP), Full(2), MU, SMOOTH)
