@@ -257,11 +257,8 @@ def _judged(
             for (x, g), v in zip(client, values, strict=True)
         ]
         tables.append(tuple(entries))
-    n, alone, distance = (
-        setting.classes.n_clients,
-        ALONE * (len(rows) % 2),
-        point @ point,
-    )
+    n, alone = setting.classes.n_clients, ALONE * (len(rows) % 2)
+    distance: Any = point @ point
     sizes: list[Any] = [client[0][1] @ client[0][1] for client in rows]
     total = sum(sizes[:alone]) + (n - alone) // 2 * sum(sizes[alone:])
     ratio = Fraction(n * distance / total) / setting.smoothness**2
