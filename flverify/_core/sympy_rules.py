@@ -27,6 +27,11 @@ Misled = Callable[[Any, bool], bool]
 TRIED = 0, 1, 2, 3, -1, sympy.Rational(1, 2), sympy.sqrt(2)  # of free symbols
 MOST_TRIED = 24  # points at which a sum is added up
 MOST_TERMS = 100  # of such a sum
+LARGER = *range(4, 15), 21, 30, 60  # where sums of the points above are all empty
+MOST_DRAWN = 200  # of these points
+MOST_TERMS_ONCE = 1000  # of their sums
+ENOUGH = 6  # that are compared
+FAR = {sympy.oo: sympy.Integer(1000), -sympy.oo: sympy.Integer(-1000)}  # for an end
 MOST_LISTED = 5_000  # points that are put in order; of more, some are drawn
 MOST_DEGREE = 60  # of a polynomial whose smallest value sympy is let look for
 
@@ -139,56 +144,101 @@ def _added_up(rule: Any, term: Any, index: Any) -> Any:
     return None if parameters else rule(term, index)
 
 
+def _allows(symbol: Any, value: Any) -> bool:
+    """Whether nothing that is assumed of a symbol is known to fail for a value."""
+    facts = symbol.assumptions0.items()
+    return all(getattr(value, f"is_{key}", None) in (held, None) for key, held in facts)
+
+
+def _allowed(symbols: Iterable[Any], tried: Iterable[Any]) -> list[list[Any]]:
+    """Pair each symbol with those of some values that it may have."""
+    values = [sympy.sympify(x) for x in tried]
+    return [
+        [(symbol, x) for x in values if _allows(symbol, x)]
+        for symbol in sorted(symbols, key=str)
+    ]
+
+
 def _points(symbols: Iterable[Any]) -> Iterator[dict[Any, Any]]:
     """Yield some values of symbols that what is assumed of them allows."""
-    values = []
-    for symbol in sorted(symbols, key=str):
-        facts = [(f"is_{key}", held) for key, held in symbol.assumptions0.items()]
-        allowed = (
-            x
-            for x in map(sympy.sympify, TRIED)
-            if all(getattr(x, key, None) in (held, None) for key, held in facts)
-        )
-        values.append([(symbol, x) for x in allowed])
+    values = _allowed(symbols, TRIED)
     sizes = [len(pairs) for pairs in values]
-    if prod(sizes) <= MOST_LISTED:  # small values come first, and none stays alone
-        listed = product(*map(range, sizes))
-        orders = islice(sorted(listed, key=lambda ks: (sum(ks), ks)), MOST_TRIED)
-    else:
-        draw = Random(0)  # noqa: S311 - the same points whenever it is asked
-        orders = islice(iter(lambda: tuple(map(draw.randrange, sizes)), ()), MOST_TRIED)
-    for places in orders:
+    if prod(sizes) > MOST_LISTED:
+        yield from islice(_drawn(values), MOST_TRIED)
+        return
+    listed = product(*map(range, sizes))  # small values first, and none stays alone
+    for places in sorted(listed, key=lambda ks: (sum(ks), ks))[:MOST_TRIED]:
         yield dict(pairs[k] for pairs, k in zip(values, places, strict=True))
+
+
+def _drawn(values: list[list[Any]]) -> Iterator[dict[Any, Any]]:
+    """Draw points, the same whenever it is asked."""
+    draw = Random(0)  # noqa: S311 - no secret
+    while all(values):
+        yield dict(map(draw.choice, values))
 
 
 def _sum(rule: Any, term: Any, limits: Any) -> Any:
     """Add up; that of 0^(n - k) over k from 0 to n is told as 0, and is 1."""
     found = rule(term, limits)
-    return None if found is None or _fails(found, sympy.Add, term, limits) else found
+    return found if found is None or _stands(found, sympy.Add, term, limits) else None
 
 
 def _product_of(whole: Any, term: Any, limits: Any) -> Any:
     """Multiply out, in the name of a Product."""
     found = _EVAL_PRODUCT(whole, term, limits)
-    return None if found is None or _fails(found, sympy.Mul, term, limits) else found
+    return found if found is None or _stands(found, sympy.Mul, term, limits) else None
 
 
-def _fails(found: Any, join: Callable[..., Any], term: Any, limits: Any) -> bool:
-    """Whether a sum, or product, is not that of its terms at some point."""
+def _stands(found: Any, join: Callable[..., Any], term: Any, limits: Any) -> bool:
+    """Whether a sum, or product, is that of its terms wherever it is compared.
+
+    It has to be compared somewhere, unless terms are of a kind that sympy adds up
+    rightly: polynomials, or with an infinite end those without jumps.
+    """
+    index, *ends = limits
+    if not all(_allows(index, FAR.get(end, end)) for end in ends if end.is_number):
+        return False
+    if any(end.is_infinite for end in ends):
+        return not _jumps(term)
+    free = (term.free_symbols - {index}).union(*(end.free_symbols for end in ends))
+    same = partial(_agrees, found, join, term, limits)
+    told = [same(point, MOST_TERMS) for point in _points(free)]
+    if False in told:
+        return False
+    if True not in told:  # sums of the points are empty, or long
+        drawn = islice(_drawn(_allowed(free, (*TRIED, *LARGER))), MOST_DRAWN)
+        answers = (same(point, MOST_TERMS_ONCE) for point in drawn)
+        told = [*islice((a for a in answers if a is not None), ENOUGH)]
+    return all(told) if told else bool(term.is_polynomial(index))
+
+
+def _jumps(term: Any) -> bool:
+    """Whether single terms may differ from all others: 0^k, or d(k, n)."""
+    powers = term.atoms(sympy.Pow)
+    odd = term.has(sympy.KroneckerDelta, sympy.Piecewise)
+    return odd or any(power.base.is_zero for power in powers)
+
+
+def _agrees(
+    found: Any, join: Callable[..., Any], term: Any, limits: Any, point: Any, most: int
+) -> bool | None:
+    """Compare a sum with its terms at one point; None where that tells nothing."""
     index, first, last = limits
-    free = (term.free_symbols - {index}) | first.free_symbols | last.free_symbols
-    for point in _points(free):
-        low, high = first.subs(point), last.subs(point)
-        if low.is_Integer and high.is_Integer and 0 <= high + 1 - low <= MOST_TERMS:
-            places = [{**point, index: k} for k in range(low, high + 1)]
-            try:
-                terms = [term.subs(place) for place in places]
-                gap = (join(*terms) - found.subs(point)).n(30)
-            except (TypeError, ValueError, ArithmeticError):  # of what is no number
-                continue
-            if gap.is_number and gap.is_finite and abs(gap) > 1e-15:
-                return True
-    return False
+    low, high = first.subs(point), last.subs(point)
+    if not (low.is_Integer and high.is_Integer and 0 <= high + 1 - low <= most):
+        return None
+    places = [{**point, index: sympy.Integer(k)} for k in range(low, high + 1)]
+    if not all(_allows(index, place[index]) for place in places):
+        return False  # of which the terms may have been simplified away
+    try:
+        gap = (join(*(term.subs(p) for p in places)) - found.subs(point)).n(30)
+    except (TypeError, ValueError, ArithmeticError):  # of what is no number
+        return None
+    if not (gap.is_number and gap.is_finite):
+        return None
+    told = bool(places) or not (first.free_symbols or last.free_symbols)
+    return False if abs(gap) > 1e-15 else True if told else None
 
 
 _ask(sympy.Mod, "eval", _remainder)

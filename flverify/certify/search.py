@@ -142,7 +142,7 @@ class Search:
         return Mended(self.sweep)
 
     def _margin(self, rho: float) -> Solution:
-        solution = widest_margin(self.sweep.at(rho), refined=False)
+        solution = widest_margin(self.sweep.at(rho))
         if not solution.margin > 0:
             return solution
         measured = self._mended.worst_pivot(solution.values, rho)

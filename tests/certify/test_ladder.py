@@ -39,7 +39,7 @@ def floor_of(algorithm, law=HALF):
     return worst_quadratic(algorithm, law, "1/10", 1).lower_bound
 
 
-def gives_up(programme, **_):
+def gives_up(programme, *_):
     nothing = np.zeros(programme.size)
     return Solution("failed", "InsufficientProgress", float("nan"), nothing)
 
@@ -63,13 +63,9 @@ def give_up_at(place, ladder, monkeypatch):
     sizes = [found.sweep.at(0.5).size for found in ladder.searches(Fraction(1))]
     assert len(set(sizes)) == len(sizes)
 
-    def sometimes(programme, refined):
+    def sometimes(programme):
         given_up = programme.size == sizes[place]
-        return (
-            gives_up(programme)
-            if given_up
-            else widest_margin(programme, refined=refined)
-        )
+        return gives_up(programme) if given_up else widest_margin(programme)
 
     monkeypatch.setattr(search, "widest_margin", sometimes)
 

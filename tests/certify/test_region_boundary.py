@@ -209,7 +209,7 @@ def region(asked, found):
 
 @pytest.mark.slow
 def test_a_solver_that_gives_up_leaves_a_row_open(monkeypatch):
-    def gives_up(programme, refined):
+    def gives_up(programme):
         nothing = np.zeros(programme.size)
         return Solution("failed", "NumericalError", float("nan"), nothing)
 

@@ -37,25 +37,6 @@ def tiny():
     return direct.Programme((one,), free, none, np.zeros(0), np.ones(1))
 
 
-@pytest.mark.parametrize("refined", [True, False])
-def test_what_fails_without_refinement_is_asked_once_more_with_it(monkeypatch, refined):
-    real, asked = direct._SOLVER, []
-
-    class Rough:
-        """A solver that needs its steps refined."""
-
-        def __init__(self, *data):
-            asked.append(data[-1].iterative_refinement_enable)
-            data[-1].max_iter = data[-1].max_iter if asked[-1] else 1
-            self.solve = real(*data).solve
-
-    monkeypatch.setattr(direct, "_SOLVER", Rough)
-    found = direct.widest_margin(tiny(), refined=refined)
-    assert found.status == "solved"
-    assert found.margin == pytest.approx(1)
-    assert asked == ([True] if refined else [False, True])
-
-
 @pytest.mark.usefixtures("hasty")
 def test_a_programme_that_is_not_solved():
     found = direct.widest_margin(tiny())

@@ -61,8 +61,7 @@ def test_one_factor_for_the_values_of_several_classes_costs_the_poorest_ansatz()
 @pytest.mark.parametrize("name", ["focus, uneven chances", "scaffold, two of four"])
 def test_the_second_solver_finds_the_widest_margins(name):
     for level, one in rungs(name).items():
-        # as a search asks: without refinement of the solver's steps
-        found = widest_margin(one.sweep.at(0.97), refined=False)
+        found = widest_margin(one.sweep.at(0.97))
         again = readable.widest_margin(one.sweep.at(0.97))
         assert found.status == again.status == "solved", level
         assert found.margin > 1e-4

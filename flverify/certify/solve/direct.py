@@ -83,19 +83,12 @@ class Solution:
     slope: float = 0.0
 
 
-def widest_margin(programme: Programme, *, refined: bool = True) -> Solution:
+def widest_margin(programme: Programme) -> Solution:
     """Maximise t with every block >= t I, signed y_j >= t, and normal @ y <= 1.
 
     This form is feasible (when blocks and equalities are homogeneous, y = 0 will do)
     and, with a normal as described, bounded; its solution is the centred point that
     rounding wants.
-
-    Parameters
-    ----------
-    programme : Programme
-    refined : bool
-        Whether the solver refines its steps. That costs up to a third more, and where
-        all is homogeneous moves next to no margin.
 
     Returns
     -------
@@ -115,7 +108,7 @@ def widest_margin(programme: Programme, *, refined: bool = True) -> Solution:
     cone = _Cone(programme, margin=None)
     objective = np.zeros(programme.size + 1)
     objective[-1] = -1.0
-    return cone.solve(objective, refined)
+    return cone.solve(objective)
 
 
 def least(programme: Programme, objective: Array, margin: float = 0.0) -> Solution:
@@ -197,13 +190,11 @@ class _Cone:
         self.equal = len(equal)
         self.orders = [len(b.constant) for b in programme.blocks]
 
-    def solve(self, objective: Array, refined: bool = True) -> Solution:
-        """Minimise objective @ x over the cone data; what fails is refined anyway."""
+    def solve(self, objective: Array) -> Solution:
+        """Minimise objective @ x over the cone data."""
         size = self.matrix.shape[1]
         data = _nothing(size), objective, _columns(self.matrix), self.right, self.cones
-        answer: Any = _SOLVER(*data, _settings(refined)).solve()
-        if _status(answer) == "failed" and not refined:
-            answer = _SOLVER(*data, _settings(refined=True)).solve()
+        answer: Any = _SOLVER(*data, _settings()).solve()
         status = _status(answer)
         word = plain(str(answer.status))
         x = np.asarray(answer.x, dtype=float)
@@ -246,12 +237,12 @@ def _status(answer: Any) -> Status:
     return words.get(str(answer.status), "failed")
 
 
-def _settings(refined: bool) -> Any:
+def _settings() -> Any:
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.max_threads = 1  # the same answer whatever the machine
     settings.presolve_enable = False
     settings.chordal_decomposition_enable = False  # blocks are small and full
-    settings.iterative_refinement_enable = refined
+    # and steps are refined: a third faster without, certificates near the edge are lost
     settings.max_iter = MOST_ITERATIONS
     return settings
