@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from flverify._core.errors import InputError
+from flverify._core.paths import resolved
 
 try:
     import fcntl
@@ -35,7 +36,7 @@ def held(path: Path | None) -> Iterator[None]:
     if path is None or fcntl is None:
         yield
         return
-    neighbour = path.resolve()
+    neighbour = resolved(path)
     neighbour = neighbour.with_name(f"{neighbour.name}{SUFFIX}")
     lock = _locked(neighbour, path)
     try:

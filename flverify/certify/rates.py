@@ -164,7 +164,7 @@ def _aim(wanted: Fraction | None, lower_bound: object) -> Fraction | None:
     if wanted is not None or lower_bound is None:
         return wanted
     bound = scalar(lower_bound, "lower_bound")
-    return just_above(Fraction(bound))
+    return just_above(max(Fraction(bound), Fraction(0)))
 
 
 def _nothing(words: Mapping[str, Certified]) -> Certified:

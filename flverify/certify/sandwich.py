@@ -203,8 +203,8 @@ class _Hunt:
 
     def __init__(self, rates: QuadraticRates, mu: Fraction, smooth: Fraction) -> None:
         self.rates, self.mu, self.smooth, self.tried = rates, mu, smooth, 0
-        ends = float(mu), within_floats(smooth, "smoothness")
-        self.limits = search.Range(*ends)
+        top = within_floats(smooth, "smoothness")  # and so is mu, which is smaller
+        self.limits = search.Range(float(mu), top)
 
     def rate(self, batch: Batch) -> Array:
         """Rates of a batch in floats."""

@@ -8,6 +8,7 @@ from itertools import combinations
 from pathlib import Path
 
 from flverify._core.errors import InputError
+from flverify._core.paths import resolved
 from flverify.report.files import require_writable, write_whole
 
 
@@ -50,7 +51,7 @@ def require_apart(named: Sequence[tuple[str, Path]]) -> None:
         If two options name one file.
     """
     for (one, first), (other, second) in combinations(named, 2):
-        if first.resolve() == second.resolve() or _same(first, second):
+        if resolved(first) == resolved(second) or _same(first, second):
             raise InputError(
                 f"{one} and {other} must name different files; got {first} for both; "
                 "rename one of them."
@@ -68,7 +69,7 @@ def require_unread(
         If one of the files named is this one.
     """
     for name, other in read:
-        if other and (path.resolve() == other.resolve() or _same(path, other)):
+        if other and (resolved(path) == resolved(other) or _same(path, other)):
             raise InputError(
                 f"{flag} must name another file than {name}; got {path}, which is "
                 "read; choose one."

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from flverify._core.errors import InputError
+from flverify._core.paths import resolved
 from flverify._core.whole_files import naming, replacing
 
 TRIED = 1 << 13  # bytes: more than file systems keep inside their own records
@@ -26,7 +27,7 @@ def require_writable(path: Path) -> None:
         If the disk is full, or the name is one that it does not take.
     """
     _require_named(path)
-    target = path.resolve()
+    target = resolved(path)
     if target.exists() and not target.is_file():
         return  # what is written to a device is gone
     scratch = target.with_name(f"{target.name}.{os.getpid()}.part")
@@ -44,7 +45,7 @@ def require_writable(path: Path) -> None:
 
 
 def _require_named(path: Path) -> None:
-    folder = path.resolve().parent
+    folder = resolved(path).parent
     if str(path) == "-":
         raise InputError(
             "a file must have a name, since nothing is written to the standard output "
@@ -124,7 +125,7 @@ def write_together(folder: Path, texts: Mapping[str, str]) -> None:
         for name, text in texts.items():
             (scratch / name).write_text(text, encoding="utf-8")
         for name in texts:
-            (scratch / name).replace((folder / name).resolve())
+            (scratch / name).replace(resolved(folder / name))
 
 
 def write_whole(path: Path, text: str) -> None:
@@ -136,7 +137,7 @@ def write_whole(path: Path, text: str) -> None:
         If the path is a folder, or its folder does not exist or is closed to us.
     """
     _require_named(path)
-    target = path.resolve()
+    target = resolved(path)
     if target.exists() and not target.is_file():  # a device or a pipe stays what it is
         target.write_text(text, encoding="utf-8")
         return

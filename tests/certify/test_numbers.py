@@ -218,6 +218,38 @@ def test_a_contraction_is_as_near_as_promised():
 
 
 @pytest.mark.parametrize(
+    ("algorithm", "chances", "mu"),
+    [
+        (FedAvg("1/2", 3), ["999/1000", "1/1000", "1/1000"], MU),
+        (FedAvg("19/10", 2), ["1/1000", "99/100", "99/100"], MU / 30),
+    ],
+)
+def test_a_contraction_goes_down_where_rounding_failed_at_first(algorithm, chances, mu):
+    law = Bernoulli(chances)
+    found = contraction(algorithm, law, mu, SMOOTH)
+    assert found.status == "certified"
+    lower = contraction(algorithm, law, mu, SMOOTH, rate=found.rate - WIDTH)
+    assert lower.status != "certified"
+
+
+@pytest.mark.parametrize("above", [1, 7, 50, 333])
+def test_a_rate_goes_down_to_where_a_step_less_is_not_certified(above):
+    lowest = Fraction(7, 10)
+    asked = []
+
+    def answer(rho):
+        asked.append(rho)
+        status = "certified" if rho > lowest else "not_certified"
+        return neighbourhood.Neighbourhood(status, "", rho)
+
+    best = neighbourhood.Neighbourhood("certified", "", lowest + above * WIDTH)
+    found = neighbourhood._lowered(best, answer)
+    assert lowest < found.rate <= lowest + WIDTH
+    assert found.rate - WIDTH in asked
+    assert len(asked) < 5 + 3 * above**0.5
+
+
+@pytest.mark.parametrize(
     ("law", "steps", "step_size"),
     [
         # without disagreement no c is needed, and the least one has no interior

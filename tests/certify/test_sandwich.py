@@ -528,6 +528,8 @@ def test_what_cannot_be_read_is_refused():
         worst_quadratic(Focus("1/10"), Full(2), 10**5000, 1)
     with pytest.raises(BeyondFloatsError, match="smoothness must lie within the range"):
         worst_quadratic(Focus("1/10"), Full(2), MU, 10**400)
+    with pytest.raises(BeyondFloatsError, match="smoothness must lie within the range"):
+        worst_quadratic(Focus("1/10"), Full(2), 10**399, 10**400)
     with pytest.raises(BeyondFloatsError, match="choose a smaller step size"):
         worst_quadratic(Focus(10**400), Full(2), MU, L)
     symbol = sympy.Symbol("h", positive=True)

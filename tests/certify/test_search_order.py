@@ -263,6 +263,15 @@ def test_a_distance_of_steps_beyond_floats_is_open():
     assert found.status == "inconclusive"
 
 
+@pytest.mark.parametrize("bound", [-1, -(10**400), 0])
+def test_no_rate_is_negative_so_a_lower_bound_may_be(bound):
+    found = certify(Focus("1/5"), Full(2), "1/10", 1, lower_bound=bound)
+    assert (found.status, found.rate) == (
+        "certified",
+        certify(Focus("1/5"), Full(2), "1/10", 1).rate,
+    )
+
+
 @pytest.mark.parametrize("bound", [1, None])
 def test_where_a_quadratic_does_not_contract_that_is_the_reason(bound):
     found = certify(GradientDescent(2), Full(1), "1/10", 1, lower_bound=bound)

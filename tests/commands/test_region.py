@@ -441,6 +441,14 @@ def test_the_picture_is_not_written_over_the_table(fails, tmp_path, link):
     assert table.read_text() == "before"
 
 
+@pytest.mark.parametrize("flag", ["--out", "--figure"])
+def test_nothing_is_written_to_a_link_that_leads_back_to_itself(fails, tmp_path, flag):
+    link = tmp_path / "loop.csv"
+    link.symlink_to(link)
+    assert f"{link}" in fails(*FAST, flag, link).replace("\n", " ")
+    assert [*tmp_path.iterdir()] == [link]
+
+
 @pytest.mark.parametrize(
     ("flag", "name"), [("--out", "law.json"), ("--figure", "law.png")]
 )
