@@ -28,7 +28,7 @@ TRIED = 0, 1, 2, 3, -1, sympy.Rational(1, 2), sympy.sqrt(2)  # of free symbols
 MOST_TRIED = 24  # points at which a sum is added up
 MOST_TERMS = 100  # of such a sum
 LARGER = *range(4, 15), 21, 30, 60  # where sums of the points above are all empty
-MOST_DRAWN = 200  # of these points
+MOST_DRAWN = 100  # of these points
 MOST_TERMS_ONCE = 1000  # of their sums
 ENOUGH = 6  # that are compared
 FAR = {sympy.oo: sympy.Integer(1000), -sympy.oo: sympy.Integer(-1000)}  # for an end
@@ -180,36 +180,47 @@ def _drawn(values: list[list[Any]]) -> Iterator[dict[Any, Any]]:
 
 def _sum(rule: Any, term: Any, limits: Any) -> Any:
     """Add up; that of 0^(n - k) over k from 0 to n is told as 0, and is 1."""
-    found = rule(term, limits)
-    return found if found is None or _stands(found, sympy.Add, term, limits) else None
+    return _judged(rule(term, limits), sympy.Add, term, limits)
 
 
 def _product_of(whole: Any, term: Any, limits: Any) -> Any:
     """Multiply out, in the name of a Product."""
-    found = _EVAL_PRODUCT(whole, term, limits)
-    return found if found is None or _stands(found, sympy.Mul, term, limits) else None
+    return _judged(_EVAL_PRODUCT(whole, term, limits), sympy.Mul, term, limits)
+
+
+def _judged(found: Any, join: Callable[..., Any], term: Any, limits: Any) -> Any:
+    """Return a sum, or product, that stands, or nothing; jumping terms one by one."""
+    index, *ends = limits
+    fits = (_allows(index, FAR.get(end, end)) for end in ends if end.is_number)
+    if found is None or not all(fits):
+        return None
+    if not _jumps(term):
+        return found if _stands(found, join, term, limits) else None
+    low, high = ends
+    if not (low.is_Integer and high.is_Integer and 0 <= high - low < MOST_TERMS):
+        return None
+    return join(*(term.subs(index, k) for k in range(low, high + 1)))
 
 
 def _stands(found: Any, join: Callable[..., Any], term: Any, limits: Any) -> bool:
     """Whether a sum, or product, is that of its terms wherever it is compared.
 
-    It has to be compared somewhere, unless terms are of a kind that sympy adds up
-    rightly: polynomials, or with an infinite end those without jumps.
+    It has to be compared somewhere, unless its terms are polynomials, or an end is
+    infinite.
     """
     index, *ends = limits
-    if not all(_allows(index, FAR.get(end, end)) for end in ends if end.is_number):
-        return False
     if any(end.is_infinite for end in ends):
-        return not _jumps(term)
+        return True
     free = (term.free_symbols - {index}).union(*(end.free_symbols for end in ends))
     same = partial(_agrees, found, join, term, limits)
     told = [same(point, MOST_TERMS) for point in _points(free)]
     if False in told:
         return False
-    if True not in told:  # sums of the points are empty, or long
+    if told.count(True) < ENOUGH:  # others are empty, or long
         drawn = islice(_drawn(_allowed(free, (*TRIED, *LARGER))), MOST_DRAWN)
         answers = (same(point, MOST_TERMS_ONCE) for point in drawn)
-        told = [*islice((a for a in answers if a is not None), ENOUGH)]
+        told += islice((a for a in answers if a is not None), ENOUGH)
+    told = [answer for answer in told if answer is not None]
     return all(told) if told else bool(term.is_polynomial(index))
 
 

@@ -69,6 +69,13 @@ JUMPING = [
     ),
     (Product(p**half_way, (k, 0, oo)), {n: 1}, 1, p),
     (Sum(half_way, (k, 0, n + 200)), {n: 1}, 0, 1),
+    (Sum(half_way, (k, 3, n)), {n: 7}, 0, Piecewise((1, n >= 6), (0, True))),
+    (
+        Sum(KroneckerDelta(7 * k, n), (k, 3, n)),
+        {n: 22},
+        0,
+        Piecewise((1, n >= 21), (0, True)),
+    ),
     (Sum(half_way, (k, 5, n)), {n: 11}, 0, Piecewise((1, n >= 10), (0, True))),
     (Sum(half_way, (k, 0, 150)), {n: 1}, 0, Piecewise((1, n <= 300), (0, True))),
     (Sum(KroneckerDelta(k, p), (k, 0, oo)), {p: half}, 0, 1),
@@ -184,6 +191,7 @@ def test_rules_that_are_right_still_help():
     assert (3**n).is_integer
     assert rf(n, m).is_integer
     assert Sum(1 / (k * (k + 1)), (k, 1, n)).doit() == 1 - 1 / (n + 1)
+    assert Sum(half_way, (k, 0, 2)).doit().subs(n, 4) == 1
     assert Sum(k, (k, 1, 10**6)).doit() == 10**6 * (10**6 + 1) // 2
     assert Sum(k**2 - k, (k, 7, n)).doit().subs(n, 8) == 42 + 56
     assert (Sum(half**k, (k, 0, oo)).doit(), Sum(above, (above, 1, 3)).doit()) == (2, 6)
