@@ -39,7 +39,7 @@ SETTINGS = {
     "two steps": ("slots", ".7922", Focus("1/5", 2), HALVES),
     "points of memories": ("lifted", ".7592", Focus("1/4"), HALVES),
     "the last model": ("previous point", ".7580", Focus("1/4"), HALVES),
-    "one of two": ("lifted", ".8290", Focus("2/5"), UniformCohort(2, 1)),
+    "one of two": ("lifted", ".8288", Focus("2/5"), UniformCohort(2, 1)),
     "unequal chances": ("last step", ".8886", Focus("1/4"), UNEVEN),
     "one of three": ("lifted", ".8828", Focus("1/5"), UniformCohort(3, 1)),
     "scaffold": ("slots", ".6970", Scaffold("1/2", 2), HALVES),
