@@ -27,7 +27,7 @@ Misled = Callable[[Any, bool], bool]
 TRIED = 0, 1, 2, 3, -1, sympy.Rational(1, 2), sympy.sqrt(2)  # of free symbols
 MOST_TRIED = 24  # points at which a sum is added up
 MOST_TERMS = 100  # of such a sum
-LARGER = *range(4, 15), 21, 30, 60  # where sums of the points above are all empty
+LARGER = *range(4, 15), 21, 30, 60  # where few sums at the points above have terms
 MOST_DRAWN = 100  # of these points
 MOST_TERMS_ONCE = 1000  # of their sums
 ENOUGH = 6  # that are compared
@@ -190,16 +190,26 @@ def _product_of(whole: Any, term: Any, limits: Any) -> Any:
 
 def _judged(found: Any, join: Callable[..., Any], term: Any, limits: Any) -> Any:
     """Return a sum, or product, that stands, or nothing; jumping terms one by one."""
-    index, *ends = limits
-    fits = (_allows(index, FAR.get(end, end)) for end in ends if end.is_number)
-    if found is None or not all(fits):
+    index, low, high = limits
+    if found is None or not _runs(index, low, high):
         return None
     if not _jumps(term):
         return found if _stands(found, join, term, limits) else None
-    low, high = ends
     if not (low.is_Integer and high.is_Integer and 0 <= high - low < MOST_TERMS):
         return None
     return join(*(term.subs(index, k) for k in range(low, high + 1)))
+
+
+def _runs(index: Any, low: Any, high: Any) -> bool:
+    """Whether an index may be what it runs over, at its ends, next to them, near 0.
+
+    Terms are simplified by what is assumed of it, before its ends are known.
+    """
+    ends = [FAR.get(end, end) for end in (low, high) if end.is_number]
+    if len(ends) < 2 or not all(end.is_Integer for end in ends):
+        return all(_allows(index, end) for end in ends)
+    places = {end + k for end in (*ends, 0) for k in range(-4, 5)}
+    return all(_allows(index, k) for k in places if ends[0] <= k <= ends[1])
 
 
 def _stands(found: Any, join: Callable[..., Any], term: Any, limits: Any) -> bool:
@@ -217,7 +227,8 @@ def _stands(found: Any, join: Callable[..., Any], term: Any, limits: Any) -> boo
     if False in told:
         return False
     if told.count(True) < ENOUGH:  # others are empty, or long
-        drawn = islice(_drawn(_allowed(free, (*TRIED, *LARGER))), MOST_DRAWN)
+        values = _allowed(free, (*TRIED, *LARGER))
+        drawn = islice(_drawn(values), MOST_DRAWN if free else 1)
         answers = (same(point, MOST_TERMS_ONCE) for point in drawn)
         told += islice((a for a in answers if a is not None), ENOUGH)
     told = [answer for answer in told if answer is not None]

@@ -9,7 +9,7 @@ E|x_r - x*|^2 <= rho^r V_0 + (c/(1 - rho)) mean|g*|^2.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import chain, islice
@@ -41,9 +41,9 @@ from flverify.certify.search import (
     trials,
 )
 from flverify.certify.solve import Programme, is_infeasible, least, widest_margin
+from flverify.certify.threshold import descended
 from flverify.participation._law import Participation
 
-PRECISION = Fraction(1, 10**5)  # of a smallest rate
 NEAREST = (4, 6)  # millionths above what floats found, where rounding is tried first
 DIGITS = 12
 SHORTEST = Fraction(1, 10**100)  # a unit or mu; floats have its square
@@ -174,30 +174,14 @@ def contraction(
     for trial in chain(nearest, trials(rho, first=10)):
         result = _certified(found, setting, trial, Fraction(0), unit)
         if result.status == "certified":
-            return _lowered(
-                result,
-                lambda rho: _certified(found, setting, rho, Fraction(0), unit),
-            )
-    return result
-
-
-def _lowered(
-    best: Neighbourhood, asked: Callable[[Fraction], Neighbourhood]
-) -> Neighbourhood:
-    """Go down from a certified rate until 1e-5 less is not certified.
-
-    Rounding fails now and then close to the smallest rate, and not still closer to it.
-    """
-    step = PRECISION
-    while best.rate is not None and best.rate > step:
-        found = asked(best.rate - step)
-        if found.status == "certified":
-            best, step = found, 2 * step
-        elif step == PRECISION:
             break
-        else:
-            step = PRECISION
-    return best
+
+    def lower(rate: Fraction) -> Neighbourhood | None:
+        again = _certified(found, setting, rate, Fraction(0), unit)
+        return again if again.status == "certified" else None
+
+    # rounding fails now and then close to the smallest rate, and not still closer
+    return descended(result, lower, Fraction(0))
 
 
 def _search(setting: Problem, *, shared: bool = False) -> Search:

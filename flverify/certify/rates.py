@@ -36,11 +36,11 @@ from flverify.certify.search import (
     smallest,
     trials,
 )
+from flverify.certify.threshold import PRECISION, descended
 from flverify.participation._law import Participation
 
 Status = Literal["certified", "not_certified", "inconclusive"]
 
-PRECISION = Fraction(1, 10**5)
 TOP = 1 - Fraction(1, 10**9)  # no rate above is searched for
 BLURRED = 1 - Fraction(1, 10**6)  # above, floats miss what is there
 MISSED = (
@@ -243,15 +243,11 @@ def lowered(
 
     What floats took for the smallest rate, or could be rounded there, need not be it.
     """
-    step = PRECISION
-    while best.rate is not None:
-        lower, found = best.rate - step, None
-        if lower > floor:
-            found = _first(zip(repeat(lower), searches, strict=False), setting, {})
-        if found is None and step == PRECISION:
-            break
-        best, step = (best, PRECISION) if found is None else (found, 2 * step)
-    return best
+    return descended(
+        best,
+        lambda rho: _first(zip(repeat(rho), searches, strict=False), setting, {}),
+        floor,
+    )
 
 
 def _trials(seen: list[tuple[float, Search]]) -> Iterator[tuple[Fraction, Search]]:

@@ -9,8 +9,10 @@ where to look, and a solve below is spent only to confirm.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from fractions import Fraction
+from typing import NamedTuple, Protocol, TypeVar
 
+PRECISION = Fraction(1, 10**5)  # of a smallest rate
 WIDE_ENOUGH = 1e-11  # margin that lets rounding try
 MISSED = 0.5  # how much the next curve may err, in terms of how the last two differ
 UNSURE = 0.3  # how much a first tangent may err, in terms of the way it goes
@@ -22,6 +24,17 @@ class Margin(NamedTuple):
 
     width: float
     slope: float
+
+
+class Rated(Protocol):
+    """What was found for a rate."""
+
+    @property
+    def rate(self) -> Fraction | None:
+        """The rate, if there is one."""
+
+
+Found = TypeVar("Found", bound=Rated)
 
 
 class _Point(NamedTuple):
@@ -86,11 +99,35 @@ def threshold(
     return high
 
 
+def descended(
+    best: Found, asked: Callable[[Fraction], Found | None], floor: Fraction
+) -> Found:
+    """Go down from a certified rate until PRECISION less is not certified.
+
+    Parameters
+    ----------
+    best : Rated
+        What is certified; of no rate, it is returned.
+    asked : callable
+        What is certified at a lower rate, or None.
+    floor : Fraction
+        No rate at it or below is asked for.
+    """
+    step = PRECISION
+    while best.rate is not None:
+        lower = best.rate - step
+        found = asked(lower) if lower > floor else None
+        if found is None and step == PRECISION:
+            break
+        best, step = (best, PRECISION) if found is None else (found, 2 * step)
+    return best
+
+
 def _agree(last: float | None, zero: float | None, high: float, near: float) -> bool:
     """Whether two curves meet zero just below the best point."""
-    return None not in (last, zero) and all(
-        high - near <= z < high for z in (last, zero) if z is not None
-    )
+    if last is None or zero is None:
+        return False
+    return high - near <= min(last, zero) and max(last, zero) < high
 
 
 def _further(points: list[_Point]) -> float:

@@ -155,6 +155,7 @@ def test_single_terms_are_not_lost(asked, at, value, told):
         (Sum(Abs(above), (above, -2, 2)).doit(), 0),
         (Sum(sqrt(above**2), (above, -n, n)).doit(), 0),
         (Sum(Integer(0) ** above, (above, 0, n)).doit(), 0),
+        (Sum((-1) ** even * KroneckerDelta(even, 1), (even, 0, 4)).doit(), 1),
     ],
 )
 def test_no_identity_is_proved_by_such_a_rule(left, right):

@@ -20,6 +20,7 @@ from flverify.certify.rates import TOO_NEAR, TOO_SLOW, certify
 from flverify.certify.sandwich import worst_quadratic
 from flverify.certify.solve import Solution
 from flverify.certify.stationary import worst_stationary
+from flverify.certify.threshold import descended
 from flverify.participation import Bernoulli, Full, UniformCohort
 
 MU, SMOOTH = Fraction(1, 10), Fraction(1)
@@ -239,11 +240,11 @@ def test_a_rate_goes_down_to_where_a_step_less_is_not_certified(above):
 
     def answer(rho):
         asked.append(rho)
-        status = "certified" if rho > lowest else "not_certified"
-        return neighbourhood.Neighbourhood(status, "", rho)
+        found = neighbourhood.Neighbourhood("certified", "", rho)
+        return found if rho > lowest else None
 
     best = neighbourhood.Neighbourhood("certified", "", lowest + above * WIDTH)
-    found = neighbourhood._lowered(best, answer)
+    found = descended(best, answer, Fraction(0))
     assert lowest < found.rate <= lowest + WIDTH
     assert found.rate - WIDTH in asked
     assert len(asked) < 5 + 3 * above**0.5
