@@ -32,6 +32,7 @@ MOST_DRAWN = 100  # of these points
 MOST_TERMS_ONCE = 1000  # of their sums
 ENOUGH = 6  # that are compared
 FAR = {sympy.oo: sympy.Integer(1000), -sympy.oo: sympy.Integer(-1000)}  # for an end
+NEAR = 8  # numbers on each side of 0, and of an end, that an index has to allow
 MOST_LISTED = 5_000  # points that are put in order; of more, some are drawn
 MOST_DEGREE = 60  # of a polynomial whose smallest value sympy is let look for
 
@@ -191,7 +192,7 @@ def _product_of(whole: Any, term: Any, limits: Any) -> Any:
 def _judged(found: Any, join: Callable[..., Any], term: Any, limits: Any) -> Any:
     """Return a sum, or product, that stands, or nothing; jumping terms one by one."""
     index, low, high = limits
-    if found is None or not _runs(index, low, high):
+    if found is None:
         return None
     if not _jumps(term):
         return found if _stands(found, join, term, limits) else None
@@ -200,16 +201,38 @@ def _judged(found: Any, join: Callable[..., Any], term: Any, limits: Any) -> Any
     return join(*(term.subs(index, k) for k in range(low, high + 1)))
 
 
-def _runs(index: Any, low: Any, high: Any) -> bool:
-    """Whether an index may be what it runs over, at its ends, next to them, near 0.
+def _guard(kind: Any) -> None:
+    """Let sums, or products, stand whose index may not be all that it runs over.
 
-    Terms are simplified by what is assumed of it, before its ends are known.
+    Terms are simplified by what is assumed of it, before its ends are known; later
+    sympy puts another index in its place, of which less is assumed.
     """
-    ends = [FAR.get(end, end) for end in (low, high) if end.is_number]
-    if len(ends) < 2 or not all(end.is_Integer for end in ends):
-        return all(_allows(index, end) for end in ends)
-    places = {end + k for end in (*ends, 0) for k in range(-4, 5)}
-    return all(_allows(index, k) for k in places if ends[0] <= k <= ends[1])
+    rule = kind.doit
+
+    def done(whole: Any, **hints: Any) -> Any:
+        limits = [limit for limit in whole.limits if len(limit) == 3]
+        return rule(whole, **hints) if all(_runs(*limit) for limit in limits) else whole
+
+    kind.doit = done
+
+
+def _runs(index: Any, low: Any, high: Any) -> bool:
+    """Whether an index may be what it runs over: near its ends, and near 0."""
+    first, last = _least(low), -_least(-high)
+    if first > last:  # sympy counts backwards
+        first, last = last + 1, first - 1
+    ends = (end for end in (first, last) if abs(end) != sympy.oo)
+    near = range(-NEAR, NEAR + 1)
+    places = {end + k for end in (sympy.Integer(0), *ends) for k in near}
+    return all(_allows(index, k) for k in places if first <= k <= last)
+
+
+def _least(end: Any) -> Any:
+    """Return the least that an end may be: of one with symbols, by its sign."""
+    if end.is_number and end.is_extended_real:
+        return FAR.get(end, end)
+    least = 1 if end.is_positive else 0 if end.is_nonnegative else -sympy.oo
+    return sympy.sympify(least)
 
 
 def _stands(found: Any, join: Callable[..., Any], term: Any, limits: Any) -> bool:
@@ -272,6 +295,8 @@ _ask(summations, "gosper_sum", _added_up)
 _ask(summations, "eval_sum", _sum)
 _EVAL_PRODUCT = sympy.Product._eval_product
 sympy.Product._eval_product = _product_of
+for kind in (sympy.Sum, sympy.Product):
+    _guard(kind)
 _hold_back(sympy.Mul, "integer", _product)
 _hold_back(sympy.binomial, "nonnegative", _chosen)
 _hold_back(sympy.Pow, "imaginary", _raised)

@@ -54,8 +54,13 @@ at_last = Sum(Integer(0) ** (any_ - k), (k, 0, any_))
 
 composite, zero = Symbol("c", composite=True), Integer(0)
 above = Symbol("k", integer=True, positive=True)
+below = Symbol("k", integer=True, negative=True)
 half_way = KroneckerDelta(2 * k, n)
-j = Symbol("j", integer=True)
+j, odd, other = (
+    Symbol("j", integer=True),
+    Symbol("o", odd=True),
+    Symbol("u", nonzero=True),
+)
 
 # sums with a term that is unlike the others, a point, their value, and what sympy says
 JUMPING = [
@@ -163,6 +168,24 @@ def test_no_identity_is_proved_by_such_a_rule(left, right):
     assert found.verdict != Verdict.PROVED
 
 
+@pytest.mark.parametrize("kind", [Sum, Product])
+@pytest.mark.parametrize(
+    ("term", "limits"),
+    [
+        (2 * (-1) ** even, (even, 1, 5)),
+        (half * (-1) ** even, (even, 0, oo)),
+        ((-1) ** odd, (odd, 1, n)),
+        ((-1) ** odd * z, (odd, z, z + n)),
+        (KroneckerDelta(other, 0) + 1, (other, -5, 5)),
+        (Abs(above), (above, z, z + 2)),
+        (Abs(above), (above, -n, -1)),
+    ],
+)
+def test_nothing_is_added_up_over_what_the_index_is_said_not_to_be(kind, term, limits):
+    whole = kind(term, limits)
+    assert isinstance(whole.doit(), kind)
+
+
 def test_a_power_is_not_called_what_its_base_is():
     imaginary, square = Symbol("i", imaginary=True), root**2
     facts = square.is_integer, square.is_even, square.is_odd, (imaginary**2).is_odd
@@ -197,6 +220,8 @@ def test_rules_that_are_right_still_help():
     assert Sum(k**2 - k, (k, 7, n)).doit().subs(n, 8) == 42 + 56
     assert (Sum(half**k, (k, 0, oo)).doit(), Sum(above, (above, 1, 3)).doit()) == (2, 6)
     assert Sum(binomial(n, k), (k, 0, n)).doit() == 2**n
+    assert Sum(above, (above, n, 2 * n)).doit().subs(n, 2) == 2 + 3 + 4
+    assert Product(below, (below, -n, -1)).doit().subs(n, 3) == -6
     assert (Max(0, n * m - 1), Abs(half + 1 / n)) == (n * m - 1, half + 1 / n)
 
 
