@@ -382,7 +382,16 @@ def test_a_row_of_whole_numbers_is_a_band():
     assert line[:, 1] == pytest.approx([2**-0.5, middle, middle, 2 * 2**0.5])
 
 
+@pytest.fixture
+def heeding():
+    """Interrupts that count, where what runs in the background ignores them."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.one_in(2)
+@pytest.mark.usefixtures("heeding")
 @pytest.mark.parametrize(
     ("number", "code", "word"),
     [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")],
