@@ -7,11 +7,13 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 from typing import Any
+from unittest import mock
 
 from threadpoolctl import threadpool_limits
 
 from benchmarks._rows import Row, seconds
 from flverify.algorithms import Focus, Scaffold
+from flverify.certify import search
 from flverify.certify.check import check
 from flverify.certify.check.plain import check_plainly
 from flverify.certify.ladder import Ladder
@@ -31,7 +33,7 @@ ALIKE = 1.2  # times as long as for few clients
 
 def rows(quick: bool) -> list[Row]:
     """Time inequalities, certified rates and checks; part of a region."""
-    out = [*_inequalities(quick)]
+    out = [*_inequalities(quick), _amortised(quick)]
     for steps, target in TARGETS.items():
         out += _rates(steps, target, quick)
         out += _others(steps, target, quick)
@@ -81,6 +83,36 @@ def _inequalities(quick: bool) -> list[Row]:
         )
         for name, work, solves in parts
     ]
+
+
+def _amortised(quick: bool) -> Row:
+    """Time all that some rows of a region lay out and solve, by inequality."""
+    spent: dict[str, list[float]] = {"_laid_out": [], "_margin": []}
+
+    def timed(place: Any, name: str) -> Any:
+        work = getattr(place, name)
+
+        def run(*given: Any) -> Any:
+            start = time.thread_time()
+            found = work(*given)
+            spent[name].append(time.thread_time() - start)
+            return found
+
+        return mock.patch.object(place, name, run)
+
+    with (
+        threadpool_limits(1, user_api="blas"),
+        timed(search, "_laid_out"),
+        timed(search.Search, "_margin"),
+    ):
+        region("p", spaced("1/1000", 2, SIDE), _some_rows(quick))
+    solves = len(spent["_margin"])
+    return Row(
+        "LMI, tau = 1, all of a region",
+        sum(map(sum, spent.values())) / solves,
+        target=0.005,
+        note=f"built and solved, mean of {solves}",
+    )
 
 
 def _rates(steps: int, target: float, quick: bool) -> list[Row]:
@@ -141,10 +173,14 @@ def _bisect(ladder: Ladder, step: Fraction) -> None:
 
 def _region(quick: bool) -> Row:
     """Time some rows of a region over step sizes and p, and extrapolate the rest."""
-    chances = [Fraction(k, 20) for k in ((5, 15) if quick else (1, 5, 9, 13, 17))]
-    asked = [RegionRow(p, Focus(1), _law(FEW, p), MU, L) for p in chances]
+    asked = _some_rows(quick)
     sizes = spaced("1/1000", 2, SIDE)
     taken = _seconds(lambda: region("p", sizes, asked)) / len(asked)
     note = f"extrapolated from {len(asked)} rows of {taken:.2f} s in one process"
     name = f"region of {SIDE} x {SIDE}, tau = 1, N = 2, {WORKERS} processes"
     return Row(name, taken * SIDE / WORKERS, target=360.0, note=note)
+
+
+def _some_rows(quick: bool) -> list[RegionRow]:
+    chances = [Fraction(k, 20) for k in ((5, 15) if quick else (1, 5, 9, 13, 17))]
+    return [RegionRow(p, Focus(1), _law(FEW, p), MU, L) for p in chances]

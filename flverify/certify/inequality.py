@@ -7,12 +7,13 @@ arithmetic of the coordinates, the equalities always in rationals.
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from flverify._core.exact import Array
-from flverify.certify.solve import Block, Programme, Solution
+from flverify.certify.solve import Block, Pencil, Programme, Solution
 
 Unknown: TypeAlias = tuple[Any, ...]
 
@@ -190,16 +191,25 @@ class Sweep:
 
     def at(self, rho: float) -> Programme:
         """Lay out the programme at one rho."""
+        return self._programme(1.0, rho)
+
+    @cached_property
+    def pencil(self) -> Pencil:
+        """The programmes at all rho."""
+        return Pencil(self._programme(1.0, 0.0), self._programme(0.0, 1.0))
+
+    def _programme(self, share: float, rho: float) -> Programme:
+        """Lay out a share of what does not move with rho, and rho times what does."""
         blocks = []
         for name, (base, slope) in self._blocks.items():
             size = self.inequality.sizes[name]
             constant = self._constants.get(name, np.zeros((size, size)))
-            blocks.append(Block(constant, base + rho * slope))
+            blocks.append(Block(constant, share * base + rho * slope))
         base, slope = self._equal
         return Programme(
             tuple(blocks),
             self._signed,
-            base + rho * slope,
+            share * base + rho * slope,
             np.zeros(len(base)),
             self._normal,
         )

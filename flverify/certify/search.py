@@ -32,7 +32,7 @@ from flverify.certify.inequality import Sweep
 from flverify.certify.loop_shift import shifted
 from flverify.certify.quadratics.unseen import unseen
 from flverify.certify.rationalise import Mended, Values, rationalise
-from flverify.certify.solve import Solution, given, least, widest_margin
+from flverify.certify.solve import Solution, given, least
 from flverify.certify.start import Start
 from flverify.certify.threshold import WIDE_ENOUGH, Margin, threshold
 from flverify.engines.kinds import require_algorithm, require_law
@@ -142,7 +142,7 @@ class Search:
         return Mended(self.sweep)
 
     def _margin(self, rho: float) -> Solution:
-        solution = widest_margin(self.sweep.at(rho))
+        solution = self.sweep.pencil.widest_margin(rho)
         if not solution.margin > 0:
             return solution
         measured = self._mended.worst_pivot(solution.values, rho)

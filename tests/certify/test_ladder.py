@@ -17,7 +17,7 @@ from flverify.certify.ladder import Ladder
 from flverify.certify.rates import TOO_NEAR, TOO_SLOW
 from flverify.certify.sandwich import worst_quadratic
 from flverify.certify.search import NO_CERTIFICATE
-from flverify.certify.solve import Solution, widest_margin
+from flverify.certify.solve import Pencil, Solution
 from flverify.participation import Bernoulli, Full, UniformCohort
 
 HALF = Bernoulli(["1/2", "1/2"])
@@ -46,7 +46,9 @@ def gives_up(programme, *_):
 
 @pytest.fixture
 def giving_up(monkeypatch):
-    monkeypatch.setattr(search, "widest_margin", gives_up)
+    monkeypatch.setattr(
+        Pencil, "widest_margin", lambda pencil, _: gives_up(pencil.fixed)
+    )
 
 
 # -- certify -----------------------------------------------------------------------
@@ -63,11 +65,13 @@ def give_up_at(place, ladder, monkeypatch):
     sizes = [found.sweep.at(0.5).size for found in ladder.searches(Fraction(1))]
     assert len(set(sizes)) == len(sizes)
 
-    def sometimes(programme):
-        given_up = programme.size == sizes[place]
-        return gives_up(programme) if given_up else widest_margin(programme)
+    solves = Pencil.widest_margin
 
-    monkeypatch.setattr(search, "widest_margin", sometimes)
+    def sometimes(pencil, rho):
+        given_up = pencil.fixed.size == sizes[place]
+        return gives_up(pencil.fixed) if given_up else solves(pencil, rho)
+
+    monkeypatch.setattr(Pencil, "widest_margin", sometimes)
 
 
 @pytest.mark.parametrize("place", [0, -1])

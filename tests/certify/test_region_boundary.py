@@ -11,13 +11,12 @@ import numpy as np
 import pytest
 
 from flverify.algorithms import FedAvg, Focus, GradientDescent
-from flverify.certify import search
 from flverify.certify.rates import TOO_SLOW
 from flverify.certify.region import Cell, Region, Row, RowFound
 from flverify.certify.region._boundary import CLOSE, DOWN, FAR, Ends
 from flverify.certify.region._store import Store
 from flverify.certify.region.row import find_row
-from flverify.certify.solve import Solution
+from flverify.certify.solve import Pencil, Solution
 from flverify.participation import Bernoulli, Full
 from flverify.report.regions import as_csv, record, remarks, show
 
@@ -209,11 +208,11 @@ def region(asked, found):
 
 @pytest.mark.slow
 def test_a_solver_that_gives_up_leaves_a_row_open(monkeypatch):
-    def gives_up(programme):
-        nothing = np.zeros(programme.size)
+    def gives_up(pencil, _):
+        nothing = np.zeros(pencil.fixed.size)
         return Solution("failed", "NumericalError", float("nan"), nothing)
 
-    monkeypatch.setattr(search, "widest_margin", gives_up)
+    monkeypatch.setattr(Pencil, "widest_margin", gives_up)
     asked = row(Focus(1))
     found = find_row(asked, [TENTH, Fraction(1, 5), Fraction(1)])
     statuses = [cell.status for cell in found.cells]

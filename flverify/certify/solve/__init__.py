@@ -9,10 +9,12 @@ from flverify.certify.solve.direct import (
     least,
     widest_margin,
 )
+from flverify.certify.solve.pencil import Pencil
 from flverify.certify.solve.words import is_infeasible
 
 __all__ = [
     "Block",
+    "Pencil",
     "Programme",
     "Solution",
     "Status",

@@ -105,10 +105,8 @@ def widest_margin(programme: Programme) -> Solution:
     >>> found.status, round(found.margin, 6)
     ('solved', 1.0)
     """
-    cone = _Cone(programme, margin=None)
-    objective = np.zeros(programme.size + 1)
-    objective[-1] = -1.0
-    return cone.solve(objective)
+    cone = Cone(programme, margin=None)
+    return cone.solve(cone.widest)
 
 
 def least(programme: Programme, objective: Array, margin: float = 0.0) -> Solution:
@@ -124,7 +122,7 @@ def least(programme: Programme, objective: Array, margin: float = 0.0) -> Soluti
     >>> round(found.values[0], 5)
     np.float64(1.0)
     """
-    return _Cone(programme, margin).solve(np.asarray(objective, dtype=float))
+    return Cone(programme, margin).solve(np.asarray(objective, dtype=float))
 
 
 def given(programme: Programme, place: int, value: float) -> Programme:
@@ -154,7 +152,7 @@ def vectorised(matrices: Array) -> Array:
     return matrices[..., rows, columns] * weights
 
 
-class _Cone:
+class Cone:
     """Cone data A x + s = b over x = (y, t), or x = y at a fixed margin."""
 
     def __init__(self, programme: Programme, margin: float | None) -> None:
@@ -186,20 +184,32 @@ class _Cone:
             clarabel.NonnegativeConeT(len(signs) + moving),
             *(clarabel.PSDTriangleConeT(len(b.constant)) for b in programme.blocks),
         ]
-        self.moving, self.margin = moving, margin
+        self.size, self.margin = n, margin
         self.equal = len(equal)
         self.orders = [len(b.constant) for b in programme.blocks]
 
+    @property
+    def widest(self) -> Array:
+        """The objective that maximises t."""
+        return np.append(np.zeros(self.size), -1.0)
+
     def solve(self, objective: Array) -> Solution:
         """Minimise objective @ x over the cone data."""
-        size = self.matrix.shape[1]
-        data = _nothing(size), objective, _columns(self.matrix), self.right, self.cones
-        answer: Any = _SOLVER(*data, _settings()).solve()
+        solver = self.solver(objective, columns(self.matrix))
+        return self.read(solver.solve())
+
+    def solver(self, objective: Array, matrix: Any) -> Any:
+        """Set up Clarabel, given the matrix column by column."""
+        nothing = _nothing(self.matrix.shape[1])
+        return _SOLVER(nothing, objective, matrix, self.right, self.cones, _settings())
+
+    def read(self, answer: Any) -> Solution:
+        """Read what it answers."""
         status = _status(answer)
         word = plain(str(answer.status))
         x = np.asarray(answer.x, dtype=float)
         if not np.isfinite(x).all():
-            return Solution("failed", word, float("nan"), np.zeros(size - self.moving))
+            return Solution("failed", word, float("nan"), np.zeros(self.size))
         z = np.asarray(answer.z, dtype=float)
         prices, grams = z[: self.equal], self._grams(z)
         if self.margin is None:
@@ -220,11 +230,11 @@ class _Cone:
         return tuple(out)
 
 
-def _columns(matrix: Array) -> Any:
+def columns(matrix: Array) -> Any:
     """Return the nonzero entries column by column."""
-    columns, rows = np.nonzero(matrix.T)
-    starts = np.searchsorted(columns, np.arange(matrix.shape[1] + 1))
-    return sparse.csc_matrix((matrix[rows, columns], rows, starts), matrix.shape)
+    places, rows = np.nonzero(matrix.T)
+    starts = np.searchsorted(places, np.arange(matrix.shape[1] + 1))
+    return sparse.csc_matrix((matrix[rows, places], rows, starts), matrix.shape)
 
 
 @lru_cache(maxsize=256)
