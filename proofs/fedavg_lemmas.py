@@ -3,11 +3,11 @@
 Lemma 1 is proved line by line and uses (29) at consensual x only. Lemma 2 counts local
 steps from the first model that is common, which is x_{r tau+1} in (33)-(35): with the
 first iteration k = 1 there are at most tau - 1, with k = 0 the first round has one
-more; and xbar = q'x is that common model only if the q_i sum to 1. It takes Lipschitz
-gradients without convexity, which the inequality printed as Assumption 2 does not give:
-two clients bent downwards drift apart faster. The recursion that
-Theorem 2 sums has the limit 80 eta^2 kappa^2 (tau-1)^2 (...) + 10 delta_q^2/mu^2 +
-16 eta tau^2/mu (...), of which the print changes two terms.
+more, unless x_k = W_k y_k, as C.2 has it once; and xbar = q'x is that common model only
+if the q_i sum to 1. It takes Lipschitz gradients without convexity, which the
+inequality printed as Assumption 2 does not give: two clients bent downwards drift apart
+faster. The recursion that Theorem 2 sums has the limit 80 eta^2 kappa^2 (tau-1)^2 (...)
++ 10 delta_q^2/mu^2 + 16 eta tau^2/mu (...), of which the print changes two terms.
 
 Conventions: (29) over consensual x; weights of sum 1 unless a reading says otherwise;
 K in (51), (55) and C is tau, or a reading of its own. Searches take the clients of
@@ -186,6 +186,7 @@ def _add(terms: list[Any]) -> Any:
 
 FROM_1 = "first index k = 1, rounds never empty"
 FROM_0 = "first index k = 0, rounds never empty"
+OTHER = f"x_k = W_k y_k, as where E xbar_k is taken; {FROM_0}"
 EMPTY = "first index k = 1, rounds may be empty, 0/0 = 0"
 BENT = f"{FROM_1}; {ALONE}"
 
@@ -207,14 +208,16 @@ BENT = f"{FROM_1}; {ALONE}"
 )
 def disagreement(c: SimpleNamespace) -> Finding:
     """Prove it by induction over local steps; compute it along them."""
+    at_most = judge.proof_or_search(_apart_proof(c), _apart(c, extra=0))
     return judge.readings(
         {
-            FROM_1: judge.proof_or_search(_apart_proof(c), _apart(c, extra=0)),
+            FROM_1: at_most,
             FROM_0: _apart(c, extra=1),
             EMPTY: judge.instances(_not_common(c), "<=", "f_i(x) = x, two laws"),
             BENT: judge.instances(
                 bent_apart(c.bound), "<=", "f_i = -k x^2/2 - b_i x, L = 1"
             ),
+            OTHER: at_most,
         }
     )
 
@@ -222,7 +225,8 @@ def disagreement(c: SimpleNamespace) -> Finding:
 def _apart_proof(c: SimpleNamespace) -> Finding:
     """(48)-(53) with t = eta (tau - 1), u = eta tau and s = delta^2 + sigma^2.
 
-    From k = 1 on x_{r tau+1} is common, and x_k is m = k - r tau - 1 steps from it.
+    From k = 1 on x_{r tau+1} is common, and x_k is m = k - r tau - 1 steps from it; or
+    x_{r tau} is, and m = k - r tau, where x_k = W_k y_k.
     """
     t, u, s, m, last = sympy.symbols("t u s m last", nonnegative=True)
     bound, cap = rational(c.bound), rational(c.cap)
@@ -345,15 +349,11 @@ READINGS = {"tau": "(i) K in (55) is tau", "K": "(ii) K is the number of iterati
     "focus.thm2.proof",
     source=Source("focus", "Appendix C.2.3, eq. (54)-(59)"),
     statement=r"\mathbb{E}\|\bar x_{k+1}-x^\star\|^2\le(1-\eta\mu/2)\|\bar x_k-x^\star"
-    r"\|^2"
-    r"+\frac{40\eta^3L^2(\tau-1)^2}\mu(\delta_q^2+\sigma_G^2)+\frac{5\eta}\mu"
-    r"\delta_q^2+8"
-    r"\eta^2K^2(\delta_q^2+\sigma_G^2);\quad A_K\le(1-\alpha)^KA_0+\sum_{k'=0}^K(1-"
-    r"\alpha"
-    r")^{k'}B+\sum_{k'=0}^{\lfloor K/\tau\rfloor}(1-\alpha)^{k'}C;\quad K\to\infty:\;80"
-    r"\eta^2\kappa^2L^2(\tau-1)^2(\delta_q^2+\sigma_G^2)+10\kappa\delta_q^2+16\eta"
-    r"\tau^2/"
-    r"\mu(\delta_q^2+\sigma_G^2)",
+    r"\|^2+\frac{40\eta^3L^2(\tau-1)^2}\mu(\delta_q^2+\sigma_G^2)+\frac{5\eta}\mu"
+    r"\delta_q^2+8\eta^2K^2(\delta_q^2+\sigma_G^2);\quad A_K\le(1-\alpha)^KA_0+"
+    r"\sum_{k'=0}^K(1-\alpha)^{k'}B+\sum_{k'=0}^{\lfloor K/\tau\rfloor}(1-\alpha)^{k'}"
+    r"C;\quad K\to\infty:\;80\eta^2\kappa^2L^2(\tau-1)^2(\delta_q^2+\sigma_G^2)+10"
+    r"\kappa\delta_q^2+16\eta\tau^2/\mu(\delta_q^2+\sigma_G^2)",
     proposition="(54) follows from Lemmas 1 and 2, the variance bound from Jensen and "
     "Lemma 2, (58) from (56)-(57) with alpha = eta mu/2, and the limit of (58) is at "
     "most the three terms of (59).",
