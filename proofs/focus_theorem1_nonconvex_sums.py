@@ -244,14 +244,16 @@ def _known_121(cap: str | None) -> list[Any]:
 def telescoped(c: SimpleNamespace) -> Finding:
     """Sum (117); the printed lines lack a factor 1/R beside B_0 - B_R >= 0."""
     known = _known_121(c.cap)
+    within = f", eta <= {c.cap} q_min/(L sqrt(2 N))" if c.cap else ""
+    scope = EVERY_R + within
     change = rational(c.function) * fall / R ** vars(c)["1/R"]
     line_1 = total_a / R <= change + rational(c.consensus) * spread / R
     line_2 = (1 - rational(c.gradient) * x) * total_a / R <= change
     return judge.all_of(
         {
-            "summing (117)": summed(EVERY_R, c.ends),
-            "first line": judge.implied(known, line_1, EVERY_R),
-            "second line": judge.implied(known, line_2, EVERY_R),
+            "summing (117)": summed(scope, c.ends),
+            "first line": judge.implied(known, line_1, scope),
+            "second line": judge.implied(known, line_2, scope),
         }
     )
 

@@ -314,7 +314,7 @@ ORDERS = ("1/epsilon^2", "1/epsilon", "log")
     proposition="At a fixed step size the bounds of (23), (24), (25), relative to "
     "Psi_0, Phi_0, F(x_1) - F*, are at most epsilon after C log(1/epsilon), "
     "C log(1/epsilon), C/epsilon rounds, C free of epsilon <= 1/2; and 1/epsilon^2, "
-    "1/epsilon, log(1/epsilon) grow in this order.",
+    "1/epsilon, log(1/epsilon) grow in this order. What rates are typical is left out.",
     constants={"(23)": "log", "(24)": "log", "(25)": "1/epsilon", "orders": ORDERS},
     twin={"(25)": "log"},
     reading_twins={"orders": {"orders": (ORDERS[1], ORDERS[0], ORDERS[2])}},

@@ -2,10 +2,10 @@
 
 Lemma 5 is Lemma 3 with noisy gradients. Two things happen to the noise. A client that
 does not take part leaves its stored noise in the tracker, where it is correlated with
-the server's model: the cross term of (123) keeps it. And the noises of N clients add
-up: their sum has N times the variance. Both are lost between lines 3 and 4 of (123),
-so that the lemma fails where one of two clients is drawn, for one rare client, and for
-three clients that all take part.
+the server's model: the cross term of (123) keeps it. (Were all to draw anew, line 1 of
+(123) would not be the server's move.) And the noises of N clients add up: their sum has
+N times the variance. Both are lost between lines 3 and 4 of (123), so that the lemma
+fails for one rare client, and for three clients that all take part.
 
 Conventions: runs are those of Appendix E, the tracker starting as the sum of stored
 gradients without noise; E is over cohorts and noise; 1/(tau-1) at tau = 1 is no cap.
@@ -179,8 +179,8 @@ def expansion(c: SimpleNamespace) -> Finding:
     r"\rangle\;\text{is replaced by}\;-2\eta\big\langle\bar x_{r\tau+1}-x^\star,"
     r"\mathbb{1}^{\mathsf T}\nabla\boldsymbol{f}(\boldsymbol{x}_{(r+1)\tau})\big"
     r"\rangle",
-    proposition="In every round of every run the stochastic gradients may be replaced "
-    "by exact ones inside the expected inner product with w_r - x*.",
+    proposition="In every round of Algorithm 2 the stochastic gradients, stored ones "
+    "of absent clients, may be replaced by exact ones inside E<w_r - x*, .>.",
     constants={"laws": "any", "samples": SAMPLES, "stored": 1},
     twin=MENDED,
 )

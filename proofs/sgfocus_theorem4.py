@@ -197,8 +197,8 @@ EVERY = "every eta, L, beta > 0, N >= 1, tau >= 1, q_min in (0, 1]"
     r"\nabla F(\bar x_{r\tau+1})-S\|^2+\eta^2N^2L\|\nabla F(\bar x_{r\tau+1})\|^2+"
     r"\frac{\eta^2LN}2\sigma^2",
     proposition="Each line is at most the next, in expectation, in every round of "
-    "every run with f_i of L-Lipschitz gradients under Assumption 6 and the caps of "
-    "Theorem 4.",
+    "every run of Algorithm 2, which stores gradients of absent clients, with f_i of "
+    "L-Lipschitz gradients under Assumption 6 and the caps of Theorem 4.",
     constants={"caps": CAPS, "noise": "1/2", "laws": "any", "samples": SAMPLES},
     twin=FULL,
 )

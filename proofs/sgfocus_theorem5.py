@@ -229,11 +229,11 @@ def _first_error(c: SimpleNamespace, one: NoisyInstance, found: Curves) -> Any:
     r"\|_F^2+\Big(2LN+\frac{8N^2}{(N-8L^2)q}\Big)\eta^2\sigma^2;\quad\|\mathbb{1}\bar "
     r"x_1-\boldsymbol{x}_0\|_F^2=0\text{ if the initial models are the same}",
     proposition="The display holds for every R in every run from any rows x_0 with "
-    "f_i of L-Lipschitz gradients, F bounded below, under the caps of Theorem 5; "
+    "f_i of L-Lipschitz gradients, F bounded below, under its cap and Theorem 5's; "
     "rounds are independent and of one law, the server moves in empty ones too, "
     "stored gradients are exact at first and the tracker is their sum.",
     constants={
-        "caps": CAPS,
+        "caps": {**CAPS, "1/(sqrt(2) N)": "3/4"},
         "floor": "printed",
         "first": "(1 - q/3)^R",
         "samples": SAMPLES,

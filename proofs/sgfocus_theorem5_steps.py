@@ -56,8 +56,8 @@ u = eta / (2 * N) + eta**2 * L
     r"\dots+\eta^2L\|N\nabla F(\bar x_{r\tau+1})-S\|^2+\eta^2N^2L\|\nabla F(\bar x_{r"
     r"\tau+1})\|^2+\frac{\eta^2LN}2\sigma^2",
     proposition="Each line is at most the next, in expectation, in every round of "
-    "every run with f_i of L-Lipschitz gradients under Assumption 6 and the caps of "
-    "Theorem 5.",
+    "every run of Algorithm 2, which stores gradients of absent clients, with f_i of "
+    "L-Lipschitz gradients under Assumption 6 and the caps of Theorem 5.",
     constants={"caps": CAPS, "noise": "1/2", "laws": "any", "samples": SAMPLES},
     twin=FULL,
 )

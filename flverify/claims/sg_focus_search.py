@@ -72,6 +72,7 @@ SQUARES: dict[str, focus_caps.Square] = {
         1 / (c.smoothness**2 * (c.local_steps - 1)) if c.local_steps > 1 else None
     ),
     "1/mu": lambda c, _: 1 / c.strong_convexity**2,
+    "1/(sqrt(2) N)": lambda c, _: Fraction(1, 2 * c.total**2),
     "q^(3/2)/(L sqrt(6 N))": lambda c, q: q**3 / (6 * c.smoothness**2 * c.total),
     "q^(3/2)/(sqrt(2) L (tau-1))": lambda c, q: _moves(c, q**3 / (2 * c.smoothness**2)),
     "q/(N (16 L^2/mu + mu/2))": lambda c, q: (q / (c.total * _stiffness(c))) ** 2,

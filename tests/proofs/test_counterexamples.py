@@ -111,6 +111,7 @@ def test_what_refutes_theorem_5_has_a_bound_that_is_positive(key):
     assert 96 * (eta * L) ** 2 * n <= q**3
     assert 128 * (eta * L * moves) ** 2 <= q**3
     assert eta * L * max(n, moves) <= Fraction(1, 4)
+    assert 32 * (eta * n) ** 2 <= 9  # the cap of (140)
 
 
 def test_what_refutes_the_display_after_135_is_inside_the_caps_around_it():
