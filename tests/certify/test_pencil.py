@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
 import numpy as np
@@ -55,6 +56,15 @@ def test_what_was_asked_before_changes_no_bit():
     other = [back.widest_margin(rho).values for rho in reversed(RATES)]
     assert np.array_equal(one[:3], one[4:])
     assert np.array_equal(one[:3], other[::-1])
+
+
+def test_threads_get_the_margin_of_their_own_rate():
+    rates = [0.98 + k / 1000 for k in range(16)]
+    pencil = list(sweeps("focus").values())[-1].pencil
+    alone = [pencil.widest_margin(rho).margin for rho in rates]
+    with ThreadPoolExecutor(8) as pool:
+        together = list(pool.map(lambda rho: pencil.widest_margin(rho).margin, rates))
+    assert together == alone
 
 
 def test_a_pencil_that_moves_otherwise_has_other_margins():

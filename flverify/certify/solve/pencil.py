@@ -6,11 +6,13 @@ solver eliminates them, stay.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from threading import Lock
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from flverify._core.exact import Array
 from flverify.certify.solve.direct import Cone, Programme, Solution, columns
@@ -41,11 +43,14 @@ class Pencil:
 
     fixed: Programme
     moving: Programme
+    _alone: Any = field(default_factory=Lock, compare=False, repr=False)
 
     def widest_margin(self, rho: float) -> Solution:
         """Maximise t at one rho, as `solve.widest_margin` does."""
-        self._solver.update(A=self._at(rho))
-        return self._cone.read(self._solver.solve())
+        with self._alone:  # the solver holds one rho at a time
+            self._solver.update(A=self._at(rho))
+            answer = self._solver.solve()
+        return self._cone.read(answer)
 
     @cached_property
     def _cone(self) -> Cone:
@@ -54,8 +59,8 @@ class Pencil:
     @cached_property
     def _solver(self) -> Any:
         place, _, _ = self._entries
-        matrix = place.copy()
-        matrix.data = self._at(SET_UP_AT)
+        stored = self._at(SET_UP_AT), place.indices, place.indptr
+        matrix = sparse.csc_matrix(stored, place.shape)
         return self._cone.solver(self._cone.widest, matrix)
 
     def _at(self, rho: float) -> Array:
