@@ -52,6 +52,7 @@ from flverify.claims.verdict import Finding
 LATE = "(ii), D_k following S_r for r tau < k <= (r+1) tau"
 ZERO = "(i) stored gradients g_i = 0; k of line 9 is t"
 SWITCHED = "switched form, C(S_{r-1}) and R(S_r) at k = r tau"
+EQUAL = f"{SWITCHED}; first index 1, all rows of x_0 equal"
 
 
 @claim(
@@ -63,8 +64,9 @@ SWITCHED = "switched form, C(S_{r-1}) and R(S_r) at k = r tau"
     r"R_k^{\mathsf{T}},\; D_k[0,0]=1 \text{ if } k=r\tau+1,\; D_k[i,i]=1 \text{ iff } "
     r"i\in S_r,\; r\tau\le k<(r+1)\tau",
     proposition="The server row of (13)-(14), started at y_0 = grad f(x_0) with any "
-    "rows x_0, runs through the server models of Algorithm 1 (stored gradients and "
-    "tracker 0), for all cohorts, tau, f_i and step sizes.",
+    "rows x_0 unless the reading says otherwise, runs through the server models of "
+    "Algorithm 1 (stored gradients and tracker 0), for all cohorts, tau, f_i and step "
+    "sizes.",
     constants={"range_from": 0, "push": "same", "late_from": 1, "switched_push": "end"},
     twin={"range_from": 1, "push": "end"},
     no_control="where C_k stands and which k is first is not fixed by the print; the "
@@ -74,6 +76,7 @@ SWITCHED = "switched form, C(S_{r-1}) and R(S_r) at k = r tau"
         f"{LATE}; first index 0": {"late_from": 0},
         f"{LATE}; first index 1": {"late_from": 0},
         f"{SWITCHED}; first index 0": {"switched_push": "same"},
+        EQUAL: {"switched_push": "same"},
     },
 )
 def matrix_form(c: SimpleNamespace) -> Finding:
@@ -84,12 +87,12 @@ def matrix_form(c: SimpleNamespace) -> Finding:
         LATE: ("plain", "end", c.late_from),
         SWITCHED: ("switched", c.switched_push, 0),
     }
-    return judge.readings(
-        {
-            f"{name}; first index {first}": recursion_is_box(Reading(*placing, first))
-            for (name, placing), first in product(placings.items(), (0, 1))
-        }
-    )
+    found = {
+        f"{name}; first index {first}": recursion_is_box(Reading(*placing, first))
+        for (name, placing), first in product(placings.items(), (0, 1))
+    }
+    alike = Reading(*placings[SWITCHED], 1, alike=True)
+    return judge.readings({**found, EQUAL: recursion_is_box(alike)})
 
 
 @claim(

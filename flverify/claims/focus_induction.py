@@ -39,6 +39,7 @@ from flverify.claims.scalar_runs import Cohort, column, tidied
 from flverify.claims.verdict import Finding
 
 SEARCHED = "scalar quadratics, two rounds of any cohorts, any rows at the start"
+ALIKE = SEARCHED.replace("any rows", "equal rows")
 
 
 @cache
@@ -59,12 +60,13 @@ def recursion_is_box(reading: Reading) -> Finding:
             run.box[r],
             partial(checked, run, r),
         )
-        for run in rational_runs()
+        for run in map(reading.begun, rational_runs())
         for r in (1, 2)
     )
-    search = judge.instances(cases, "==", SEARCHED)
+    search = judge.instances(cases, "==", ALIKE if reading.alike else SEARCHED)
     pairs = plain_round if reading.form == "plain" else switched_round
-    steps = (pair for run in formal_rounds() for pair in pairs(run, reading))
+    runs = map(reading.begun, formal_rounds())
+    steps = (pair for run in runs for pair in pairs(run, reading))
     return judge.proof_or_search(judge.identity(steps, FORMAL), search)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from flverify._core.exact import Array
@@ -25,12 +25,20 @@ class Reading:
         c in the range r tau + c <= k < (r+1) tau + c in which D_k follows S_r.
     first : int
         Index of the first iteration.
+    alike : bool
+        Whether all rows of x_0 are equal; any are allowed otherwise.
     """
 
     form: str = "plain"
     push: str = "end"
     range_from: int = 0
     first: int = 0
+    alike: bool = False
+
+    def begun(self, run: Run) -> Run:
+        """Return a run whose rows at the start are those of the reading."""
+        rows = (run.start,) * run.n_clients
+        return replace(run, client_starts=rows) if self.alike else run
 
     def pulls(self, run: Run, k: int) -> int | None:
         """Round whose pull stands at iteration k; the server moves there too."""
