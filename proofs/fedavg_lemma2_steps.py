@@ -117,8 +117,8 @@ FIRST = {"first index k = 1": (1, 1), "first index k = 0": (0, 1), OTHER: (0, 0)
     "every k, if the q_i sum to 1.",
     constants={"late": 0, "first": tuple(FIRST)},
     twin={"late": 1, "first": (OTHER,)},
-    no_control="whether W_k makes x_{k+1} or x_k is printed both ways; the twin, k_0 "
-    "one later, fails where the print passes",
+    no_control="whether W_k makes x_{k+1} or x_k is unclear; the twin, k_0 one later, "
+    "fails where the print passes",
 )
 def since_consensus(c: SimpleNamespace) -> Finding:
     """Follow (33)-(35); prove it where k_0 is the first k of a common model."""
@@ -169,7 +169,6 @@ def _cases_48(late: int, first: int, made: int, member: int) -> Iterator[judge.C
             where = {"h": [1] * len(b), "b": list(b), "law": f"full:{len(b)}"}
             where |= {"N": len(b), "tau": steps, "step size": one.step}
             where |= {"first index": first, "common model": X, "k": k, "k_0": back}
-            where |= {"W_k makes": "x_{k+1}" if made else "x_k"}
             left, right = one.apart(k, back, again=False)[member : member + 2]
             again = partial(_again_48, one, k, back, member)
             yield judge.Case(where, left, right, again)
@@ -185,7 +184,7 @@ def _again_48(one: Run, k: int, back: int, member: int) -> tuple[Any, Any]:
 FROM_A = "(i) from line (a), for all models"
 ITSELF = "(ii) by itself, gradients that are L-Lipschitz"
 ITSELF_ALONE = f"(iii) by itself, {ALONE}"
-FROM_B, C_ITSELF = "(i) from line (b)", "(ii) by itself, as a bound of the left of (49)"
+FROM_B = "(i) from line (b)"
 
 
 @claim(
@@ -209,7 +208,7 @@ def wrong_client(c: SimpleNamespace) -> Finding:
         ITSELF: judge.proof_or_search(
             _from_left(c.factor), judge.instances(_opposed(c.factor), "<=", OPPOSED)
         ),
-        ITSELF_ALONE: judge.instances(_bent(c.factor), "<=", "f_i = -k x^2/2, L = 1"),
+        ITSELF_ALONE: judge.instances(_bent(c.factor, "b"), "<=", BENT),
     }
     return judge.readings(found).corrected(
         r"\le4\sum_{i'}q_{i'}\|\nabla f_{i'}(x_{k',i'})-\nabla f_{i'}(\bar x_{k'})\|^2+"
@@ -219,6 +218,7 @@ def wrong_client(c: SimpleNamespace) -> Finding:
 
 
 OPPOSED = "two clients f_i = (x - b_i)^2/2 at one model"
+BENT = "f_i = -k x^2/2, L = 1"
 
 
 def _from_a() -> Finding:
@@ -304,7 +304,7 @@ def _opposed(factor: str) -> Iterator[judge.Case]:
         yield judge.Case(where, b**2, right, check)
 
 
-def _bent(factor: str) -> Iterator[judge.Case]:
+def _bent(factor: str, line: str) -> Iterator[judge.Case]:
     """f_i = -k x^2/2 for both, q = (1/10, 9/10), xbar = 0: no heterogeneity at all."""
     rare = Fraction(1, 10)
     for k in (5, 10):
@@ -317,9 +317,10 @@ def _bent(factor: str) -> Iterator[judge.Case]:
         where |= {"models": models, "sigma_G^2": 0, "delta_q^2": 0}
         slopes, q = [-k * x for x in models], [rare, 1 - rare]
         mean = sum(w * g for w, g in zip(q, slopes, strict=True))
-        wrong = sum(w * g**2 for w, g in zip(q, slopes, strict=True))
-        right = Fraction(factor) * (wrong + models[0] ** 2)
-        closed = Fraction(factor) * (9 * k**2 + 81)
+        first = slopes if line == "b" else models
+        moved = sum(w * g**2 for w, g in zip(q, first, strict=True))
+        right = Fraction(factor) * (moved + models[0] ** 2)
+        closed = Fraction(factor) * (9 * (k**2 if line == "b" else 1) + 81)
         check = cohorts.sides(Fraction(81 * k**2), closed)
         yield judge.Case(where, (mean - slopes[0]) ** 2, right, check)
 
@@ -333,20 +334,21 @@ def _bent(factor: str) -> Iterator[judge.Case]:
     r"\bar x_{k'}-x_{k',i}\|^2+4\delta_q^2+4\sigma_G^2",
     proposition="With q_i of sum 1, L-Lipschitz gradients, Assumption 5 and (29), line "
     "(c) is (i) at least line (b), at the common model from which a round starts and "
-    "elsewhere; (ii) at least the left of (49).",
+    "elsewhere; (ii), (iii) at least the left of (49).",
     constants={"factor": "4"},
     twin={"factor": "1/4"},
     no_control="with f_i for f_i' in line (b), (c) does not follow from it, and bounds "
-    "the left of (49) all the same; the twin, a sixteenth of (c), fails under both "
+    "the left of (49) all the same; the twin, a sixteenth of (c), fails under all "
     "readings",
 )
 def lipschitz(c: SimpleNamespace) -> Finding:
     """List a common model for line (b); bound the left by Jensen, term by term."""
     found = {
         FROM_B: judge.instances(_common(c.factor), "<=", OPPOSED),
-        C_ITSELF: judge.proof_or_search(
+        ITSELF: judge.proof_or_search(
             _all_four(c.factor), judge.instances(_at_once(c.factor), "<=", OPPOSED)
         ),
+        ITSELF_ALONE: judge.instances(_bent(c.factor, "c"), "<=", BENT),
     }
     return judge.readings(found).corrected(
         r"4\sum_{i'}q_{i'}\|\nabla f_{i'}(x_{k',i'})-\nabla f_{i'}(\bar x_{k'})\|^2\le"

@@ -101,7 +101,7 @@ def server_rows(c: SimpleNamespace) -> Finding:
     r"\boldsymbol{x}_k)",
     proposition="The sum of all y_{k+1} is the sum of the gradients at x_k, for every k"
     " of the recursion, and for the tracker of Algorithm 1 and the points of its last "
-    "evaluations.",
+    "evaluations, or what the reading says of a client that has none.",
     constants={"sum": 1},
     twin={"sum": 2},
     no_control="what line 2 stores is not printed; the twin, twice the sum, fails under"
@@ -114,8 +114,13 @@ def tracking(c: SimpleNamespace) -> Finding:
             "(i) (65)-(69) with y_0 = grad f(x_{-1})": judge.identity(
                 _tracked(c.sum), "1 to 4 nodes, every column stochastic C_k, every f_i"
             ),
-            "(ii) Algorithm 1, g_i = y_{0,i} = 0 = y_0": box_sum(c.sum, 0, 0),
+            "(ii) Algorithm 1, g_i = y_0 = 0, with 0 until a client comes": box_sum(
+                c.sum, 0, 0
+            ),
             "(iii) Algorithm 1, g_i = grad f_i(x_0), y_0 = 0": box_sum(c.sum, 1, 0),
+            "(iv) Algorithm 1, g_i = y_0 = 0, gradients at x_0 until a client comes": (
+                at_start(c.sum)
+            ),
         }
     )
 

@@ -73,7 +73,7 @@ def first_table(c: SimpleNamespace) -> Finding:
         "(ii) left half, D_k as in (13)-(14)": Placing("plain", 1, late, 1, 0, 1),
         "(ii) left half, D_k from pull to push": Placing("plain", 1, late, 1, 1, 1),
         "(iii) right half, D_k as in (13)-(14)": Placing("plain", 0, late - 1, 1, 0, 0),
-        "(iii) right half, D_k from pull to push": Placing(
+        "(iii) right half, D_k so too, but the server's entry at k = r tau": Placing(
             "plain", 0, late - 1, 0, 0, 0
         ),
     }

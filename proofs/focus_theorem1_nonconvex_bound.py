@@ -47,8 +47,8 @@ READING_ALONE = f"index r tau + 1 as in (121); q_i = 1/N; all models equal; {ALO
     proposition="(25), with f read as F and x_1 as xbar_1, holds for all f_i that are "
     "smooth as Assumption 2 is read, with L-Lipschitz gradients where the reading does "
     "not say, with F bounded below under Assumption 1, with independent rounds of one "
-    "law and a tracker that starts as the sum of the gradients at the clients' rows, "
-    "at every step size inside the caps.",
+    "law, of which an empty one executes line 13 too, and a tracker that starts as the "
+    "sum of the gradients at the clients' rows, at every step size inside the caps.",
     constants={
         "caps": {
             "1/(L (tau-1))": "1/2",

@@ -203,18 +203,28 @@ def notation(c: SimpleNamespace) -> Finding:
     source=Source("focus", "Appendix D.5, text after (101)"),
     statement=r"\text{after summing, the term about }F(\bar x_{r\tau+1})-F(x^\star)"
     r"\text{ is negative: }\;2\eta N(1-2\eta NL)\ge\frac{32\eta^2N^2L}{3q_{\min}}",
-    proposition="At every step size inside the caps of (23) the coefficient of F(w_r) "
-    "- F(x*) in the sum of (100) and (101) is not positive.",
-    constants={"caps": CAPS, "drop": "2", "inner": "2", "function": "32/3"},
-    twin={"caps": {}},
-    no_control="the caps decide for E[I_i/|S|], which is at most 1/N, and not for the "
-    "other q_min; the twin, without caps, fails for each",
+    proposition="At every step size inside the caps of (23), and in some readings that "
+    "of (102), the coefficient of F(w_r) - F(x*) in the sum of (100) and (101) is not "
+    "positive.",
+    constants={
+        "caps": CAPS,
+        "(102)": {"q/(N (8 L^2/mu + mu/2))": "2/3"},
+        "drop": "2",
+        "inner": "2",
+        "function": "32/3",
+    },
+    twin={"caps": {}, "(102)": {}},
+    no_control="the caps decide for E[I_i/|S|], which is at most 1/N, and with that of "
+    "(102) for the other q_min; the twin, without caps, fails for each",
     free=Free("function", "8", "16", weaker="smaller", reading="q_i = E[I_i/|S|]"),
 )
 def function_error(c: SimpleNamespace) -> Finding:
     """Decide the sign inside the caps for each q_min."""
     mended = SimpleNamespace(**{**vars(c), "caps": {"q/(L N)": "3/22"}})
-    return _sign(c).corrected(
+    more = SimpleNamespace(**{**vars(c), "caps": {**c.caps, **vars(c)["(102)"]}})
+    later = _sign(more).readings.items()
+    with_102 = {f"{name}; with the cap of (102)": found for name, found in later}
+    return judge.readings({**_sign(c).readings, **with_102}).corrected(
         r"\eta\le\frac{3q_{\min}}{22NL}\;\Rightarrow\;2\eta N(1-2\eta NL)\ge\frac{32"
         r"\eta^2N^2L}{3q_{\min}}",
         _sign(mended),
