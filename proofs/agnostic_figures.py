@@ -197,10 +197,10 @@ def of_prior(n: int, m: int, temperature: str) -> tuple[Any, Any, Any]:
     statement=r"\text{(a) variably-sized availability; (b) rate }\mathcal O(1/\sqrt T);"
     r"\text{ (c) outperforms weighted FedAvg; (d) using known }p_i\text{ remains an "
     r"open and nontrivial question}",
-    proposition="(a) (5), on which the analysis rests, holds whatever the sizes |S|; "
-    "(b) (9) holds with the number k of local steps, which gives the rate; (c) the "
-    "agnostic rule is ahead of (10) on generated data; (d) no aggregation rule that "
-    "uses known participation probabilities is known to converge.",
+    proposition="(a) (5), on which the analysis rests, holds whatever the sizes |S| >= "
+    "1; (b) (9) holds with any number k >= 1 of local steps, which gives the rate; (c) "
+    "the agnostic rule is ahead of (10) on generated data; (d) no aggregation rule "
+    "that uses known participation probabilities is known to converge.",
     constants={"factor": 1, "rounds": 120},
     twin={"factor": Fraction(1, 2)},
     no_control="part (d) is about other papers; the twin, half of the right side of "
@@ -216,8 +216,10 @@ def prose(c: Any) -> Finding:
     )
     return together(
         {
-            "(a) sizes": sizes,
-            "(b) rate": rounds.rate((2, 3, 8), (1, Fraction(3, 2), 4)),
+            "(a) sizes, nobody apart": sizes,
+            "(b) rate, with local steps": rounds.rate(
+                (2, 3, 8), (1, Fraction(3, 2), 4)
+            ),
             "(c) experiments": judge.all_of(comparison("10", c.rounds)),
             "(d) a rule that knows pi_i": inverse_probabilities(),
             "(d) open question": judge.inconclusive("a statement about other papers"),
