@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from cvxpy.error import SolverError
 
 from flverify.algorithms import Focus, Scaffold
 from flverify.certify.rates import certify
@@ -33,7 +34,8 @@ LOOPS: dict[str, ModuleType] = {
 }
 HALVES, UNEVEN = Bernoulli(["1/2", "1/2"]), Bernoulli(["1/2", "1/3"])
 # With all clients' gradients in V, PEPit's solver does not come to an end, nor always
-# at the smallest rates; these lie a little above.
+# at the smallest rates; these lie a little above, and more is added where it gives up.
+FURTHER = Fraction(0), Fraction(3, 10**4), Fraction(8, 10**4)
 SETTINGS = {
     "independent": ("slots", ".7885", Focus("1/5"), HALVES),
     "two steps": ("slots", ".7922", Focus("1/5", 2), HALVES),
@@ -240,11 +242,23 @@ def _number(text: str) -> float | str:
 @pytest.mark.parametrize("name", SETTINGS)
 def test_no_worse_case_is_found_and_a_wrong_v_is_found_out(name: str) -> None:
     level, rate, *setting = SETTINGS[name]
+    tried = (Fraction(rate) + more for more in FURTHER)
+    solved = filter(None, (_both_solved(level, setting, rho) for rho in tried))
+    rho, worst, wrong = next(solved)
+    # nearly reached, too: the question was not empty
+    assert -5e-3 <= worst - rho <= 1e-6
+    assert wrong > rho + 1e-3
+
+
+def _both_solved(
+    level: str, setting: list[Any], rate: Fraction
+) -> tuple[float, float, float] | None:
+    """The rate, its worst case and that of a V with an entry doubled, if solved."""
     found = certify(*setting, MU, SMOOTH, rate=rate)
     assert (found.status, found.level) == ("certified", level)
-    worst = Worst(found.certificate).solved()
-    # nearly reached, too: the question was not empty
-    assert -5e-3 <= worst - float(rate) <= 1e-6
     wrong = copy.deepcopy(found.certificate)
     wrong["V"]["mean"][0][0] = str(2 * Fraction(wrong["V"]["mean"][0][0]))
-    assert Worst(wrong).solved() > float(rate) + 1e-3
+    try:
+        return float(rate), Worst(found.certificate).solved(), Worst(wrong).solved()
+    except SolverError:
+        return None
