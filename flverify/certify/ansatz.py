@@ -18,7 +18,8 @@ from flverify._core.exact import Array, Scalar
 from flverify.certify.coordinates import ClientPoint, Coordinates
 from flverify.certify.expect import Round, expected_round
 from flverify.certify.inequality import Inequality, Unknown
-from flverify.certify.interpolation import interpolation, pairs, product
+from flverify.certify.interpolation import pairs, product
+from flverify.certify.known_points import KnownPoints
 
 MANY_POINTS = 7  # beyond this, multipliers between neighbours and the star only
 
@@ -55,45 +56,27 @@ class Ansatz(Inequality):
         mu: Scalar,
         smooth: Scalar,
         expected: Round | None = None,
+        known: KnownPoints | None = None,
     ) -> None:
         number, exact = space.number, space.zeros(0).dtype == object
         super().__init__(_block_sizes(space), object if exact else np.float64)
         self.space, self.level = space, level
         self.mu, self.smooth = number(mu), number(smooth)
         self.round = expected_round(space) if expected is None else expected
+        self.known = KnownPoints(space, mu, smooth) if known is None else known
         self._quadratic_part()
         if level.ghost_values:
             self._ghost_values()
         for w, point in enumerate(level.values):
             self._server_value(w, point)
-        self._multipliers("decrease", self.points())
+        self._multipliers("decrease", self.known.points)
         if level.values or level.ghost_values:
-            self._multipliers("positivity", self.remembered())
+            self._multipliers("positivity", self.known.remembered)
         if space.structure.neighbourhood:
             self._star_size()
 
-    # -- rows -----------------------------------------------------------------
-
-    def remembered(self) -> list[ClientPoint]:
-        """Return the star and the ghosts of a client."""
-        space, zero = self.space, self.space.nothing()
-        ghosts = range(len(space.structure.ghosts))
-        return [
-            ClientPoint("star", zero, zero),
-            *(ClientPoint(f"ghost:{j}", *space.ghost(j)) for j in ghosts),
-        ]
-
-    def points(self) -> list[ClientPoint]:
-        """Return every point at which a client knows its gradient."""
-        space, calls = self.space, range(len(self.space.reading.points))
-        asked = [
-            ClientPoint(f"call:{k}", space.point(k), space.gradient(k)) for k in calls
-        ]
-        return [*self.remembered(), *asked]
-
     def _share(self, r: int) -> Scalar:
-        space = self.space
-        return space.number(Fraction(space.sizes[r], space.n_clients))
+        return self.space.shares[r]
 
     # -- V's quadratic part ----------------------------------------------------
 
@@ -152,7 +135,7 @@ class Ansatz(Inequality):
         for r in self.space.classes:
             total = f"positivity/lower {w}/class {r}"
             self.equal(total, delta, -1)
-            for b in self.remembered():
+            for b in self.known.remembered:
                 sigma = self.new(("positivity lower", w, r, b.name), signed=True)
                 self._below("positivity", sigma, row, b, r)
                 self.equal(total, sigma, 1)
@@ -202,7 +185,7 @@ class Ansatz(Inequality):
                 continue
             total = f"decrease/lower {w}/class {r}"
             self.equal(total, delta, 0, -1)
-            for b in self.points():
+            for b in self.known.points:
                 sigma = self.new(("decrease lower", w, r, b.name), signed=True)
                 self._below("decrease", sigma, row, b, r)
                 self.equal(total, sigma, 1)
@@ -211,11 +194,12 @@ class Ansatz(Inequality):
         self, stage: str, sigma: Unknown, row: Array, b: ClientPoint, r: int
     ) -> None:
         """Add f_b + <g_b, w - b> + (mu/2)|w - b|^2, as (1/N) sum over class r."""
-        mean, own = b.parts(self.space.embedding[r])
+        mean, _ = self.known.split(b, r)
+        _, slope, own = self.known.products(b, r)
         share = self._share(r)
         gap = row - mean.x
         at_mean = product(mean.g, gap) + (self.mu / 2) * product(gap, gap)
-        at_own = -product(own.g, own.x) + (self.mu / 2) * product(own.x, own.x)
+        at_own = -slope + (self.mu / 2) * own
         self.put(f"{stage}/mean", sigma, share * at_mean)
         self.put(f"{stage}/class {r}", sigma, at_own)
         if b.name != "star":
@@ -233,15 +217,14 @@ class Ansatz(Inequality):
             total = f"decrease/upper {w}/class {r}"
             self.equal(total, delta, -1)
             share = self._share(r)
-            for b in self.points():
+            for b in self.known.points:
                 omega = self.new(("upper", w, r, b.name), signed=True)
-                mean, own = b.parts(self.space.embedding[r])
-                cross = product(first, mean.x)
-                gap = square - 2 * cross + product(mean.x, mean.x)
+                mean, _ = self.known.split(b, r)
+                here, slope, own = self.known.products(b, r)
+                gap = square - 2 * product(first, mean.x) + here
                 linear = product(mean.g, first - mean.x)
                 self.put("decrease/mean", omega, -share * (linear + half * gap))
-                at_own = -product(own.g, own.x) + half * product(own.x, own.x)
-                self.put(f"decrease/class {r}", omega, -at_own)
+                self.put(f"decrease/class {r}", omega, slope - half * own)
                 for k, spread in enumerate(spreads):
                     self.put(f"decrease/class {k}", omega, -share * half * spread)
                 self.equal(total, omega, 1)
@@ -255,10 +238,7 @@ class Ansatz(Inequality):
         for r in self.space.classes:
             for a, b in pairs(known, few=len(known) > MANY_POINTS):
                 unknown = self.new((stage, r, a.name, b.name), signed=True)
-                mean_a, own_a = a.parts(self.space.embedding[r])
-                mean_b, own_b = b.parts(self.space.embedding[r])
-                at_mean = interpolation(mean_a, mean_b, self.mu, self.smooth)
-                at_own = interpolation(own_a, own_b, self.mu, self.smooth)
+                at_mean, at_own = self.known.between(a, b, r)
                 self.put(f"{stage}/mean", unknown, -self._share(r) * at_mean)
                 self.put(f"{stage}/class {r}", unknown, -at_own)
                 for name, sign in ((a.name, -1), (b.name, 1)):

@@ -127,6 +127,11 @@ class Coordinates:
         return range(len(self.sizes))
 
     @cached_property
+    def shares(self) -> list[Any]:
+        """The classes' parts of all clients."""
+        return [self.number(Fraction(size, self.n_clients)) for size in self.sizes]
+
+    @cached_property
     def state(self) -> list[Name]:
         """Coordinates of the state: server slots, then class means."""
         kept = [c for c in self.client if c not in self.structure.eliminated]
@@ -145,8 +150,7 @@ class Coordinates:
     def zeros(self, *shape: int) -> Array:
         """Zeros of the arithmetic."""
         zero = self.number(0)
-        kind = np.float64 if isinstance(zero, float) else object
-        return np.full(shape, zero, dtype=kind)
+        return np.zeros(shape) if isinstance(zero, float) else np.full(shape, zero)
 
     def nothing(self) -> Row:
         """Return the zero row."""
@@ -198,8 +202,7 @@ class Coordinates:
         """Row of the mean over all clients of a client symbol."""
         total = self.nothing()
         for r in self.classes:
-            share = self.number(Fraction(self.sizes[r], self.n_clients))
-            total = total + share * self.settled(self.symbol(symbol), r)
+            total = total + self.shares[r] * self.settled(self.symbol(symbol), r)
         return total
 
     def settled(self, row: Row, r: int) -> Row:

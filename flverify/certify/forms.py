@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, TypeAlias
 
 from flverify._core.errors import ReadingError
@@ -56,12 +57,12 @@ class Reading:
     start: Mapping[str, Form]
     start_points: tuple[ClientForm, ...]
 
-    @property
+    @cached_property
     def server_slots(self) -> tuple[str, ...]:
         """Names of the server slots, in order."""
         return tuple(n for n, kind in self.slots.items() if kind is Server)
 
-    @property
+    @cached_property
     def client_slots(self) -> tuple[str, ...]:
         """Names of the clients slots, in order."""
         return tuple(n for n, kind in self.slots.items() if kind is not Server)

@@ -67,8 +67,9 @@ class Inequality:
     ) -> None:
         """Add unknown * (base + rho slope) to an equality whose total is zero."""
         row = self.equalities.setdefault(name, {})
-        old = row.get(unknown, (Fraction(0), Fraction(0)))
-        row[unknown] = (old[0] + base, old[1] + slope)
+        old = row.get(unknown)
+        added = Fraction(base), Fraction(slope)
+        row[unknown] = added if old is None else (old[0] + base, old[1] + slope)
 
     def coefficients(self, block: str) -> tuple[Array, Array]:
         """Coefficient matrices (n, m, m) of a block: base and slope in rho."""

@@ -31,7 +31,7 @@ class Point:
 def product(left: Array, right: Array) -> Array:
     """Symmetric matrix of the form <left, right>."""
     half = np.multiply.outer(left, right)
-    return (half + half.T) / 2
+    return half if left is right else (half + half.T) / 2
 
 
 def interpolation(above: Point, below: Point, mu: Scalar, smooth: Scalar) -> Array:

@@ -29,6 +29,7 @@ from flverify.certify.discover import previous_point
 from flverify.certify.expect import Round, expected_round
 from flverify.certify.forms import Reading, read
 from flverify.certify.inequality import Sweep
+from flverify.certify.known_points import KnownPoints
 from flverify.certify.loop_shift import shifted
 from flverify.certify.quadratics.unseen import unseen
 from flverify.certify.rationalise import Mended, Values, rationalise
@@ -196,7 +197,8 @@ def searches(
         if space is None or space.structure is not structure:
             space = Coordinates(reading, structure, float)
             expected = expected_round(space)
-        yield _laid_out(space, level, mu, expected)
+            known = KnownPoints(space, min(mu, NARROWEST), 1)
+        yield _laid_out(known, level, expected)
 
 
 def search(
@@ -206,15 +208,14 @@ def search(
     return next(searches(reading, [(structure, level)], mu))
 
 
-def _laid_out(
-    space: Coordinates, level: Level, mu: Fraction, expected: Round
-) -> Search:
+def _laid_out(known: KnownPoints, level: Level, expected: Round) -> Search:
     """Lay out one ansatz, given what a round does to its coordinates.
 
     Multipliers for a class serve every class within it, whose inequalities say more; so
     where mu is too close to L for floats, a slightly larger class is asked for.
     """
-    ansatz = Ansatz(space, level, min(mu, NARROWEST), 1, expected)
+    space = known.space
+    ansatz = Ansatz(space, level, known.mu, 1, expected, known)
     near = ansatz.mu > CLOSE
     bases = shifted(space, float(ansatz.mu), ansatz.sizes) if near else {}
     return Search(space, level, ansatz, Sweep(ansatz, bases=bases), bases)
