@@ -24,6 +24,8 @@ from flverify.certify.quadratics.rows import Batch
 from flverify.participation._law import Participation
 
 DIGITS = 10**7  # denominators of curvatures found inside, in units of L
+ROUNDED = 1e-8  # relative error of floats where eigenvalues meet
+MOST_TIED = 70  # instances of one rate that are looked at; all corners of 64 clients
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,9 @@ class WorstQuadratic:
         Instances looked at.
     inside : bool
         Whether a curvature lies strictly between mu and L.
+    occurs : bool
+        Whether runs of the instance have this rate; if not, it is the limit of the
+        rates of instances near it.
     """
 
     instance: Instance
@@ -49,6 +54,7 @@ class WorstQuadratic:
     lower_bound: Fraction
     tried: int
     inside: bool
+    occurs: bool = True
 
 
 def worst_quadratic(
@@ -121,7 +127,8 @@ def worst_of(
     inside = any(mu < g.curvature < smooth for g in instance.groups)
     low, high = rates.enclosure(instance)
     rate = float((low + high) / 2)  # where eigenvalues meet, floats lose digits
-    return WorstQuadratic(instance, rate, Fraction(low), hunt.tried, inside)
+    occurs = rates.occurs(instance)
+    return WorstQuadratic(instance, rate, Fraction(low), hunt.tried, inside, occurs)
 
 
 def corner_rates(
@@ -213,17 +220,33 @@ class _Hunt:
 
     def worst(self) -> Instance:
         """Return the worst instance found."""
-        found = [self._best(batch) for batch in self._tables()]
+        best = [self._best(batch) for batch in self._tables()]
+        found = [one for tied in best for one in tied]
         if self.limits.width > 0:
-            found += [search.ascend(self.rate, b, self.limits) for _, b in found]
-        # equal rates: the earlier, simpler one
+            found += [
+                search.ascend(self.rate, tied[0][1], self.limits) for tied in best
+            ]
+        # equal rates: the earlier, simpler one, but for those that do not occur
         height = max(value for value, _ in found)
         ties = [b for value, b in found if value >= height * (1 - 1e-12)]
         rated = [
             (one, self.rates.rate(one)) for b in ties for one in self._instances(b)
         ]
-        best = max(value for _, value in rated)
-        return next(one for one, value in rated if value >= best * (1 - 1e-12))
+        highest = max(value for _, value in rated)
+        worst = [one for one, value in rated if value >= highest * (1 - 1e-12)]
+        pick = next(filter(self.rates.occurs, worst), worst[0])
+        near = [one for one, value in rated if value >= highest * (1 - ROUNDED)]
+        return self._simpler(near, pick)
+
+    def _simpler(self, near: list[Instance], pick: Instance) -> Instance:
+        """Return an instance before the pick that floats called lower, and is not."""
+        if self.rates.occurs(pick):
+            near = near[: near.index(pick)]
+        others = [one for one in near if one != pick and self.rates.occurs(one)]
+        if not others:
+            return pick
+        low, _ = self.rates.enclosure(pick)
+        return next((o for o in others if self.rates.enclosure(o)[0] >= low), pick)
 
     def _tables(self) -> list[Batch]:
         sizes = self.rates.classes.sizes
@@ -234,10 +257,14 @@ class _Hunt:
                 out.append(search.three_groups(sizes[0], self.limits))
         return out
 
-    def _best(self, batch: Batch) -> tuple[float, Batch]:
+    def _best(self, batch: Batch) -> list[tuple[float, Batch]]:
+        """Return the instances of the largest rate, a few at most."""
         heights = self.rate(batch)
-        best = int(np.argmax(heights > heights.max() * (1 - 1e-12)))
-        return float(heights[best]), search.pick(batch, np.array([best]))
+        best = np.flatnonzero(heights >= heights.max() * (1 - 1e-12))[:MOST_TIED]
+        return [
+            (float(heights[k]), search.pick(batch, best[[j]]))
+            for j, k in enumerate(best)
+        ]
 
     def _instances(self, batch: Batch) -> list[Instance]:
         """Rational instances of a batch of one: merged, and with equal ones apart."""

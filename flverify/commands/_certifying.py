@@ -163,7 +163,10 @@ def _kind(question: Question) -> Kind:
 def _beside(question: Question) -> Beside:
     """Ask for the worst scalar quadratic and for the theorem's rate."""
     worst = worst_quadratic(*question.setting)
-    found = Beside(worst.lower_bound, _worded(question, worst.instance))
+    quadratic = _worded(question, worst.instance)
+    if not worst.occurs:
+        quadratic = f"functions near {quadratic}"
+    found = Beside(worst.lower_bound, quadratic)
     if question.neighbourhood:
         found = found._replace(**_farthest(question))
     theorem = printed(*question.setting)

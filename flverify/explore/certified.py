@@ -191,7 +191,8 @@ def _certified_rate(view: View) -> tuple[Certified, Fraction | None, str, bool]:
         worst = worst_of(QuadraticRates.of(algorithm, law), *ends)
     except RefusedError as error:
         return Certified("not_certified", str(error)), None, "", False
-    floor, text = worst.lower_bound, str(worst.instance)
+    near = "" if worst.occurs else "near "
+    floor, text = worst.lower_bound, f"{near}{worst.instance}"
     if ends[0] == ends[1]:
         reason = "a certificate needs a strong convexity below the smoothness"
         return Certified("not_certified", reason), floor, text, False

@@ -354,6 +354,39 @@ def test_no_quadratic_of_a_plain_grid_is_worse(algorithm, law):
         assert found.mean_square_rate <= worst.rate + 1e-6
 
 
+@pytest.mark.parametrize(
+    ("law", "mu", "options"),
+    [
+        (Bernoulli(HALF * 2), "1/10", {}),
+        (Bernoulli(HALF * 2), "99/100", {}),
+        (Full(4), "99/100", {}),
+        (AllOrNothing(3, "1/3"), "1/10", {"empty_round": "skip"}),
+    ],
+    ids=["two", "two, near L", "all", "skipped"],
+)
+def test_the_instance_that_is_shown_has_the_rate(law, mu, options):
+    # at eta L = 1 one client at L keeps its gradient, which is 0: all at L do not settle
+    algorithm = Focus(1, 2, **options)
+    worst = worst_quadratic(algorithm, law, mu, 1)
+    assert worst.occurs
+    assert worst.lower_bound == 1
+    assert by_moments(algorithm, law, worst.instance) == pytest.approx(1, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("options", "occurs"),
+    [({}, False), ({"initial_gradients": "start", "initial_tracker": "sum"}, True)],
+    ids=["zero", "start"],
+)
+def test_a_mode_that_no_start_leads_to_does_not_occur(options, occurs):
+    algorithm, law = Focus(1, 2, **options), Bernoulli(HALF * 2)
+    rates = QuadraticRates.of(algorithm, law)
+    one = Instance((Group(0, 1, Fraction(1)), Group(0, 1, Fraction(1, 10))))
+    assert rates.enclosure(one) == (1, 1)
+    assert rates.occurs(one) is occurs
+    assert (by_moments(algorithm, law, one) > 1 - 1e-9) is occurs
+
+
 def test_the_bound_is_below_the_root_of_the_characteristic_polynomial():
     # elementary: the polynomial is positive far out, so a sign below 0 at the bound
     # shows an eigenvalue above it

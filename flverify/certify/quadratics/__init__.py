@@ -30,6 +30,7 @@ from flverify.certify.discover import discover
 from flverify.certify.forms import Reading, read
 from flverify.certify.quadratics._map import moment_matrix
 from flverify.certify.quadratics.rows import Batch
+from flverify.certify.quadratics.seen import runs_have_its_rate
 from flverify.certify.quadratics.unseen import unseen
 from flverify.engines.kinds import require_algorithm, require_listed
 from flverify.engines.moments._radius import Interval, exact_radius
@@ -243,14 +244,24 @@ class QuadraticRates:
         used = ((table != 0).any(axis=0) & (table != 0).any(axis=1)).astype(bool)
         return np.asarray(table[np.ix_(used, used)])
 
+    def occurs(self, instance: Instance) -> bool:
+        """Whether runs of an instance have its rate, or only those of its neighbours.
+
+        Decided in floats: it says which instance to show, and nothing rests on it.
+        """
+        batch = self._fitting(instance)
+        values = np.array([[float(g.curvature) for g in instance.groups]])
+        one = Batch(batch.law_classes, batch.clients, values)
+        return runs_have_its_rate(self.reading, self.structure, one, self.unseen)
+
     def enclosure(self, instance: Instance) -> Interval:
         """Rational enclosure of one rational instance's rate.
 
         The ends are equal where the rate is rational and recognised; they come from
         isolating the roots of the characteristic polynomial in ball arithmetic. A mode
-        that the server sees on all neighbouring instances, but not on this one, counts:
-        the rate is the limit of theirs, so it is still a lower bound for a class that
-        contains them.
+        that the server sees on all neighbouring instances, but not on this one, counts,
+        as `occurs` tells: the rate is the limit of theirs, so it is still a lower bound
+        for a class that contains them.
 
         Raises
         ------
@@ -298,6 +309,9 @@ def mean_square_rate(
     algorithm: Algorithm, participation: Participation, instance: Instance
 ) -> Interval:
     """Rational enclosure of the mean-square rate on an instance.
+
+    Where runs of the instance do not have the rate of its neighbours, it is the limit
+    of theirs: see `QuadraticRates.occurs`.
 
     Parameters
     ----------
