@@ -42,6 +42,8 @@ class Printed:
         Square of every cap by its printed name; 1/(tau - 1) at tau = 1 is no cap.
     inside : bool
         Whether the step size satisfies every cap.
+    alone : bool
+        Whether the cap is the only step size that the theorem is about.
     """
 
     source: Source
@@ -49,6 +51,7 @@ class Printed:
     rate: Fraction | None
     caps_squared: Mapping[str, Fraction]
     inside: bool
+    alone: bool = False
 
     @property
     def cap_squared(self) -> Fraction:
@@ -158,7 +161,8 @@ def printed_sag(
         "1/(16 L) on the mean of the stored gradients"
     )
     source = Source("schmidt2017", "Theorem 1, strongly convex")
-    return Printed(source, statement, rate, {"1/(16 N L)": step**2}, inside=True)
+    caps = {"1/(16 N L)": step**2}
+    return Printed(source, statement, rate, caps, inside=True, alone=True)
 
 
 def _focus(

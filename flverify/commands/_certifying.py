@@ -32,6 +32,7 @@ from flverify.commands._algorithms import Chosen
 from flverify.commands._function_class import (
     require_certifiable,
     require_certified_name,
+    require_certified_variant,
 )
 from flverify.participation import Full
 from flverify.participation._law import Participation
@@ -73,6 +74,7 @@ class Beside(NamedTuple):
     printed_cap: Fraction | None = None
     printed_cap_exact: bool | None = None
     printed_inside: bool | None = None
+    printed_alone: bool = False
     printed_by: str | None = None
     printed_statement: str | None = None
     constant_at_least: Fraction | None = None
@@ -141,6 +143,7 @@ def _kind(question: Question) -> Kind:
     """Say what can be asked about a setting: a rate if the method stays at x*."""
     require_certified_name(question.chosen.name)
     require_certifiable(question.law)
+    require_certified_variant(question.setting[0], question.law)
     setting = problem(*question.setting)
     try:
         read_law(setting.classes.description)
@@ -180,6 +183,7 @@ def _beside(question: Question) -> Beside:
         printed_cap=theorem.cap,
         printed_cap_exact=theorem.cap_is_exact,
         printed_inside=theorem.inside,
+        printed_alone=theorem.alone,
         printed_by=str(theorem.source),
         printed_statement=theorem.statement,
     )

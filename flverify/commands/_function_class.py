@@ -7,11 +7,14 @@ from fractions import Fraction
 from flverify._core.catalogue import member_names
 from flverify._core.errors import DomainError, InputError, RefusedError
 from flverify._core.sentences import nearest
+from flverify.algorithms import ProxSkip
+from flverify.algorithms._algorithm import Algorithm
 from flverify.certify.certificate import NAMES
 from flverify.commands._algorithms import CATALOGUE
 from flverify.commands._numbers import positive_number
 from flverify.participation._law import Participation
 from flverify.participation.all_or_nothing import AllOrNothing
+from flverify.participation.full import Full
 
 CERTIFIABLE = ", ".join(sorted(NAMES.values()))
 
@@ -78,6 +81,24 @@ def require_certified_name(name: str) -> None:
         raise RefusedError(
             f"a certificate must be for one of {CERTIFIABLE}; got {name}; use rate for "
             "this algorithm."
+        )
+
+
+def require_certified_variant(algorithm: Algorithm, law: Participation) -> None:
+    """Check what a certificate of ProxSkip needs.
+
+    Raises
+    ------
+    RefusedError
+        If it is not the paper's variant, or clients come one by one.
+    """
+    if not isinstance(algorithm, ProxSkip):
+        return
+    if algorithm.variant != "paper" or not isinstance(law, Full | AllOrNothing):
+        raise RefusedError(
+            "ProxSkip has certificates in its paper's variant alone, and only where "
+            f"everybody or nobody takes part; got variant {algorithm.variant!r} and "
+            f"the law {law.spec}; use --law full or allornothing:P."
         )
 
 

@@ -270,6 +270,8 @@ def _cap(beside: Beside) -> str:
     cap = number(Fraction(beside.printed_cap or 0), up=False)
     if not beside.printed_cap_exact:  # known from below
         cap = f"a root above {cap.rpartition(' ')[2]}"
+    if beside.printed_alone:
+        return f"it is about the step size {cap} alone"
     allows = ", which the step size keeps" if beside.printed_inside else ""
     return f"its step sizes end at {cap}{allows}"
 

@@ -292,10 +292,10 @@ def rarest_record(found: Rarest | None) -> dict[str, Any] | None:
 def record(
     name: str, settings: dict[str, Any], one: Advice, dim: int
 ) -> dict[str, Any]:
-    """Return the advice about one algorithm, for a JSON report."""
+    """Return the advice about one algorithm, for a JSON report; step sizes are that."""
     out = {
         "algorithm": name,
-        "settings": settings,
+        "settings": {k: v for k, v in settings.items() if k != "step_size"},
         "refusal": one.reason if one.steps is None else None,
         **_steps_record(one.steps),
         **_budget_record(one.budget, dim),

@@ -13,6 +13,7 @@ from flverify.report.numbers import enclosure, listed, shown
 
 COORDINATES = 6  # of a vector that a table shows
 UNSTABLE = "infinite: the mean-square rate is not below 1"
+UNSETTLED = "the mean of the model does not go there: it grows, or alternates"
 
 
 def rates(name: str, found: Any, *, enclose: bool) -> dict[str, Any]:
@@ -53,7 +54,10 @@ def biases(name: str, found: Any) -> dict[str, Any]:
         mean_fixed_point=lambda: found.mean_fixed_point,
         bias=lambda: found.bias,
         stationary_mean_square_error=lambda: found.stationary_mean_square_error,
+        mean_settles=lambda: found.mean_settles,
     )
+    if out["mean_settles"] is False and out["mean_fixed_point"] is not None:
+        out["mean_fixed_point_reason"] = UNSETTLED
     if out.get("stationary_mean_square_error") == math.inf:
         out["stationary_mean_square_error_reason"] = UNSTABLE
     return out

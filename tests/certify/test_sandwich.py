@@ -365,7 +365,7 @@ def test_no_quadratic_of_a_plain_grid_is_worse(algorithm, law):
     ids=["two", "two, near L", "all", "skipped"],
 )
 def test_the_instance_that_is_shown_has_the_rate(law, mu, options):
-    # at eta L = 1 one client at L keeps its gradient, which is 0: all at L do not settle
+    # at eta L = 1 one client at L keeps its gradient, which is 0; all at L never settle
     algorithm = Focus(1, 2, **options)
     worst = worst_quadratic(algorithm, law, mu, 1)
     assert worst.occurs

@@ -43,6 +43,7 @@ def test_the_table_holds_what_the_other_commands_say(run):
     rows = by_name(found)
     assert list(rows) == ["focus", "fedavg", "scaffold"]
     for name, row in rows.items():
+        assert "step_size" not in row["settings"]  # it is advised
         step = row["fastest_step_size"]
         setting = (*LAW, "--local-steps", 2, "--step-size", step, "--json")
         assert (

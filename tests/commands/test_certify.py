@@ -72,6 +72,8 @@ def test_one_client_a_round_has_the_printed_rate_of_sag(run):
     assert (found["printed_rate"], found["printed_inside"]) == ("159/160", True)
     assert found["printed_by"].startswith("schmidt2017")
     assert Fraction(found["lower_bound"]) <= Fraction(found["printed_rate"])
+    text = words(run("certify", "focus", *setting, "--step-size", "1/80"))
+    assert "it is about the step size 1/80 = 0.0125 alone" in text
     other = run("certify", "focus", *setting, "--step-size", "1/81", "--json").json
     assert other["printed_by"].startswith("focus")
 
@@ -646,3 +648,17 @@ def test_help_shows_an_example(run):
     assert "flverify check cert.json" in text
     assert "fedavg, focus, gradient_descent, proxskip, scaffold" in text
     assert "nothing about the method" in " ".join(text.split())
+
+
+@pytest.mark.parametrize("command", ["certify", "region"])
+@pytest.mark.parametrize(
+    ("law", "choice"),
+    [("uniform:1", "probability=1/2"), ("bernoulli:1/2", "variant=notebook")],
+)
+def test_proxskip_says_where_it_has_certificates(run, command, law, choice):
+    setting = ["--n-clients", "2", "--law", law, "--mu", "1/10", "--smoothness", "1"]
+    grid = ["--step-sizes", "1/5", "--over", "tau", "--values", "1"]
+    asked = ["--step-size", "1/5"] if command == "certify" else grid
+    ran = run(command, "proxskip", *setting, *asked, "--set", choice)
+    assert ran.code == 2
+    assert "use --law full or allornothing:P" in ran.stderr

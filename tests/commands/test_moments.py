@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
 from itertools import combinations
 
@@ -200,6 +201,33 @@ def test_an_unstable_setting_is_infinite_with_its_reason(run):
     text = run("bias", "fedavg", "--step-size", 2).stdout
     assert "infinite" in text
     assert "the mean-square rate is not below 1" in text
+
+
+CHAIN = {
+    "transition": [["0", "1"], ["1", "0"]],
+    "laws": ["bernoulli:1,0", "bernoulli:0,1"],
+    "initial": 0,
+}
+
+
+@pytest.mark.parametrize(
+    ("asked", "settles"),
+    [
+        (["gradient_descent", "--step-size", 2], False),  # |1 - 2 * 3/2| is 2
+        (["gradient_descent", "--step-size", "1/4"], True),
+        (["fedavg", "--step-size", "1/4", "--law", "chain:chain.json"], False),
+    ],
+    ids=["grows", "settles", "alternates"],
+)
+def test_where_the_mean_does_not_go_is_said(run, tmp_path, monkeypatch, asked, settles):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "chain.json").write_text(json.dumps(CHAIN), encoding="utf-8")
+    setting = ["bias", *asked, "--n-clients", 2]
+    found = run(*setting, "--json").json
+    assert found["mean_settles"] is settles
+    text = run(*setting).stdout
+    told = "the mean of the model does not go there"
+    assert ("mean_fixed_point_reason" in found, told in text) == (not settles,) * 2
 
 
 def test_a_reason_that_both_readings_of_a_round_give_is_told_once(run):
