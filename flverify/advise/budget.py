@@ -87,7 +87,8 @@ def require_start(problem: Any) -> None:
     if not away:
         raise DomainError(
             "x_0 = 0 must not be the minimiser, since the accuracy is relative to its "
-            "distance; the minimiser of this problem is 0; shift the problem."
+            "distance; the minimiser of this problem is 0; shift the problem, with "
+            "--curvatures and --centres on the command line."
         )
     curved = max(problem.client_smoothness().tolist())
     for what, size, unit in (("minimiser", away, "x"), ("smoothness", curved, "f")):

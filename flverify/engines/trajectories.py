@@ -84,6 +84,10 @@ class Trajectories:
             )
         with np.errstate(invalid="ignore", over="ignore"):
             spread = self.errors.std(axis=-2, ddof=1) / np.sqrt(self.runs)
+        # runs that agree have a spread of 0, and their mean may be rounded
+        highest = self.errors.max(axis=-2)
+        alike = np.isfinite(highest) & (highest == self.errors.min(axis=-2))
+        spread = np.where(alike, 0.0, spread)
         return np.where(np.isfinite(spread), spread, np.inf)
 
     def band(self, level: Scalar = 0.95) -> tuple[Array, Array]:

@@ -392,7 +392,7 @@ def test_vectors_are_those_that_the_round_exchanges(algorithm):
 
 def test_a_problem_that_starts_at_its_minimiser_is_refused():
     require_start(scalars((1, 2), (0, 1)))
-    with pytest.raises(DomainError, match="shift the problem"):
+    with pytest.raises(DomainError, match="shift the problem, with --curvatures"):
         require_start(scalars((1, 1), (-1, 1)))
 
 

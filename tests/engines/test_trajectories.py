@@ -78,3 +78,10 @@ def test_a_level_lies_between_0_and_1(level):
 def test_quantiles_need_probabilities(wrong):
     with pytest.raises(DomainError, match="probabilities must lie"):
         sampled([[1], [2]]).quantiles(wrong)
+
+
+def test_runs_that_agree_have_no_spread():
+    errors = np.array([[0.1 + 0.2, 1 / 3, np.inf]] * 7)
+    assert errors[:, 0].std(ddof=1) > 0  # the mean of equal numbers is rounded
+    found = Trajectories(errors, np.zeros((7, 1))).standard_error()
+    assert found.tolist() == [0, 0, np.inf]

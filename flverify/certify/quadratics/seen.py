@@ -38,12 +38,12 @@ def runs_have_its_rate(
     for k, (i, j) in enumerate(pairs(rows.size)):
         of_model[k] = model[i] * model[j] * (1 if i == j else 2)
         begun[k] = started[i] * started[j]
-    factors, modes = np.linalg.eig(table)
-    if not factors.any():
-        return True
     try:
+        factors, modes = np.linalg.eig(table)
         parts = (of_model @ modes) * np.linalg.solve(modes, begun.astype(modes.dtype))
     except np.linalg.LinAlgError:  # modes that meet; nothing speaks against it
+        return True
+    if not factors.any():
         return True
     largest = np.abs(factors) >= np.abs(factors).max(initial=0.0) * (1 - ALIKE)
     return bool(np.abs(parts[largest]).max(initial=0.0) > FAINT * np.abs(parts).max())
