@@ -9,8 +9,11 @@ from fractions import Fraction
 
 import pytest
 
+from flverify.algorithms import Scaffold
+from flverify.certify.sandwich import worst_quadratic
 from flverify.explore import slices
 from flverify.explore.view import View
+from flverify.participation import Full
 
 
 @pytest.mark.parametrize("clients", [3, 32, 33])
@@ -52,3 +55,18 @@ def test_the_script_says_the_bias_of_the_page():
     (line,) = (one for one in stream.getvalue().splitlines() if one[:5] == "bias:")
     (row,) = (row for row in slices.point(view) if row.name == "bias")
     assert float(line[5:]) == pytest.approx(row.value, rel=1e-12)
+
+
+@pytest.mark.parametrize(("steps", "near"), [(4, True), (1, False)])
+def test_the_script_says_where_runs_on_the_worst_quadratics_lack_their_rate(
+    steps, near
+):
+    view = View("scaffold", 2, "full", local_steps=steps, step_size="1", over="n")
+    stream = io.StringIO()
+    with contextlib.redirect_stdout(stream):
+        exec(slices.snippet(view), {})  # noqa: S102 - the script itself is tested
+    lines = stream.getvalue().splitlines()
+    (line,) = (one for one in lines if one.startswith("worst quadratics:"))
+    assert line.startswith("worst quadratics: near ") is near
+    found = worst_quadratic(Scaffold(1, steps), Full(2), "1/10", 1)
+    assert line.endswith(f"{found.instance} with rate {found.rate}")
