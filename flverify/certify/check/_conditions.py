@@ -11,12 +11,14 @@ from fractions import Fraction
 
 from ._certificate import Bound, Certificate, Multiplier
 from ._forms import (
+    ONE,
     Form,
     Gram,
     Label,
     Matrix,
     Moment,
     Number,
+    Total,
     add,
     block,
     certainly,
@@ -40,7 +42,7 @@ class Condition:
 
     def __init__(self, c: Certificate, frame: Frame) -> None:
         self.c, self.frame = c, frame
-        self.total: Gram = {}
+        self.total = Total()
         self.values = NOTHING
         self.old: list[Gram] = [{} for _ in c.case.law.sizes]
         self.new: list[Gram] = [{} for _ in c.case.law.sizes]
@@ -48,7 +50,8 @@ class Condition:
 
     def square(self, weight: Number, x: Form) -> None:
         """Add weight |x|^2."""
-        inner(self.total, weight, x, x)
+        require(x.certain, "what is squared must not depend on who participates")
+        add(self.total, weight, {(ONE, ONE): 1}, {ONE: x}, {ONE: x})
 
     def stars(self, weight: Number) -> None:
         """Add weight mean|g*|^2."""
@@ -241,7 +244,7 @@ class Findings:
         self, name: str, condition: Condition, mean: list[Label], names: list[str]
     ) -> None:
         """Split a condition into the block of the means and that of one class."""
-        frame, total = condition.frame, condition.total
+        frame, total = condition.frame, condition.total.gram()
         self.complaints += [f"{name}: {text}" for text in condition.complaints]
         for kind, points in frame.points.items():
             for point in points.keys() - {"star"}:

@@ -34,11 +34,14 @@ class Form:
     def __add__(self, other: Form | Number) -> Form:
         terms = dict(self.terms)
         for key, c in form(other).terms.items():
-            terms[key] = terms.get(key, 0) + c
+            terms[key] = terms[key] + c if key in terms else c
         return Form(terms)
 
     def __sub__(self, other: Form | Number) -> Form:
-        return self + -1 * form(other)
+        terms = dict(self.terms)
+        for key, c in form(other).terms.items():
+            terms[key] = terms[key] - c if key in terms else -c
+        return Form(terms)
 
     def __rsub__(self, other: Number) -> Form:
         return form(other) - self
@@ -74,10 +77,11 @@ class Form:
         if not isinstance(other, Form | int | Fraction):
             return NotImplemented
         terms = form(other).terms
-        if self.terms != terms and not any(v for v, _ in (*self.terms, *terms)):
+        same = self.terms == terms
+        if not same and not any(v for v, _ in (*self.terms, *terms)):
             self._require_number()
             form(other)._require_number()
-        return self.terms == terms
+        return same
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -157,8 +161,29 @@ def inner(total: Gram, weight: Number, left: Form, right: Form) -> None:
             total[u, v] = total.get((u, v), 0) + weight * x * y
 
 
+class Total:
+    """A quadratic form as it grows, in integers over one denominator."""
+
+    def __init__(self) -> None:
+        self.bottom, self.tops = 1, dict[tuple[Label, Label], int]()
+
+    def add(self, share: Fraction, tops: Mapping[tuple[Label, Label], int]) -> None:
+        """Add a share times a quadratic form."""
+        bottom = lcm(self.bottom, share.denominator)
+        longer, self.bottom = bottom // self.bottom, bottom
+        if longer > 1:
+            self.tops = {pair: longer * top for pair, top in self.tops.items()}
+        times = share.numerator * (bottom // share.denominator)
+        for pair, top in tops.items():
+            self.tops[pair] = self.tops.get(pair, 0) + times * top
+
+    def gram(self) -> Gram:
+        """Return it."""
+        return {pair: Fraction(top, self.bottom) for pair, top in self.tops.items()}
+
+
 def add(
-    total: Gram,
+    total: Total,
     weight: Number,
     gram: Gram,
     left: Mapping[Label, Form],
@@ -182,12 +207,21 @@ def add(
             for j, y in enumerate(partner):
                 if y:
                     row[j] += x * y
-    share = Fraction(weight) / (bottom * scale * other)
-    for (u, p), row in zip(at, sums, strict=True):
-        for (v, q), x in zip(across, row, strict=True):
-            if x:
-                size = share * x * moment(_together(p, q))
-                total[u, v] = total.get((u, v), 0) + size
+    products = [
+        ((u, v), _together(p, q), x)
+        for (u, p), row in zip(at, sums, strict=True)
+        for (v, q), x in zip(across, row, strict=True)
+        if x
+    ]
+    moments = {powers: moment(powers) for powers in {p for _, p, _ in products}}
+    below = lcm(*(size.denominator for size in moments.values()))
+    tops = {
+        p: size.numerator * (below // size.denominator) for p, size in moments.items()
+    }
+    sizes: dict[tuple[Label, Label], int] = {}
+    for pair, powers, x in products:
+        sizes[pair] = sizes.get(pair, 0) + x * tops[powers]
+    total.add(Fraction(weight) / (bottom * scale * other * below), sizes)
 
 
 Terms: TypeAlias = list[tuple[Label, Powers]]
