@@ -14,8 +14,10 @@ with a cap on tau - 1. (25) is in focus_theorem1_nonconvex_bound.py.
 
 In (23) the printed weight of the consensus error can be negative; where it is not, and
 with that of Appendix D, a large uniform population gathers consensus error faster than
-Psi allows, though the error stays below. No cap of (24) holds tau back, and inside
-those that its proof adds such a population is too much for Phi.
+Psi allows, though the error stays below; that is proved where the weight is at least
+1/2. That the error is at most Psi, or Phi, needs a weight that is not negative. No cap
+of (24) holds tau back, and inside those that its proof adds such a population is too
+much for Phi.
 
 Conventions: the recursion of Appendix D, whose tracker starts as the sum of the
 gradients at the clients' rows (Algorithm 1's own start is focus.thm1.init); xbar_1 is
@@ -64,6 +66,7 @@ from flverify.claims.focus_theorem1_searches import (
     proof_first,
     values,
 )
+from flverify.claims.focus_theorem1_weights import more_is_added
 from flverify.claims.verdict import Finding
 
 # (23) ----------------------------------------------------------------------------
@@ -144,15 +147,19 @@ def _rate_sc(c: SimpleNamespace, clients: Clients, step: Fraction) -> Fraction:
 
 def _sc_finding(c: SimpleNamespace, reading: str, weight: str, lag: str) -> Finding:
     lyapunov, rate = partial(psi, weight, lag), partial(_rate_sc, c)
+    ends = _searched_sc(c, reading, concludes(lyapunov, rate, "x"))
+    if lag == "w_{r-1}, x_{r tau}":  # at r = 0 this is x_0, as the proof has it
+        proof = rates.strongly_convex(
+            c.caps, c.contraction, reading, case_3a=c.case_3a, rows=True, weight=weight
+        )
+        ends = beside(proof, ends)
     search = judge.all_of(
         {
-            "E|xbar_R - x*|^2 <= Psi_R": _first_sc(c, reading, lyapunov),
+            "E|xbar_R - x*|^2 <= Psi_R": _first_sc(c, reading, weight, lyapunov),
             "Psi_R <= (1 - eta mu N/2)^R Psi_0": _searched_sc(
                 c, reading, contracts(lyapunov, rate)
             ),
-            "E|xbar_R - x*|^2 <= (1 - eta mu N/2)^R Psi_0": _searched_sc(
-                c, reading, concludes(lyapunov, rate, "x")
-            ),
+            "E|xbar_R - x*|^2 <= (1 - eta mu N/2)^R Psi_0": ends,
         }
     )
     if weight != WEIGHT_102:
@@ -161,10 +168,13 @@ def _sc_finding(c: SimpleNamespace, reading: str, weight: str, lag: str) -> Find
     return beside(proof, search)
 
 
-def _first_sc(c: SimpleNamespace, reading: str, lyapunov: Lyapunov) -> Finding:
+def _first_sc(
+    c: SimpleNamespace, reading: str, weight: str, lyapunov: Lyapunov
+) -> Finding:
     listed = proof_first(c.caps, "(23)", c.case_3a, reading, families(CONVEX))
     cases = small_exact(listed, dominates(lyapunov, "x"), 2)
-    return judge.instances(cases, "<=", "1 and 2 clients, tau = 1, 2, rounds 1 and 2")
+    few = "1 and 2 clients, tau = 1, 2, rounds 1 and 2"
+    return beside(more_is_added(weight, c.caps), judge.instances(cases, "<=", few))
 
 
 def _searched_sc(c: SimpleNamespace, reading: str, inequality: Inequality) -> Finding:
@@ -267,11 +277,12 @@ def _pl_finding(c: SimpleNamespace, reading: str, lag: str) -> Finding:
     clients = families(GENERAL, SETTINGS_PL)
     listed = proof_first(c.caps, "(24)", c.case_3a, reading, clients)
     few = tuple(one for one in listed if one[0].total <= 2)
-    first = small_exact(listed, dominates(lyapunov, "F"), 1)
+    cases = small_exact(listed, dominates(lyapunov, "F"), 1)
+    first = judge.instances(cases, "<=", "1 and 2 clients, tau = 1, 2, round 1")
     search = judge.all_of(
         {
-            "E F(xbar_R) - F* <= Phi_R": judge.instances(
-                first, "<=", "1 and 2 clients, tau = 1, 2, round 1"
+            "E F(xbar_R) - F* <= Phi_R": beside(
+                more_is_added("4 eta L^2", c.caps), first
             ),
             "Phi_R <= (1 - eta beta N)^R Phi_0": judge.instances(
                 searched(listed, contracts(lyapunov, rate), 20), "<=", SEARCHED_PL

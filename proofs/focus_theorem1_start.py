@@ -9,8 +9,9 @@ cap, tau = 2, as at 1 a cap is void or undefined). A start with the sum of all g
 at x_0 obeys all three bounds, for all functions of the class, once (24) has a cap on
 local steps. It prints none: many local steps lead a client back to where its gradient
 is the stored one, the server learns nothing from it, and even one client x^2/2 that
-always comes exceeds the bound. From rows where the gradients are 0, as stored, (25)
-alone fails in what is tried here: its right side leaves the rows out.
+always comes exceeds the bound. From rows where the gradients are 0, as stored, (23)
+holds, (24) fails for many local steps, and the right side of (25) leaves the rows out.
+With gradients stored at x_0 and tracker 0 the server never moves.
 
 Conventions: f_i = h_i (x - b_i)^2/2 in what is evaluated; q_i = E[I_i/|S|], 0 for the
 empty S; rounds are independent and of one law; xbar_{1-tau} = xbar_0 in Psi_0; (25) as
@@ -20,37 +21,35 @@ gradients.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from fractions import Fraction
-from functools import cached_property, partial
-from itertools import pairwise, product
-from math import ceil
+from functools import partial
+from itertools import chain, pairwise, product
+from math import ceil, floor
 from types import SimpleNamespace
-from typing import Any
 
 import sympy
 
-from flverify._core.errors import Refusal, RefusedError
 from flverify._core.sources import Source
-from flverify.algorithms import Focus
 from flverify.claims import focus_theorem1_rates as rates
 from flverify.claims import judge
 from flverify.claims.claim import claim
-from flverify.claims.focus_caps import OF_PROOFS, Q_READINGS, largest_step
+from flverify.claims.focus_caps import Q_READINGS, largest_step
 from flverify.claims.focus_families import GENERAL, families
 from flverify.claims.focus_moments import Clients, Curves
+from flverify.claims.focus_own_start import (
+    CURVATURES,
+    Ends,
+    Setting,
+    led_back,
+    settings,
+)
 from flverify.claims.focus_search import Instance, Sides, powers, searched
 from flverify.claims.focus_theorem1_counts import log_below, rounds_suffice
 from flverify.claims.focus_theorem1_searches import beside
-from flverify.claims.recheck import expected_square_errors, quadratic_gradient
 from flverify.claims.verdict import Finding
 from flverify.claims.written import at_most
-from flverify.engines.moments import moments
-from flverify.participation import Bernoulli, UniformCohort
-from flverify.participation._law import Participation
-from flverify.problems import Quadratics
-from flverify.reference import focus
+from flverify.participation import UniformCohort
 
 CAPS = {
     "(23)": {
@@ -78,8 +77,6 @@ MENDED = {
     "local_steps": (1, 2, 20, 51),
     "rows": ("x_0",),
 }
-MINIMISERS = (Fraction(1), Fraction(-1))
-CURVATURES = "h = (1, 1), (1, 2), with two local steps (-1/2, 1) outside (23)"
 MANY = (
     "N = 1, 2, 5, 25, 64, 6400; curvatures 1, one of them 30, half of them 0, half of "
     "them -1/2; tau = {}; R <= 40"
@@ -91,109 +88,9 @@ ROWS = {
 }
 
 
-@dataclass(frozen=True)
-class Setting:
-    """Two clients, a law, the server's start, and what line 2 stores."""
-
-    clients: Clients
-    step: Fraction
-    start: Fraction
-    stored: str
-    tracker: str
-
-    @property
-    def minimiser(self) -> Fraction:
-        """x*."""
-        h = self.clients.curvatures
-        pairs = zip(h, MINIMISERS, strict=True)
-        return sum((a * b for a, b in pairs), Fraction(0)) / sum(h)
-
-    @cached_property
-    def errors(self) -> tuple[Fraction, ...]:
-        """E|x_r - x*|^2 for r = 0, ..., 4, by the moments engine."""
-        h = self.clients.curvatures
-        linear = [[a * b] for a, b in zip(h, MINIMISERS, strict=True)]
-        problem = Quadratics([[[a]] for a in h], linear)
-        algorithm = Focus(
-            self.step,
-            self.clients.local_steps,
-            initial_gradients=self.stored,
-            initial_tracker=self.tracker,
-        )
-        found = moments(problem, algorithm, self.clients.law)
-        if isinstance(found, Refusal):
-            raise RefusedError(str(found))
-        return tuple(found.mean_square_error([self.start], 4).tolist())
-
-    def listed_errors(self) -> tuple[Fraction, ...]:
-        """Return the same from the plain loop over every sequence of cohorts."""
-        h = self.clients.curvatures
-        linear = [[a * b] for a, b in zip(h, MINIMISERS, strict=True)]
-        return tuple(
-            expected_square_errors(
-                focus.run,
-                quadratic_gradient([[[a]] for a in h], linear),
-                len(h),
-                self.clients.law.support(),
-                4,
-                [self.start],
-                [self.minimiser],
-                step_size=self.step,
-                local_steps=self.clients.local_steps,
-                initial_gradients=self.stored,
-                initial_tracker=self.tracker,
-            )
-        )
-
-    def consensus_error(self, rows: str) -> Fraction:
-        """||1 xbar_1 - x_0||_F^2 for a reading of the rows, xbar_1 = xbar_0 = x_0."""
-        at_minimisers = rows == "stored" and self.stored == "zero"
-        points = {"x*": (self.minimiser,) * 2, "x_0": (self.start,) * 2}
-        z = MINIMISERS if at_minimisers else points.get(rows, points["x_0"])
-        return sum(((self.start - v) ** 2 for v in z), Fraction(0))
-
-    def where(self, r: int) -> dict[str, Any]:
-        """Return the instance for a report."""
-        return {
-            "h": list(self.clients.curvatures),
-            "b": list(MINIMISERS),
-            "law": self.clients.law.spec,
-            "tau": self.clients.local_steps,
-            "step size": self.step,
-            "x_0": self.start,
-            "x*": self.minimiser,
-            "stored gradients": self.stored,
-            "tracker": self.tracker,
-            "R": r,
-        }
-
-
-def _settings(c: SimpleNamespace, bound: str) -> Iterator[Setting]:
-    """Equal and different curvatures, two laws, starts at x* and beside it.
-
-    More local steps, two of them, come with clients that bend downwards as well.
-    """
-    laws: list[Participation] = [UniformCohort(2, 1), Bernoulli(["1/2", "1"])]
-    for tau, law, h in product(c.local_steps[:2], laws, ("1 1", "1 2", "-1/2 1")):
-        if h[0] == "-" and (tau == 1 or bound == "(23)"):
-            continue
-        clients = Clients(tuple(map(Fraction, h.split())), law, tau)
-        for step in _steps(c.caps[bound], bound, clients):
-            home = Setting(clients, step, Fraction(0), c.stored, c.tracker).minimiser
-            for start in (home, home + 1, home - 3):
-                yield Setting(clients, step, start, c.stored, c.tracker)
-
-
-def _steps(caps: Mapping[str, str], bound: str, clients: Clients) -> list[Fraction]:
-    """Largest steps inside the caps of theorem and proof, and inside the theorem's."""
-    lists = {**OF_PROOFS[bound], **caps}, caps
-    found = (largest_step(each, clients, clients.averaging) for each in lists)
-    return list(dict.fromkeys(found))
-
-
 def _sides(
     bound: str, rows: str, one: Setting, errors: tuple[Fraction, ...], r: int
-) -> tuple[Fraction, Fraction]:
+) -> Ends:
     """Both ends of (23), (24) or (25) at round r from E|x_r - x*|^2.
 
     In Psi_0 the rows weigh what the theorem prints or what (102) does, if that is more.
@@ -250,17 +147,18 @@ def initialisation(c: SimpleNamespace) -> Finding:
 
 
 def _bounds(c: SimpleNamespace, rows: str) -> Finding:
-    def cases(bound: str) -> Iterator[judge.Case]:
-        for one, r in product(_settings(c, bound), (1, 2, 3, 4)):
-            left, right = _sides(bound, rows, one, one.errors, r)
-            again = partial(_rechecked, bound, rows, one, r)
-            yield judge.Case(one.where(r), left, right, again)
-
     taus = ", ".join(map(str, c.local_steps[:2]))
     listed = (
         f"two clients, tau = {taus}, two laws, {CURVATURES}, three starts, R = 1..4"
     )
-    found = {bound: judge.instances(cases(bound), "<=", listed) for bound in CAPS}
+    cases = {bound: _cases(c, bound, rows) for bound in CAPS}
+    if (rows, c.stored, c.tracker) == ("stored", "zero", "zero"):
+        cases["(24)"] = chain(cases["(24)"], led_back(c.caps["(24)"]))
+    found = {bound: judge.instances(one, "<=", listed) for bound, one in cases.items()}
+    if (rows, c.stored, c.tracker) == ("stored", "zero", "zero"):
+        # there the gradients at the rows add to 0, as the tracker is
+        proof = rates.strongly_convex(c.caps["(23)"], "1/2", Q_READINGS[0], rows=True)
+        return judge.all_of({**found, "(23)": beside(proof, found["(23)"])})
     if (rows, c.stored, c.tracker) != ("x_0", "start", "sum"):
         return judge.all_of(found)
     proofs = {bound: _proof(c, bound) for bound in CAPS}
@@ -268,6 +166,22 @@ def _bounds(c: SimpleNamespace, rows: str) -> Finding:
     if c.local_steps[1:]:
         parts["(24), more local steps"] = beside(proofs["(24)"], _many_steps(c))
     return judge.all_of(parts)
+
+
+def _cases(c: SimpleNamespace, bound: str, rows: str) -> Iterator[judge.Case]:
+    """Compare the ends after a few rounds, and (25) after many where nothing moves."""
+    listed = settings(c.caps[bound], bound, c.local_steps[:2], c.stored, c.tracker)
+    for one in listed:
+        rounds = [1, 2, 3, 4]
+        if bound == "(25)" and (c.stored, c.tracker) == ("start", "zero"):
+            clients = one.clients
+            # the bound is below what the gradient is at the start from here on
+            per_round = clients.mean_curvature * one.step * clients.total
+            rounds.append(floor(4 / per_round) + 1)
+        for r in rounds:
+            left, right = _sides(bound, rows, one, one.errors(r), r)
+            again = partial(_rechecked, bound, rows, one, r)
+            yield judge.Case(one.where(r), left, right, again)
 
 
 def _proof(c: SimpleNamespace, bound: str) -> Finding:
@@ -296,10 +210,8 @@ def _many_steps(c: SimpleNamespace) -> Finding:
     return judge.instances(cases, "<=", MANY.format(taus))
 
 
-def _rechecked(
-    bound: str, rows: str, one: Setting, r: int
-) -> tuple[Fraction, Fraction]:
-    return _sides(bound, rows, one, one.listed_errors(), r)
+def _rechecked(bound: str, rows: str, one: Setting, r: int) -> Ends:
+    return _sides(bound, rows, one, one.listed_errors(r), r)
 
 
 ORDERS = ("1/epsilon^2", "1/epsilon", "log")

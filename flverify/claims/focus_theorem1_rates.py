@@ -52,6 +52,7 @@ from flverify.claims.focus_theorem1_steps import (
     summed,
     without_scale,
 )
+from flverify.claims.focus_theorem1_weights import SUBTRACTED
 from flverify.claims.rationals import rational
 from flverify.claims.verdict import Finding
 from flverify.claims.written import at_least, at_most, put_in
@@ -127,17 +128,23 @@ ROOT = "q^(3/2)/(L sqrt N)"
 
 
 def strongly_convex(
-    caps: Caps, contraction: str, reading: str, *, case_3a: str = "1/N", rows: bool
+    caps: Caps,
+    contraction: str,
+    reading: str,
+    *,
+    case_3a: str = "1/N",
+    rows: bool,
+    weight: str = "8 eta L^2 N/mu",
 ) -> Finding:
-    """Judge the two ends of (23) from any start, B_0 having the weight of (102).
+    """Judge the two ends of (23) from any start, B_0 having a weight as that of (102).
 
-    E|w_R - x*|^2 <= (1 - t eta mu N)^R (|w_0 - x*|^2 + (1 - 8 eta L^2 N/mu) B_0), where
-    t is the contraction; the f_i are convex and F is mu-strongly convex. Without
-    `rows` all models start equal, B_0 = 0, whatever its weight.
+    E|w_R - x*|^2 <= (1 - t eta mu N)^R (|w_0 - x*|^2 + (1 - weight) B_0), where t is
+    the contraction; the f_i are convex and F is mu-strongly convex. Without `rows` all
+    models start equal, B_0 = 0, whatever its weight.
     """
     known, named = one_round.chances(reading, case_3a)
     given = [mu <= L, *known, *conditions(caps)]
-    start = _weight_of_start(caps, given) if rows else {}
+    start = _weight_of_start(caps, given, weight) if rows else {}
     shrinks = convex_shrinks(rational(contraction), CONVEX, THIRDS, FIFTH)
     return judge.all_of(
         {"q_min": named, **inside(given, CONVEX, mu), **shrinks, **start},
@@ -200,14 +207,14 @@ def squared_distance(t: Any) -> Finding:
     )
 
 
-def _weight_of_start(caps: Caps, given: Relations) -> Parts:
-    """Judge c <= 1/9 <= 1 - 8 eta L^2 N/mu: V_0 is at most the bound's start."""
+def _weight_of_start(caps: Caps, given: Relations, weight: str) -> Parts:
+    """Judge c <= 1/9 <= 1 - weight: V_0 is at most the bound's start."""
     ninth = sympy.Rational(1, 9)
     root = conditions({name: f for name, f in caps.items() if name == ROOT})
-    heavy = 8 * eta * L**2 * N <= 8 * ninth * mu
+    heavy = SUBTRACTED[weight] <= 8 * ninth
     return {
         "c <= 1/9": implied([q <= 1, *root], _weight_sc(CONVEX) <= ninth, NUMBERS),
-        "1/9 <= 1 - 8 eta L^2 N/mu": implied(given, heavy, NUMBERS),
+        f"1/9 <= 1 - {weight}": implied(given, heavy, NUMBERS),
     }
 
 

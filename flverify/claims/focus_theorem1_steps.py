@@ -39,6 +39,7 @@ CONDITIONS: dict[str, Callable[[Any], tuple[Any, Any]]] = {
     "1/(L (tau-1))": lambda f: (eta * L * (tau - 1), f),
     "1/(L N)": lambda f: (eta * L * N, f),
     "1/((tau-1) L N)": lambda f: (eta * (tau - 1) * L * N, f),
+    "1/(tau L N)": lambda f: (eta * tau * L * N, f),
     "q/N": lambda f: (eta * N, f * q),
     "q/N^2": lambda f: (eta * N**2, f * q),
     "q/L^2": lambda f: (eta * L**2, f * q),

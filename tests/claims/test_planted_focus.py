@@ -233,10 +233,15 @@ def test_the_start_decides_whether_algorithm_1_obeys_theorem_1(begun):
     claim = begun.initialisation
     found = claim.check()
     assert verdicts(found) == [REFUTED] * 4
+    _, at_minimisers, _, stored_at_start = found.readings.values()
     # from such rows (23) holds with the weight of (102); the bound of (25) is 0
-    at_minimisers = list(found.readings.values())[1]
-    assert at_minimisers.evidence["part"] == "(25)"
-    assert at_minimisers.evidence["right"] == "0"
+    told = {name: part.verdict for name, part in at_minimisers.parts.items()}
+    assert told == {"(23)": PROVED, "(24)": REFUTED, "(25)": REFUTED}
+    assert at_minimisers.evidence["counterexample"]["tau"] == 200
+    # the server stands still for ever
+    assert {part.verdict for part in stored_at_start.parts.values()} == {REFUTED}
+    late = stored_at_start.parts["(25)"].evidence
+    assert int(late["counterexample"]["R"]) > 4
     assert verdicts(claim.check(stored="start", tracker="sum")) == [SUPPORTED] * 4
     assert claim.check(tracker="sum").verdict == Verdict.INCONCLUSIVE
 
