@@ -40,6 +40,7 @@ from flverify.claims.focus_lemma4 import (
     CASE_3A,
     CHANCE,
     DEFINED,
+    SOMEBODY,
     everyone,
     laws_for,
     states,
@@ -190,13 +191,15 @@ def _sides_90(
     "independent rounds and all models, E being over the pull of round r-1.",
     constants={"kept": "1", "largest": "1"},
     twin={"kept": "1/2"},
-    no_control="q_i has three readings; the twin, half of the sum, fails under each",
+    no_control="q_i has several readings; the twin, half of the sum, fails under each",
     reading_twins={f"{CHANCE} / inequality": {"largest": "1/2"}},
     free=Free("largest", "1/2", "2", weaker="larger", reading=CHANCE),
 )
 def pulled(c: SimpleNamespace) -> Finding:
     """Compare with each q_i for every law of N <= 3, and on listed laws."""
-    found = {name: _members_91(c, name) for name in (DEFINED, CASE_3A, CHANCE)}
+    found = {
+        name: _members_91(c, name) for name in (DEFINED, CASE_3A, CHANCE, SOMEBODY)
+    }
     return judge.readings(found).corrected(
         r"\mathbb{E}\|\mathbb{1}w_{r-1}-\boldsymbol{x}_{(r-1)\tau+1}\|_F^2=\sum_i(1-p_i"
         r")\|w_{r-1}-x_{(r-1)\tau,i}\|^2\le(1-\min_ip_i)\|\mathbb{1}w_{r-1}-"
@@ -219,7 +222,7 @@ LAWS_91 = "every case of Assumption 1, N = 1, 2, 3; uniform cohorts in Case 3a"
 
 def _equality_91(c: SimpleNamespace, name: str) -> Finding:
     search = judge.instances(_cases_91(c, name, 1), "==", LAWS_91)
-    if name == CASE_3A:
+    if name in (CASE_3A, SOMEBODY):
         return search
     if name == CHANCE:
         u, v = sympy.symbols("there away", positive=True)  # cohorts with it, without

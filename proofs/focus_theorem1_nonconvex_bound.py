@@ -3,8 +3,9 @@
 (25) knows nothing of the clients' rows; with its printed index it bounds the gradient
 of one round, not the mean, and a gradient that bends exceeds that. The inequality
 printed as Assumption 2 does not hold local moves back where a client is bent downwards.
-Otherwise how (25) fares depends on what q is. With any rows and a quarter of its factor
-it is proved: see the module focus_theorem1_rates of flverify/claims.
+Otherwise how (25) fares depends on what q is, and on what it is in an empty round. With
+any rows and a quarter of its factor it is proved: see the module focus_theorem1_rates
+of flverify/claims.
 
 Conventions and searches as in focus_theorem1.py; if all models start equal there is no
 consensus error at first.
@@ -25,16 +26,19 @@ from flverify.claims.bent_descent import descents
 from flverify.claims.claim import Free, claim
 from flverify.claims.focus_caps import Q_READINGS
 from flverify.claims.focus_families import GENERAL, families
+from flverify.claims.focus_lemma4 import SOMEBODY
 from flverify.claims.focus_moments import Curves
 from flverify.claims.focus_search import Instance, Sides, number, searched
 from flverify.claims.focus_theorem1_round import START
 from flverify.claims.focus_theorem1_searches import beside, chosen
 from flverify.claims.pushed_outward import outward
+from flverify.claims.rarely_there import SEARCHED, rarely_there
 from flverify.claims.stale_rows import ALONE
 from flverify.claims.verdict import Finding
 
 INDICES = {"R tau + 1 as printed": "R", "r tau + 1 as in (121)": "r"}
 READING_NC = f"index r tau + 1 as in (121); {Q_READINGS[0]}; all models equal"
+READING_SOMEBODY = f"index r tau + 1 as in (121); {SOMEBODY}; all models equal"
 READING_ALONE = f"index r tau + 1 as in (121); q_i = 1/N; all models equal; {ALONE}"
 
 
@@ -91,6 +95,9 @@ def general(c: SimpleNamespace) -> Finding:
         outward(c.caps, Fraction(c.factor)),
         "<=",
         "N = 5, 6; f_1 = -(N-2) x^2/2, all others x^2/2; L = 1; full participation",
+    )
+    found[READING_SOMEBODY] = judge.instances(
+        rarely_there(c.caps, Fraction(c.factor)), "<=", SEARCHED
     )
     mended = SimpleNamespace(**{**vars(c), "factor": "2"})
     return judge.readings(found).corrected(

@@ -191,11 +191,7 @@ LINE_1, LINE_2 = "(i) from line 1 of it", "(ii) from line 2 of it, as printed"
     r"\frac{12\eta^2N^2}q\|\nabla F(\bar x_{r\tau+1})\|^2+\frac{12\eta^2N}q\sigma^2",
     proposition="Numbers that satisfy the caps and the display before (133), the line "
     "of it that the reading says, satisfy (133).",
-    given={
-        "the display before it": [
-            f"sgfocus.lemma6.step{line}" for line in range(129, 133)
-        ]
-    },
+    given={"the display before it": "sgfocus.lemma6.step132b"},
     constants={
         "lost": "1/4",
         "gradient": "12",

@@ -174,6 +174,8 @@ def settings() -> tuple[tuple[tuple[Any, ...], Participation, int], ...]:
 # States for the steps -----------------------------------------------------------
 
 DEFINED, CASE_3A, CHANCE = "q_i = E[I_i/|S|]", "q_i = 1/m of Case 3a", "q_i = p_i"
+# what 0/0 is, if it is not 0: the mean is over rounds that are not empty
+SOMEBODY = "q_i = E[I_i/|S| | S not empty], though rounds may be empty"
 
 
 def everybody(size: int) -> Setting:
@@ -209,6 +211,8 @@ def laws_for(name: str, size: int) -> list[Setting]:
         return [uniform(size, size)] if name == CASE_3A else [everybody(size)]
     if name == CASE_3A:
         return [uniform(size, m) for m in range(1, size + 1)]
+    if name == SOMEBODY:
+        return [*laws.sometimes_empty(size)]
     return [*laws.never_empty(size), *laws.sometimes_empty(size)]
 
 
@@ -221,6 +225,9 @@ def weights(name: str, setting: Setting) -> list[Fraction]:
     """Return the q_i of a reading."""
     if name == CASE_3A:
         return [Fraction(1, len(min(setting.listed)))] * setting.n_clients
+    if name == SOMEBODY:
+        somebody = 1 - setting.listed.get(frozenset(), Fraction(0))
+        return [v / somebody for v in setting.averaging()]
     return setting.averaging() if name == DEFINED else setting.inclusion()
 
 

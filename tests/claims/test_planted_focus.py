@@ -220,7 +220,7 @@ def test_the_polyak_lojasiewicz_bound_needs_its_caps_and_its_rate(theorem1):
 def test_the_general_bound_depends_on_q_and_on_its_factor():
     claim = _loaded("focus_theorem1_nonconvex_bound").general
     never, named = [REFUTED] * 3, [PROVED, REFUTED, REFUTED]  # the printed index
-    rest = [REFUTED] * 3  # any rows, and Assumption 2 as printed
+    rest = [REFUTED] * 4  # any rows, Assumption 2 as printed, empty rounds left out
     found = claim.check()
     assert verdicts(found) == [*never, *named, *rest]
     assert found.correction.finding.verdict == PROVED
