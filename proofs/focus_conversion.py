@@ -74,17 +74,24 @@ def conversion(c: SimpleNamespace) -> Finding:
     points = dict(zip(("tau - 1", "tau"), getattr(c, "stored at"), strict=True))
     return judge.readings(
         {
-            f"renaming {name}; stored at x_{{{point},i}}": judge.all_of(
-                {
-                    "(15)-(21)": rows,
-                    "lines 6-13 and (22)": _renamed(form, c.shift),
-                    "stored gradient": box_is_recursion(
-                        Variant("t", points[point]), "zero"
-                    ),
-                }
+            f"renaming {name}; stored at x_{{{point},i}}": _judged(
+                rows, form, c.shift, points[point]
             )
             for (name, form), point in product(forms.items(), points)
         }
+    ).corrected(
+        r"\text{in (13)-(14) }x_{k+2,i}\text{ at }k=r\tau+t\text{ is renamed to }"
+        r"x_{t,i}^{(r)},\text{ and }\nabla f_i(x_{-1,i})\text{ is the gradient at }"
+        r"x_{\tau-1,i}\text{ of }i\text{'s last round}",
+        _judged(rows, PLAIN, 2, "tau - 1"),
+    )
+
+
+def _judged(rows: Finding, form: Reading, shift: int, point: str) -> Finding:
+    stored = box_is_recursion(Variant("t", point), "zero")
+    lines = _renamed(form, shift)
+    return judge.all_of(
+        {"(15)-(21)": rows, "lines 6-13 and (22)": lines, "stored gradient": stored}
     )
 
 
