@@ -27,6 +27,7 @@ class AsItStands(SourceFileLoader):
 def run_file(path: Path, name: str) -> ModuleType:
     """Import a Python file under a name of its own.
 
+    Modules beside it can be imported, from then on, unless others have their names.
     Whatever the file raises is raised.
 
     Examples
@@ -41,6 +42,9 @@ def run_file(path: Path, name: str) -> ModuleType:
     1
     2
     """
+    folder = str(path.resolve().parent)
+    if folder not in sys.path:
+        sys.path.append(folder)  # the last, so that nothing changes its meaning
     spec = spec_from_loader(name, AsItStands(name, str(path)))
     if spec is None or spec.loader is None:  # for the types: a loader is given
         raise ImportError(name)

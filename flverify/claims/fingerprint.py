@@ -1,9 +1,10 @@
 """What a claim's finding depends on, as one digest: its file, our code, libraries.
 
-Imports are followed from the file of claims through this package and through modules
-beside the file, by name only (nothing is imported to ask). A package that discovers its
-members counts with all of them, and names that resolve on use count as imported.
-Constants need no mention: they stand in the file.
+Imports are followed from the file of claims through this package and through all that
+is not installed, by name only (nothing is imported to ask). A package that discovers
+its members counts with all of them, and names that resolve on use count as imported.
+Where a name is found nowhere, no two digests are the same. Constants need no mention:
+they stand in the file.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ from functools import cache
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from secrets import token_hex
 
 from flverify._core.source_files import last_name
+from flverify.claims.imported import files_of, installed, released
 
 PACKAGE = Path(__file__).resolve().parent.parent
 LIBRARIES = ("numpy", "scipy", "sympy", "python-flint", "z3-solver", "clarabel")
@@ -40,14 +43,16 @@ def fingerprint(path: Path) -> str:
 
 
 def reached(path: Path) -> set[Path]:
-    """Modules of this package and beside a file that it imports, directly or not."""
+    """Files that a file imports, directly or not; of what is installed, the first."""
     waiting, seen = list(_read_imports(path)), set[Path]()
     while waiting:
         module = waiting.pop()
         if module not in seen:
             seen.add(module)
-            ours = module.is_relative_to(PACKAGE)
-            waiting += _imports(module) if ours else _read_imports(module)
+            if module.is_relative_to(PACKAGE):
+                waiting += _imports(module)
+            elif module.is_file() and not installed(module):
+                waiting += _read_imports(module)
     return seen
 
 
@@ -98,7 +103,8 @@ def _files(name: str, path: Path) -> list[Path]:
     """Files of a dotted name; a package that discovers members counts whole."""
     first, *rest = name.split(".")
     if first != "flverify":
-        return _beside(first, path)
+        ours = path.is_relative_to(PACKAGE)
+        return [] if ours or not first else files_of(first, path.resolve().parent)
     place = PACKAGE.joinpath(*rest)
     if place.with_suffix(".py").is_file() and rest:
         return [place.with_suffix(".py")]
@@ -110,22 +116,17 @@ def _files(name: str, path: Path) -> list[Path]:
     return [start]
 
 
-def _beside(first: str, path: Path) -> list[Path]:
-    """List the module or package of that name beside a file that is not ours."""
-    if not first or path.is_relative_to(PACKAGE):
-        return []
-    place = path.resolve().parent / first
-    alone = place.with_suffix(".py")
-    return [alone] if alone.is_file() else sorted(place.rglob("*.py"))
-
-
 def _name(path: Path) -> str:
     ours = path.is_relative_to(PACKAGE)
     return path.relative_to(PACKAGE).as_posix() if ours else path.name
 
 
 def _digest(path: Path) -> str:
-    return _kept(path) if path.is_relative_to(PACKAGE) else _read(path)
+    if path.is_relative_to(PACKAGE):
+        return _kept(path)
+    if not path.is_file():
+        return token_hex()  # whatever it is, it may be another one by now
+    return f"{released(path)} {_read(path)}" if installed(path) else _read(path)
 
 
 def _read(path: Path) -> str:

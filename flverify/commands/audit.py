@@ -35,7 +35,8 @@ FILE.ledger.toml beside it; without either all claims of the package are judged.
 What has not changed since it was judged, by code, constants or libraries, is not judged
 again; an audit that was interrupted goes on where it stopped. The findings are kept in
 $FLVERIFY_CACHE, or in the user's cache folder. Of what your file rests on, modules
-beside it count, but data that it reads do not: use --fresh when these change.
+count (those installed, by their version), but data that it reads do not: use --fresh
+when these change.
 
 The exit code is 1 if a verdict differs from the ledger or a control misbehaves, and 2
 if a claim could not be judged because its check raised; all others are.

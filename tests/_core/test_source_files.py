@@ -38,3 +38,14 @@ def test_two_versions_of_one_size_and_second_are_told_apart(
         os.utime(file, (0, 0))
         assert value == load(file).VALUE
     assert [*tmp_path.iterdir()] == [file]
+
+
+@pytest.mark.parametrize(("load", "more"), WAYS.values(), ids=WAYS)
+def test_modules_beside_a_file_can_be_imported(load, more, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr(sys, "modules", dict(sys.modules))
+    (tmp_path / "only_beside_it.py").write_text("VALUE = 3")
+    (tmp_path / "statistics.py").write_text("raise ImportError")
+    file = tmp_path / "mine.py"
+    file.write_text(f"import statistics\nfrom only_beside_it import VALUE\n{more}\n")
+    assert load(file).VALUE == 3

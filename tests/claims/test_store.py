@@ -136,6 +136,58 @@ def test_a_module_beside_it_counts_however_it_is_imported(path, imports):
     assert prints.fingerprint(path) != before
 
 
+@pytest.mark.parametrize("place", ["helper.py", "helper/__init__.py", "helper/a/b.py"])
+def test_a_module_on_the_path_counts(path, tmp_path, monkeypatch, place):
+    file = tmp_path / "lib" / place
+    file.parent.mkdir(parents=True)
+    file.write_text("A = 1")
+    monkeypatch.syspath_prepend(tmp_path / "lib")
+    path.write_text(f"{path.read_text()}\nimport helper.a\n")
+    before = prints.fingerprint(path)
+    assert prints.fingerprint(path) == before
+    file.write_text("A = 2")
+    assert prints.fingerprint(path) != before
+
+
+def test_what_a_module_on_the_path_imports_counts(path, tmp_path, monkeypatch):
+    folder = tmp_path / "lib"
+    folder.mkdir()
+    (folder / "first.py").write_text("from second import A")
+    (folder / "second.py").write_text("A = 1")
+    monkeypatch.syspath_prepend(folder)
+    path.write_text(f"{path.read_text()}\nfrom first import A\n")
+    before = prints.fingerprint(path)
+    (folder / "second.py").write_text("A = 2")
+    assert prints.fingerprint(path) != before
+
+
+def test_a_package_counts_beside_a_module_of_its_name(path):
+    helper = path.parent / "helper"
+    helper.mkdir()
+    (helper / "__init__.py").write_text("A = 1")
+    (path.parent / "helper.py").write_text("A = 1")
+    path.write_text(f"{path.read_text()}\nimport helper\n")
+    before = prints.fingerprint(path)
+    (helper / "__init__.py").write_text("A = 2")
+    assert prints.fingerprint(path) != before
+
+
+def test_a_module_that_is_found_nowhere_is_never_known(path):
+    path.write_text(
+        f"{path.read_text()}\ntry:\n    import nowhere\nexcept ImportError:\n    pass\n"
+    )
+    assert prints.fingerprint(path) != prints.fingerprint(path)
+
+
+def test_what_is_installed_counts_by_its_version(path, monkeypatch):
+    path.write_text(f"{path.read_text()}\nimport pytest\n")
+    before = prints.fingerprint(path)
+    assert prints.fingerprint(path) == before
+    assert not any("_pytest" in found.parts for found in prints.reached(path))
+    monkeypatch.setattr(prints, "released", lambda _: "pytest 0")
+    assert prints.fingerprint(path) != before
+
+
 def test_discovered_members_count():
     fig = proofs_folder() / "focus_theorem1.py"
     reached = {found.name for found in prints.reached(fig)}
