@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from flverify._core.checks import whole
 from flverify._core.errors import DomainError, InputError, ShapeError
-from flverify._core.exact import Array
+from flverify._core.exact import Array, is_exact, objects
 from flverify._core.places import is_own
 from flverify._core.shown import shown
 from flverify.engines.own_rounds import failing
@@ -28,6 +29,7 @@ NEAR = 1e-3  # a computed minimiser at 0 is less: its own size says no scale
 DISTANCES = (0.8112, 0.0507, 0.0032)
 WIDTH = 1e-4  # half of a difference of values, over the distance
 SAME = 1e-9  # of a gradient: what two calls may differ by, where sums are in any order
+SHORT = (np.float16, np.float32)  # kinds of gradients of which less is known
 DESCENT = 12  # steps, each half as long as it is to the minimiser; of many clients one
 APART = 1e-3  # of a slope: what a difference of values may differ from it by
 
@@ -188,6 +190,8 @@ def _require_quadratic(problem: Any, best: Array, away: float, name: str) -> Non
     """Compare gradients with hessians and linear: moments read these alone."""
     if not hasattr(problem, "hessians"):
         return
+    for what in ("hessians", "linear"):
+        _require_numbers(problem, what, f"{what} of {name}")
     places = np.stack([best, best + away * _way(problem), best - away * _way(problem)])
     with suppress(AttributeError, IndexError, TypeError, ValueError):
         curved = np.asarray(problem.hessians, dtype=np.float64)
@@ -198,12 +202,53 @@ def _require_quadratic(problem: Any, best: Array, away: float, name: str) -> Non
         with failing(f"gradient of {name}"):
             clients = range(problem.n_clients)
             found = np.array([problem.client_gradients(i, places) for i in clients])
-        if (np.abs(found.astype(float) - due) <= LEFT * sizes).all():
+        close = LEFT if found.dtype in SHORT else SAME
+        if (np.abs(found.astype(float) - due) <= close * sizes).all() and (
+            not problem.exact or _agrees_exactly(problem)
+        ):
             return
     raise DomainError(
         f"hessians and linear of {name} must be those of its gradients, H x - b, since "
         "a problem with hessians is taken for a quadratic one; they are not; mend or "
         "rename them."
+    )
+
+
+def _require_numbers(problem: Any, what: str, name: str) -> None:
+    """Check that data are arrays that engines read, and rational if they are exact."""
+    data = getattr(problem, what, None)
+    if data is None or callable(data):  # which are no data, as is said elsewhere
+        return
+    if not isinstance(data, np.ndarray) or data.dtype not in (np.float64, object):
+        got = data.dtype if isinstance(data, np.ndarray) else type(data).__name__
+        raise InputError(
+            f"{name} must be a numpy array of float64, or of Fractions with the dtype "
+            f"object; got {got}; write np.array(..., dtype=float)."
+        )
+    floats = [v for v in data.flat if isinstance(v, float)]
+    if problem.exact and floats:
+        raise DomainError(
+            f"{name} must be rationals, since its exact is True; got {float(floats[0])}; "
+            "give Fractions, or let exact be False."
+        )
+
+
+def _agrees_exactly(problem: Any) -> bool:
+    """Compare gradients with hessians and linear at a rational point, if they can be.
+
+    An exact problem is answered for in rationals, so that what is nearly right is not.
+    """
+    place = objects(Fraction(k + 3, k + 7) for k in range(problem.dim))
+    clients = range(problem.n_clients)
+    try:
+        found = [problem.client_gradients(i, place[None])[0] for i in clients]
+    except Exception:  # noqa: BLE001 - own code, which may take floats alone
+        return True
+    pairs = zip(found, problem.hessians, problem.linear, strict=True)
+    return all(
+        bool(np.all(gradient == hessian @ place - linear))
+        for gradient, hessian, linear in pairs
+        if all(map(is_exact, gradient.tolist()))
     )
 
 
