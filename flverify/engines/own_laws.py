@@ -105,9 +105,11 @@ def _require_own(law: Participation) -> None:
         require_modes(law, name)
         return
     outcomes = _outcomes(law) if law.n_clients <= MOST_LISTED else {}
-    if any(is_symbolic(share) for share in outcomes.values()):
-        return
     ask: Ask = cache(partial(moment_of, law, name))
+    if any(is_symbolic(share) for share in outcomes.values()):
+        with suppress(*UNSAID):  # of what has symbols nothing can be drawn
+            _require_moments(law, ask, outcomes, name)
+        return
     with suppress(*UNSAID):  # a law that only draws
         _require_moments(law, ask, outcomes, name)
         require_tables(law, ask, name)
@@ -132,7 +134,7 @@ def _require_moments(
         for size in range(1, largest + 1)
         for clients in combinations(range(law.n_clients), size)
     )
-    few = len(outcomes) <= MOST_EXACT
+    few = len(outcomes) <= MOST_EXACT or any(map(is_symbolic, outcomes.values()))
     summed = partial(_summed, outcomes) if few else _in_floats(law, outcomes)
     for clients, power in ((c, k) for c in groups for k in POWERS if outcomes):
         said, found = ask(clients, power), summed(clients, power)

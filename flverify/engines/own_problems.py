@@ -228,8 +228,8 @@ def _require_numbers(problem: Any, what: str, name: str) -> None:
     floats = [v for v in data.flat if isinstance(v, float)]
     if problem.exact and floats:
         raise DomainError(
-            f"{name} must be rationals, since its exact is True; got {float(floats[0])}; "
-            "give Fractions, or let exact be False."
+            f"{name} must be rationals, since its exact is True; got "
+            f"{float(floats[0])}; give Fractions, or let exact be False."
         )
 
 
