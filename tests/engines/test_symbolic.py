@@ -10,7 +10,7 @@ import sympy
 from flverify import Refusal, moments, symbolic
 from flverify._core.errors import RefusedError
 from flverify.algorithms import FedAU, FedAvg, Focus, Scaffold
-from flverify.participation import Bernoulli, Full, UniformCohort
+from flverify.participation import AllOrNothing, Bernoulli, Full, UniformCohort
 from flverify.problems import Quadratics
 from tests.zoo import PAIR
 
@@ -106,3 +106,19 @@ def test_refusals_say_why(problem, algorithm, law, words):
     refusal = symbolic(problem, algorithm, law)
     assert isinstance(refusal, Refusal)
     assert words in refusal.reason
+
+
+@pytest.mark.parametrize(
+    ("curved", "law"),
+    [
+        (1, Bernoulli([sympy.Symbol("p", positive=True)] * 2)),
+        (1, AllOrNothing(2, sympy.sqrt(2) / 2)),
+        (sympy.Symbol("h", positive=True), Full(2)),
+    ],
+)
+@pytest.mark.parametrize("algorithm", [FedAvg("1/8", 2), Focus("1/8")])
+def test_moments_of_symbols_are_refused(curved, law, algorithm):
+    problem = Quadratics([[[curved]], [[2]]], [[0], [2]])
+    found = moments(problem, algorithm, law)
+    assert isinstance(found, Refusal)
+    assert "moments must be of numbers; got" in found.reason

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -362,7 +363,23 @@ def _refuses(problem: Any, algorithm: Any, participation: Any) -> Refusal | None
     symbolic = settings_are_symbolic(algorithm)
     if symbolic or computes_in_symbols(algorithm, problem.n_clients):
         return Refusal("moments", "symbols belong to flverify.symbolic.")
-    return _too_large(problem.n_clients, _state_size(problem, algorithm))
+    too_large = _too_large(problem.n_clients, _state_size(problem, algorithm))
+    return too_large or _not_numbers(problem, participation)
+
+
+def _not_numbers(problem: Any, participation: Participation) -> Refusal | None:
+    """Refuse symbols, and irrational numbers that are written as expressions."""
+    tables = [problem.hessians, problem.linear]
+    with suppress(RefusedError, NotImplementedError):  # as of a law that only draws
+        tables.append(participation.inclusion())
+    for value in (v for table in tables if table.dtype == object for v in table.flat):
+        if is_symbolic(value):
+            return Refusal(
+                "moments",
+                f"moments must be of numbers; got {value}; symbols belong to "
+                "flverify.symbolic, irrational numbers are written as floats.",
+            )
+    return None
 
 
 def _too_large(n_clients: int, size: int) -> Refusal | None:
