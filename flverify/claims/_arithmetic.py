@@ -80,6 +80,8 @@ def _exact(node: ast.expr) -> ast.expr:
             out: ast.expr = node
         case ast.Constant(value=int()):
             out = _call("F", node)
+        case ast.UnaryOp(op=ast.Invert()):  # of a truth, which ~ takes for a number
+            out = ast.UnaryOp(ast.Not(), _exact(node.operand))
         case ast.UnaryOp():
             out = ast.UnaryOp(node.op, _exact(node.operand))
         case ast.BinOp(op=ast.Pow()):

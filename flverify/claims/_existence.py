@@ -38,6 +38,7 @@ ROUNDED = 1 << 256  # exponentials are enclosed to about 1/2^256
 MOST_STEPS = 20_000  # parts that are evaluated, at all points together
 MOST_BITS = 20_000  # of a value
 STEEPEST = 1000  # of their arguments
+FARTHEST = 10_000  # of arguments of functions that are left to sympy
 JOINED = sympy.Add | sympy.Mul | sympy.Max | sympy.Min | sympy.Abs
 OF_MATRICES = MatrixElement | sympy.Trace | sympy.Determinant
 NAMED = AppliedUndef | sympy.Indexed | MatrixElement
@@ -290,6 +291,8 @@ def _own(e: Any, exact: list[Fraction]) -> Enclosure:
 def _by_sympy(e: Any, exact: list[Fraction]) -> Value:
     """Take sympy's word that a function has a real value at rational points."""
     at = [sympy.Rational(v.numerator, v.denominator) for v in exact]
+    if any(abs(v) > FARTHEST for v in at):  # sympy may write out as many factors
+        raise UndefinedError
     try:
         found = e.func(*at)
     except (ValueError, TypeError, ArithmeticError) as error:

@@ -36,11 +36,12 @@ class Audited:
         else in the claim's; only an inconclusive claim may have no control. Nor may a
         twin contradict which way a free constant is declared to weaken the claim, nor
         a correction, of the claim or of a part or reading of it, be refuted itself, or
-        that of a refuted claim be the print.
+        that of a refuted claim be the print, nor a sharp value not be the best.
         """
         return (
             self._claim_fault()
             or self._reading_fault()
+            or self._sharp_fault()
             or misdeclared(self.claim, self.finding, self.control)
             or _corrections_fault(self.finding, self.claim.statement)
         )
@@ -55,6 +56,14 @@ class Audited:
         if not self.finding.passes() and not self.control.passes():
             return f"the mended twin is {self.control.verdict}"
         return ""
+
+    def _sharp_fault(self) -> str:
+        told = self.finding.correction
+        if self.claim.sharp is None or told is None or not self.finding.passes():
+            return ""
+        if told.finding.passes():
+            return ""
+        return f"the sharp statement is {told.finding.verdict}: {told.finding.reason}"
 
     def _reading_fault(self) -> str:
         broken = self._broken()

@@ -19,10 +19,11 @@ from flverify.claims.untouched import untouched
 from flverify.claims.verdict import OF_CLAIMS
 
 ENDS = {"_exit", "abort"}  # the process that judges, with any exit code
-MADE = {"Finding", "Correction", "__setattr__"}  # by the judge alone
+MADE = {"Finding", "Correction", "__setattr__", "read_finding"}  # by the judge alone
 CHANGED = {"verdict", "correction"}  # of a finding, by nobody
 INSIDE = {"vars", "__dict__"}  # where what is frozen can be changed
-SEEN = ast.ImportFrom, ast.Assign, ast.NamedExpr, ast.Subscript, ast.Call
+PUT = {"update", "setdefault", "pop", "popitem", "clear", "__setitem__"}
+SEEN = ast.ImportFrom, ast.Assign, ast.NamedExpr, ast.Subscript, ast.Call, ast.ClassDef
 NEAR = 3  # ids that are proposed in place of a wrong one
 
 
@@ -76,20 +77,43 @@ def _require_judged(path: Path) -> None:
 
 def _makes_one(node: ast.AST) -> TypeGuard[ast.stmt | ast.expr]:
     """Whether it makes a finding or changes one; what is made unseen raises later."""
+    return _names_one(node) or _changes_one(node)
+
+
+def _names_one(node: ast.AST) -> bool:
     match node:
-        case ast.ImportFrom(names=names):
-            return any(one.asname and one.name in MADE for one in names)
+        case ast.ImportFrom(module="flverify.claims", names=names) if any(
+            one.name.startswith("_") for one in names
+        ):
+            return True
+        case ast.ImportFrom(module=str(module), names=names):
+            renamed = any(one.asname and one.name in MADE for one in names)
+            return renamed or module.startswith("flverify.claims._")
         case ast.Assign(value=value) | ast.NamedExpr(value=value):
             return last_name(value) in MADE
-        case ast.Subscript(slice=ast.Constant(value=key), ctx=ast.Store()):
-            inside = getattr(node.value, "func", node.value)  # of vars(f) or f.__dict__
-            return key in CHANGED and last_name(inside) in INSIDE
+        case ast.ClassDef(bases=bases):
+            return any(last_name(base) in MADE for base in bases)
+    return False
+
+
+def _changes_one(node: ast.AST) -> bool:
+    match node:
+        case ast.Subscript(slice=key, ctx=ast.Store()):
+            named = key.value if isinstance(key, ast.Constant) else None
+            return named in {None, *CHANGED} and _is_inside(node.value)
+        case ast.Call(func=ast.Attribute(value=value, attr=attr)) if attr in PUT:
+            return _is_inside(value)
         case ast.Call(func=func, keywords=given):
             changed = last_name(func) == "replace" and any(
                 k.arg in CHANGED for k in given
             )
             return last_name(func) in MADE or changed
     return False
+
+
+def _is_inside(node: ast.expr) -> bool:
+    """Whether it is vars(f), or f.__dict__."""
+    return last_name(getattr(node, "func", node)) in INSIDE
 
 
 def claims_in(paths: list[Path]) -> dict[str, Claim]:

@@ -94,6 +94,12 @@ class Finding:
     argument: str = ""
     given: tuple[str, ...] = ()
 
+    def __init_subclass__(cls) -> None:
+        raise FormatError(
+            "verdicts must be made by the judge, and there is one kind of finding; got "
+            f"another one, {cls.__name__}; return what flverify.claims.judge gives."
+        )
+
     def __post_init__(self) -> None:
         _require_ours()
         for name in ("evidence", "readings", "parts"):

@@ -176,18 +176,34 @@ def test_without_coq_there_is_no_verdict(monkeypatch):
     assert coq.check("Lemma.") is None
 
 
-@pytest.mark.parametrize(("code", "verdict"), [(0, True), (1, False), (-9, False)])
-def test_the_verdict_is_that_of_coq_on_the_whole_text(monkeypatch, code, verdict):
+ON_REALS = "Axioms:\nClassicalDedekindReals.sig_not_dec\n  : forall P : Prop, {~ ~ P}\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "said", "verdict"),
+    [
+        (0, "", True),
+        (0, ON_REALS, True),
+        (0, "Axioms:\nclaim : 0 <= 1\n", False),
+        (1, "", False),
+        (-9, "", False),
+    ],
+)
+def test_the_verdict_is_that_of_coq_on_the_whole_text(monkeypatch, code, said, verdict):
     text, seen = lemma_of(*QUESTIONS["root of a number"]), []
 
     def coqc(command, *, timeout, **_):
         seen.append((command[0], Path(command[-1]).read_text("utf-8"), timeout))
-        return subprocess.CompletedProcess(command, code)
+        return subprocess.CompletedProcess(command, code, stdout=said)
 
     monkeypatch.setattr(shutil, "which", lambda name: f"/here/{name}")
     monkeypatch.setattr(subprocess, "run", coqc)
     assert coq.check(text, patience=7) is verdict
-    assert seen == [("/here/coqc", text, 7)]
+    [(program, given, patience)] = seen
+    assert (program, patience) == ("/here/coqc", 7)
+    whole, _, asked = given.partition("\nPrint Assumptions ")
+    assert whole == text
+    assert asked.endswith("Print Assumptions claim.\n")
 
 
 def test_a_coq_that_is_not_back_in_time_has_no_verdict(monkeypatch):
@@ -197,3 +213,23 @@ def test_a_coq_that_is_not_back_in_time_has_no_verdict(monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda name: name)
     monkeypatch.setattr(subprocess, "run", coqc)
     assert coq.check("Lemma.") is None
+
+
+@needs_coq
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Lemma a : 1 = 2. Admitted.",
+        "Axiom f : False.\nLemma a : 1 = 2. Proof. destruct f. Qed.",
+        "Axiom f : False.\nTheorem a : 1 = 2. Proof. destruct f. Qed.",
+    ],
+)
+def test_what_is_admitted_is_not_accepted(text):
+    assert coq.check(f"{text}\n") is False
+    assert coq.check("Lemma a : 1 = 1. Proof. reflexivity. Qed.\n")
+
+
+@needs_coq
+def test_a_product_that_is_not_zero_raises_signs_in_coq_too():
+    a, b = symbols("a b", nonnegative=True)
+    assert coq.check(coq.export(certify([Ne(a * b, 0)], a * b + a > 0), "claim"))

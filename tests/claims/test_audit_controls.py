@@ -10,7 +10,7 @@ from flverify._core.errors import InputError
 from flverify._core.sources import Source
 from flverify.claims import judge
 from flverify.claims.audit import audit
-from flverify.claims.claim import Free, claim
+from flverify.claims.claim import Free, Sharp, claim
 from flverify.cli import main
 from flverify.commands import new_paper
 
@@ -233,3 +233,32 @@ def test_an_audit_names_it_and_ends_with_1(tmp_path):
     ran = CliRunner().invoke(main, words)
     assert ran.exit_code == 1
     assert "is declared weaker where larger" in " ".join(ran.output.split())
+
+
+@pytest.mark.parametrize(
+    ("best", "fault"),
+    [
+        ("1/3", ""),
+        ("3/10", "the sharp statement is INCONCLUSIVE: cap = 3/10 is not the best"),
+        ("2/5", "the sharp statement is REFUTED: "),
+    ],
+)
+def test_a_sharp_value_that_is_none_is_a_fault(best, fault):
+    x = sympy.Symbol("x", positive=True)
+
+    @claim(
+        "demo.sharp",
+        source=SOURCE,
+        statement="1",
+        proposition="3 x is at most 1",
+        constants={"cap": "1/4"},
+        twin={"cap": "1/2"},
+        free=Free("cap", "1/10", 1, weaker="smaller"),
+        sharp=Sharp("x <= <cap>", {"cap": best}),
+    )
+    def one(c):
+        return judge.implied([x <= sympy.Rational(c.cap)], 3 * x <= 1, "every x")
+
+    (audited,) = audit([one])
+    assert audited.control_fault().startswith(fault)
+    assert bool(audited.control_fault()) is bool(fault)

@@ -109,3 +109,11 @@ def test_names_have_values():
 def test_sets_of_numbers_are_no_numbers():
     part = p * sympy.AccumBounds(0, 1)  # at x = -1: 0, and all of [-p, p]
     assert identity(part * (x + 1), part * x + part).verdict == Verdict.INCONCLUSIVE
+
+
+@pytest.mark.parametrize("power", [1, 2])
+def test_factors_without_number_are_not_written_out(power):
+    m = sympy.Symbol("m", composite=True)
+    value = m + sympy.gamma(sympy.gamma(sympy.gamma(m))) ** power
+    found = judge.identity([("itself", value, value)], "every m")
+    assert found.verdict in (Verdict.PROVED, Verdict.INCONCLUSIVE)

@@ -43,6 +43,9 @@ BY_HAND = {
     "forced": 'object.__setattr__(true(2, c.two), "verdict", Verdict.PROVED)',
     "corrected": 'replace(true(), correction=Correction("2", true()))',
     "renamed": '(F := verdict.Finding) and F(Verdict.PROVED, "all", "mine")',
+    "read": 'store.read_finding({"verdict": "PROVED"})',
+    "updated": 'vars(true(2, 3)).update(verdict="PROVED")',
+    "updated inside": 'true(2, 3).__dict__.update(verdict="PROVED")',
 }
 UNSEEN = {  # by whoever reads the file
     "its class": 'type(true())(Verdict.PROVED, "all", "mine")',
@@ -109,11 +112,24 @@ def test_nor_where_a_reader_would_not_see_it(fails, write, monkeypatch, how):
     assert "verdicts must be made by the judge; a file of claims" in said
 
 
+@pytest.mark.parametrize("key", ["'verdict'", "'ver' + 'dict'", "c.key"])
 @pytest.mark.parametrize("inside", ["vars(f)", "f.__dict__"])
-def test_nor_is_one_changed_where_it_stands(fails, write, inside):
-    body = f"f = true(2, 3)\n    {inside}['verdict'] = 'PROVED'\n    return f"
+def test_nor_is_one_changed_where_it_stands(fails, write, inside, key):
+    body = f"f = true(2, 3)\n    {inside}[{key}] = 'PROVED'\n    return f"
     said = fails("audit", write("mine.py", written(body)))
     assert "verdicts must be made by the judge; mine.py, line 24, makes one" in said
+
+
+def test_nor_as_one_of_another_kind(fails, write):
+    """Seen in the file, and where the class is made if it is not."""
+    body = "class Mine({}):\n        def __post_init__(self): pass\n    return Mine()"
+    head = "from flverify.claims import verdict\n"
+    for base in ("Finding", "verdict.Finding"):
+        said = fails("audit", write("mine.py", head + written(body.format(base))))
+        assert "verdicts must be made by the judge; mine.py" in said
+    body = body.format("type(true())")
+    said = fails("audit", write("mine.py", head + written(body)))
+    assert "there is one kind of finding; got another one, Mine" in said
 
 
 def test_nor_under_another_name(fails, write):

@@ -160,5 +160,7 @@ class Recheck:
         above, below = (
             reduced(part, self.powers) for part in (quotient.numer, quotient.denom)
         )
-        same = (above, below) == (self.of(numerator).numer, self.of(denominator).numer)
+        told = self.of(numerator), self.of(denominator)
+        whole = all(part.denom == 1 for part in told)
+        same = whole and (above, below) == tuple(part.numer for part in told)
         return same and evident(above, below, self.comparison, self.signs)

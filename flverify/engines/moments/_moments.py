@@ -364,7 +364,7 @@ def _refuses(problem: Any, algorithm: Any, participation: Any) -> Refusal | None
     if symbolic or computes_in_symbols(algorithm, problem.n_clients):
         return Refusal("moments", "symbols belong to flverify.symbolic.")
     too_large = _too_large(problem.n_clients, _state_size(problem, algorithm))
-    return too_large or _not_numbers(problem, participation)
+    return _not_numbers(problem, participation) if too_large is None else too_large
 
 
 def _not_numbers(problem: Any, participation: Participation) -> Refusal | None:
