@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import sys
 from importlib.machinery import SourceFileLoader
-from importlib.util import module_from_spec, spec_from_loader
+from importlib.util import find_spec, module_from_spec, spec_from_loader
 from pathlib import Path
 from types import CodeType, ModuleType
 
@@ -42,9 +42,9 @@ def run_file(path: Path, name: str) -> ModuleType:
     1
     2
     """
-    folder = str(path.resolve().parent)
-    if folder not in sys.path:
-        sys.path.append(folder)  # the last, so that nothing changes its meaning
+    folder = path.resolve().parent
+    if any(_only_beside(one, folder) for one in _imported(path)):
+        sys.path.append(str(folder))  # the last, so that nothing changes its meaning
     spec = spec_from_loader(name, AsItStands(name, str(path)))
     if spec is None or spec.loader is None:  # for the types: a loader is given
         raise ImportError(name)
@@ -52,6 +52,27 @@ def run_file(path: Path, name: str) -> ModuleType:
     sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
+
+
+def _imported(path: Path) -> set[str]:
+    """Return the first names of the modules that a file imports anywhere."""
+    try:
+        nodes = [*ast.walk(ast.parse(path.read_bytes()))]
+    except (SyntaxError, ValueError):  # which running it will say
+        return set()
+    whole = [a.name for n in nodes if isinstance(n, ast.Import) for a in n.names]
+    parts = [n.module for n in nodes if isinstance(n, ast.ImportFrom) and not n.level]
+    return {name.split(".")[0] for name in (*whole, *parts) if name}
+
+
+def _only_beside(name: str, folder: Path) -> bool:
+    """Whether a module lies in a folder, and Python would find none of its name."""
+    if not ((folder / f"{name}.py").is_file() or (folder / name).is_dir()):
+        return False
+    try:
+        return find_spec(name) is None
+    except (ImportError, ValueError):  # of what was made while running
+        return False
 
 
 def last_name(node: ast.AST) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from typing import Any
 
 from flverify._core.catalogue import load, member_names
@@ -178,9 +178,21 @@ def build(
             with naming(key):
                 given[key] = _reader(types[key])(value)
         filled = _fill(given, types, local_steps, law)
+        _require_all(made, given)
         return Chosen(name, made(**given), filled)
     except FlverifyError as error:
         raise type(error)(f"{name}: {_plainer(str(error))}") from error
+
+
+def _require_all(made: type[Algorithm], given: Mapping[str, Any]) -> None:
+    """Check that what has no default is given."""
+    for one in fields(made):  # type: ignore[arg-type]
+        default = one.default is not MISSING or one.default_factory is not MISSING
+        if one.init and not default and one.name not in given:
+            raise InputError(
+                f"{one.name} must be given, since it has no default; write --set "
+                f"{one.name}=VALUE."
+            )
 
 
 def _plainer(message: str) -> str:

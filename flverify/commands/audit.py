@@ -43,6 +43,10 @@ if a claim could not be judged because its check raised; all others are.
 """
 
 
+UNSCRIPTED = (
+    "refuted without a script of its own, which an entry of counterexamples/bodies.toml"
+    " would be"
+)
 _LOST = "all claims are judged", "name another file, or take what --json prints"
 
 
@@ -113,7 +117,7 @@ def command(
         _show(everyone, changed)
         _remarks(faults, differing, ledgers, failed)
         if silent:
-            console.line(f"refuted without a script of its own: {', '.join(silent)}")
+            console.line(f"{UNSCRIPTED}: {', '.join(silent)}")
     for one in failed:
         click.echo(f"error: {' '.join(one.why.split())}", err=True)
     if lost:

@@ -52,7 +52,7 @@ def script(asked: Setting, imports: Iterable[str], *last: str) -> str:
     made = {
         "problem": writer.problem(asked.problem),
         "algorithm": writer.algorithm(asked),
-        "law": writer.literal(asked.participation),
+        "law": writer.law(asked.participation),
     }
     lines = [*imports, *writer.imports()]
     return "\n".join([*lines, *(f"{k} = {v}" for k, v in made.items()), *last])
@@ -145,10 +145,20 @@ class _Writer:
     def algorithm(self, asked: Setting) -> str:
         """Write an algorithm as the call that makes it; name a function."""
         if not asked.is_function:
-            return self.literal(asked.algorithm)
+            return self._or_named(asked.algorithm)
         name = getattr(asked.algorithm, "__qualname__", repr(asked.algorithm))
         home = getattr(asked.algorithm, "__module__", "")
         return f"...  # {home}.{name}, the one of the test"
+
+    def law(self, law: Participation) -> str:
+        """Write a law as the call that makes it; name one that cannot be written."""
+        return self._or_named(law)
+
+    def _or_named(self, value: Any) -> str:
+        text = self.literal(value)
+        if "<" not in text:  # as in <Mine at 0x7f>, which is no Python
+            return text
+        return f"...  # {value!r}, the one of the test"
 
     def literal(self, value: Any) -> str:
         """Write a value."""
@@ -209,5 +219,5 @@ class _OwnWriter(_Writer):
 def law_script(law: Participation) -> str:
     """Return the Python lines that print a law's averaging weights."""
     writer = _Writer()
-    made = f"law = {writer.literal(law)}"
+    made = f"law = {writer.law(law)}"
     return "\n".join([*writer.imports(), made, "print(law.averaging_weights())"])

@@ -28,6 +28,7 @@ from flverify.participation import (
     SuccessiveSampling,
     UniformCohort,
 )
+from flverify.participation._law import Participation
 from flverify.problems import Quadratics
 from flverify.testing import (
     Broken,
@@ -214,3 +215,34 @@ def test_lines_give_the_stationary_error_that_is_told():
     assert "stationary_mean_square_error" in outcome.reproduce
     error = play(outcome.reproduce)["found"].stationary_mean_square_error
     assert f"tends to {error}, not to 0" in outcome.found
+
+
+class Halves(Participation):
+    """Two of four clients, by a class that is no dataclass."""
+
+    n_clients, exact, spec = 4, True, "halves"
+
+    def support(self):
+        return {frozenset({0, 1}): F(1, 2), frozenset({2, 3}): F(1, 2)}
+
+    def _moment(self, clients, power):
+        held = (p / len(s) ** power for s, p in self.support().items() if clients <= s)
+        return sum(held, F(0))
+
+    def _draw(self, seed, runs, rounds):
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda law: assert_averaging_weights(law, ["1/4"] * 4),
+        lambda law: assert_stable(
+            Quadratics([[[1]]] * 4, [[1]] * 4), FedAvg("1/8"), law
+        ),
+    ],
+)
+def test_a_law_that_cannot_be_written_is_named(ask):
+    said = ask(Halves()).message().partition("reproduce:")[2]
+    (line,) = (one.strip() for one in said.splitlines() if "law = " in one)
+    assert line == "law = ...  # <Halves halves on 4 clients>, the one of the test"
