@@ -161,7 +161,12 @@ def check(text: str, patience: float = PATIENCE) -> bool | None:
         command = [coqc, "-q", str(path)]
         try:
             done = subprocess.run(  # noqa: S603 - coqc on our own file, no shell
-                command, capture_output=True, text=True, check=False, timeout=patience
+                command,
+                capture_output=True,
+                encoding="utf-8",
+                errors="replace",
+                check=False,
+                timeout=patience,
             )
         except subprocess.TimeoutExpired:
             return None

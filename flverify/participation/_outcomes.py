@@ -40,12 +40,15 @@ def apart(one: Scalar, other: Scalar) -> bool:
 
 def _gaps(difference: Any) -> list[float | None]:
     """Return the size of an expression at two places; None where it has none."""
+    if not is_symbolic(difference):  # as of two numbers that sympy wrote
+        return [float(abs(difference))]
     names = sorted(difference.free_symbols, key=str)
     found: list[float | None] = []
     for first in (Fraction(2, 7), Fraction(5, 11)):
         places = [first / (k + 1) for k in range(len(names))]
         value = difference.subs(dict(zip(names, places, strict=True)))
-        found.append(float(abs(value)) if value.is_number else None)
+        told = value.is_number and value.is_real and value.is_finite
+        found.append(float(abs(value)) if told else None)
     return found
 
 
