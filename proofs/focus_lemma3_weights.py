@@ -84,9 +84,11 @@ def _cases(c: SimpleNamespace, name: str, sizes: Iterable[int]) -> Iterator[judg
     bound = Fraction(c.bound)
     settings = (setting for size in sizes for setting in laws_for(name, size))
     for setting in settings:
+        chances = setting.inclusion()
         for i, q in enumerate(weights(name, setting)):
             for what, value in (("q_i", q), ("1 - q_i", 1 - q)):
-                at = {**setting.where, "client": i + 1, "weight": what}
+                at = {**setting.where, "client": i + 1, "p_i": chances[i]}
+                at["weight"] = what
                 again = partial(_by_the_package, name, setting, i, what, bound)
                 yield judge.Case(at, value, bound, again)
 
