@@ -18,7 +18,7 @@ from flverify.claims.verdict import Verdict
 from flverify.reference import focus
 
 PROVED, REFUTED = Verdict.PROVED, Verdict.REFUTED
-FILES = ("focus_units.py", "sgfocus_units.py")
+FILES = ("focus_units.py", "sgfocus_units.py", "fedavg_units.py")
 FAILING = {
     "focus.units.observations": ["(75)", "(77)"],
     "focus.units.thm1.pl": [
@@ -27,6 +27,8 @@ FAILING = {
         "(110)",
         "step sizes of (110)",
     ],
+    "focus.units.thm2": ["(59)", "(60)"],
+    "focus.units.assump5": ["footnote 5"],
     "sgfocus.units.lemma6": ["before (133), line 2"],
     "sgfocus.units.thm4": [
         "Theorem 4",
@@ -118,6 +120,15 @@ def test_squares_and_products_of_the_table_agree():
     assert times(f.beta, f.gap) == of[f.slope2]
 
 
+def test_sizes_of_gradients_have_their_unit_on_fedavg_too():
+    table = dict(vars(load_file(proofs_folder() / "fedavg_units.py"))["TABLE"])
+    named = {symbol.name: powers for symbol, powers in table.items()}
+    for square in ("delta_q^2", "sigma_G^2", "sigma^2"):
+        assert named[square] == UNITS[slope2]
+    assert named["G"] == named["ell"] == UNITS[focus_units.y]
+    assert (named["f"], named["Delta"]) == (UNITS[gap], UNITS[A])
+
+
 # ------------------------------------------------------------- the shipped claims
 
 
@@ -134,21 +145,20 @@ def displays(claim, monkeypatch):
     """What the claim hands over to be rescaled, as mended where it is mended."""
     taken = []
     monkeypatch.setitem(
-        claim.judged_by.__globals__, "keep_form", lambda given, *_: taken.append(given)
+        claim.judged_by.__globals__, "keep_form", lambda *given: taken.append(given)
     )
-    changed = claim.twin if claim.id in FAILING else {}
-    claim.check(**changed)
-    return taken[0]
+    claim.check(**(claim.twin if claim.id in FAILING else {}))
+    return taken[0][:2]
 
 
 @pytest.mark.parametrize("name", claims())
 def test_a_wrong_power_in_any_line_is_seen(name, monkeypatch):
-    claim = claims()[name]
-    for display, lines in displays(claim, monkeypatch).items():
+    given, table = displays(claims()[name], monkeypatch)
+    for display, lines in given.items():
         for left, right in lines:
-            other = x if units.of(left, UNITS) == UNITS[L] else L
+            other = x if units.of(left, table) == table[L] else L
             for wrong in (right * eta, right * (1 + other)):
-                found = keep_form({display: [(left, wrong)]}, UNITS, "planted")
+                found = keep_form({display: [(left, wrong)]}, table, "planted")
                 assert found.verdict == REFUTED, (display, left, wrong)
 
 
