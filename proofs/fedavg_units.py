@@ -22,6 +22,7 @@ import sympy
 from flverify._core.sources import Source
 from flverify.claims.claim import claim
 from flverify.claims.focus_units import (
+    PURE,
     UNITS,
     A,
     A_next,
@@ -49,6 +50,7 @@ TABLE = {
     **UNITS,
     **dict.fromkeys([delta2, spread2, sigma2], (-2, 2)),
     **dict.fromkeys([G, ell], (-1, 1)),
+    **dict.fromkeys([kappa, H, T, rounds], PURE),
     Delta: (2, 0),
     value: (0, 1),
 }

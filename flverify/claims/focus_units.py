@@ -28,7 +28,9 @@ S2, error2 = sympy.symbols("S^2 E_r", positive=True)  # E_r = |N grad F(w_r) - S
 # <w_r - x*, S> and <grad F(w_r), S>
 along, uphill = sympy.symbols("along uphill", positive=True)
 
+PURE = (0, 0)
 UNITS: Units = {
+    **dict.fromkeys([N, tau, R, q, rho], PURE),
     x: (1, 0),
     y: (-1, 1),
     **dict.fromkeys([A, A_next, B, B_before, moved], (2, 0)),

@@ -34,22 +34,22 @@ def keep_form(
     """Judge that each display keeps its form under f -> c f and x -> s x.
 
     Both sides of a line have to take one factor, that of the first term of the left
-    one. A part for each display; symbols without an entry are pure numbers.
+    one. A part for each display.
 
     Parameters
     ----------
     displays : mapping of name to sequence of (left, right)
         The two sides of each line, an equation or an inequality.
     units : mapping of symbol to (power of s, power of c)
-        By which factor s^a c^b each symbol is multiplied.
+        By which factor s^a c^b each symbol is multiplied; (0, 0) for a pure number.
     scope : str
         What the displays cover.
 
     Raises
     ------
     InputError
-        If a side is no sum, product or power of symbols and numbers, or a unit is no
-        pair of rationals.
+        If a side is no sum, product or power of symbols and numbers, a symbol has no
+        unit, or a unit is no pair of rationals.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def keep_form(
 def _pairs(lines: Sequence[Sides], units: Units) -> Iterator[judge.Pair]:
     """Compare each rescaled side with the factor of the line times the side."""
     for number, sides in enumerate(lines, 1):
-        one, other = map(_read, sides)
+        one, other = (_read(side, units) for side in sides)
         powers = of(one if one != 0 else other, units)
         factor = POINTS ** powers[0] * OBJECTIVE ** powers[1]
         terms = _terms((one, other), units)
@@ -83,10 +83,17 @@ def _pairs(lines: Sequence[Sides], units: Units) -> Iterator[judge.Pair]:
             yield label, rescaled(plain, units), factor * plain
 
 
-def _read(side: Any) -> sympy.Expr:
-    if isinstance(side, sympy.Expr) or type(side) in (int, Fraction):
-        return sympy.sympify(side)
-    raise InputError(f"a side of a display must be {LIKE}; got {shown(side)}.")
+def _read(side: Any, units: Units) -> sympy.Expr:
+    if not isinstance(side, sympy.Expr) and type(side) not in (int, Fraction):
+        raise InputError(f"a side of a display must be {LIKE}; got {shown(side)}.")
+    expression = sympy.sympify(side)
+    unknown = sorted(map(str, expression.free_symbols - set(units)))
+    if unknown:
+        raise InputError(
+            f"each symbol of a display must have a unit; got none for {unknown[0]}; "
+            "write its powers of s and c, (0, 0) for a pure number."
+        )
+    return expression
 
 
 def _without_number(side: sympy.Expr) -> sympy.Expr:
@@ -111,9 +118,9 @@ def of(expression: Any, units: Units) -> tuple[sympy.Rational, sympy.Rational]:
     >>> of(h * x**2 / 2, {x: (1, 0), h: (-2, 1)})
     (0, 1)
     """
-    one = _read(expression)
+    one = _read(expression, units)
     zero = sympy.Integer(0)
-    if one.is_Number or (one.is_Symbol and one not in units):
+    if one.is_number:
         return zero, zero
     if one.is_Symbol:
         return sympy.Rational(units[one][0]), sympy.Rational(units[one][1])
@@ -174,4 +181,9 @@ def _require(units: Units) -> None:
             raise InputError(
                 "a unit must be the powers of s and c, two rationals; got "
                 f"{shown(powers)} for {symbol}; write one such as (2, -1)."
+            )
+        if str(symbol) in (str(POINTS), str(OBJECTIVE)):
+            raise InputError(
+                f"a symbol of a display must not be named as the factors s and c; got "
+                f"{symbol}; give it another name."
             )
