@@ -25,6 +25,12 @@ PAPERS = {
     "wang2024": "Wang, S. and Ji, M. (2024). A lightweight method for tackling "
     "unknown participation statistics in federated averaging. ICLR 2024. "
     "arXiv:2306.03401.",
+    "gu2021": "Gu, X., Huang, K., Zhang, J., and Huang, L. (2021). Fast federated "
+    "learning in the presence of arbitrary device unavailability. NeurIPS 2021. "
+    "arXiv:2106.04159.",
+    "jhunjhunwala2022": "Jhunjhunwala, D., Sharma, P., Nagarkatti, A., and Joshi, G. "
+    "(2022). FedVARP: tackling the variance due to partial client participation in "
+    "federated learning. UAI 2022. arXiv:2207.14130.",
     "schmidt2017": "Schmidt, M., Le Roux, N., and Bach, F. (2017). Minimizing finite "
     "sums with the stochastic average gradient. Mathematical Programming 162.",
     "flverify": "flverify: own derivation, stated where it is used.",

@@ -109,8 +109,8 @@ class Look:
         }
 
 
-# Pairs that coincide somewhere (FedAvg and FedAU, SCAFFOLD and ProxSkip) have a
-# solid and a broken line, so that both are seen.
+# Pairs that coincide somewhere (FedAvg and FedAU, SCAFFOLD and ProxSkip or FedVARP)
+# have a solid and a broken line, so that both are seen.
 _LOOKS = {
     "focus": Look("FOCUS", "#0B54B2", (), "o"),
     "fedavg": Look("FedAvg", "#C06A00", (), "s"),
@@ -119,6 +119,8 @@ _LOOKS = {
     "proxskip": Look("ProxSkip", "#C4302E", (1.0, 1.5), "v"),
     "agnostic_fedavg": Look("agnostic FedAvg", "#0F7FC2", (5.0, 2.0), "p"),
     "weighted_fedavg": Look("weighted FedAvg", "#CD6FA2", (5.0, 1.5, 1.0, 1.5), "h"),
+    "mifa": Look("MIFA", "#8C564B", (6.0, 1.5, 2.0, 1.5), "<"),
+    "fedvarp": Look("FedVARP", "#7F7F7F", (1.5, 2.5), ">"),
     "gradient_descent": Look("gradient descent", "#000000", (2.0, 1.0), "x"),
 }
 _SPARE = ("#999999", "#8C564B", "#17BECF", "#AA4499", "#332288")

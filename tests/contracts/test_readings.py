@@ -46,7 +46,12 @@ SETTINGS = {
         {"initial_gradients": "start", "initial_tracker": "sum", "step_size": 0.02},
         {"empty_round": "skip", "local_steps": 2, "step_size": 0.02},
     ],
+    "fedvarp": [{"local_steps": 3, "server_step_size": 0.7}, {"empty_round": "step"}],
     "gradient_descent": [{}],
+    "mifa": [
+        {"local_steps": 3, "server_step_size": 0.7},
+        {"initial_table": "zero", "empty_round": "skip", "local_steps": 2},
+    ],
     "proxskip": [
         {"probability": 0.4},
         {"variant": "notebook", "local_steps": 2, "step_size": 0.01},
