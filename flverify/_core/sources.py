@@ -31,6 +31,9 @@ PAPERS = {
     "jhunjhunwala2022": "Jhunjhunwala, D., Sharma, P., Nagarkatti, A., and Joshi, G. "
     "(2022). FedVARP: tackling the variance due to partial client participation in "
     "federated learning. UAI 2022. arXiv:2207.14130.",
+    "xiang2024": "Xiang, M., Ioannidis, S., Yeh, E., Joe-Wong, C., and Su, L. (2024). "
+    "Efficient federated learning against heterogeneous and non-stationary client "
+    "unavailability. NeurIPS 2024. arXiv:2409.17446.",
     "schmidt2017": "Schmidt, M., Le Roux, N., and Bach, F. (2017). Minimizing finite "
     "sums with the stochastic average gradient. Mathematical Programming 162.",
     "flverify": "flverify: own derivation, stated where it is used.",

@@ -119,8 +119,9 @@ _LOOKS = {
     "proxskip": Look("ProxSkip", "#C4302E", (1.0, 1.5), "v"),
     "agnostic_fedavg": Look("agnostic FedAvg", "#0F7FC2", (5.0, 2.0), "p"),
     "weighted_fedavg": Look("weighted FedAvg", "#CD6FA2", (5.0, 1.5, 1.0, 1.5), "h"),
-    "mifa": Look("MIFA", "#8C564B", (6.0, 1.5, 2.0, 1.5), "<"),
-    "fedvarp": Look("FedVARP", "#7F7F7F", (1.5, 2.5), ">"),
+    "mifa": Look("MIFA", "#A915F9", (6.0, 1.5, 2.0, 1.5), "<"),
+    "fedvarp": Look("FedVARP", "#841D40", (1.5, 2.5), ">"),
+    "fedawe": Look("FedAWE", "#0A0789", (4.0, 1.0, 1.0, 1.0, 1.0, 1.0), "*"),
     "gradient_descent": Look("gradient descent", "#000000", (2.0, 1.0), "x"),
 }
 _SPARE = ("#999999", "#8C564B", "#17BECF", "#AA4499", "#332288")

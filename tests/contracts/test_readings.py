@@ -46,6 +46,7 @@ SETTINGS = {
         {"initial_gradients": "start", "initial_tracker": "sum", "step_size": 0.02},
         {"empty_round": "skip", "local_steps": 2, "step_size": 0.02},
     ],
+    "fedawe": [{"local_steps": 2, "server_step_size": 0.7}],
     "fedvarp": [{"local_steps": 3, "server_step_size": 0.7}, {"empty_round": "step"}],
     "gradient_descent": [{}],
     "mifa": [
