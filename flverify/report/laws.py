@@ -93,9 +93,10 @@ def _notes(inclusion: list[Scalar], weights: list[Scalar], law: Any) -> list[str
     out = []
     if absent:
         out.append(
-            f"p = 0 for {_people(absent)}: the server never hears from them, so "
-            "averaging methods and FOCUS tend, if at all, to a point that the "
-            "objectives of the others decide, not to the minimiser of F in general; "
+            f"p = 0 for {_people(absent)}: no round has them, so averaging methods and "
+            "FOCUS tend, if at all, to a point that the objectives of the others "
+            "decide, MIFA to one with updates of the start, not to the minimiser of F "
+            "in general; "
             "Assumption 1 of the FOCUS paper (every p > 0) fails."
         )
     present = [q for q in weights if q != 0]
@@ -109,9 +110,9 @@ def _notes(inclusion: list[Scalar], weights: list[Scalar], law: Any) -> list[str
     if empty != 0:
         out.append(
             f"a round is empty with probability {shown(empty)}: the q sum to 1 minus "
-            "that and are not renormalised; averaging methods keep the model, "
-            "FOCUS steps with the unchanged tracker unless empty_round=skip, and "
-            "ProxSkip takes local steps alone."
+            "that and are not renormalised; averaging methods keep the model, FedVARP "
+            "unless empty_round=step, FOCUS and MIFA step with the unchanged tracker or "
+            "mean unless empty_round=skip, and ProxSkip takes local steps alone."
         )
     return out
 
