@@ -1,0 +1,235 @@
+"""Agnostic FedAvg, (10): the total weight of weighted FedAvg, and where it leads.
+
+With the weights of (2) the factors (N/M) p_i of a cohort add up to W_S, which is four
+in the mean for the experiment and anything from a thousandth to nearly six. So a model
+that all clients share is multiplied by W_S; its mean grows unless every p_i is 1/N. The
+rule is unbiased for its own p_i only as data weights under uniform sampling.
+
+Conventions: N = 100 users, M = 10 in the experiment; p_i are the weights of (2) unless
+a reading says otherwise, pi_i = P(i in S); |S| is always M.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy as np
+import sympy
+
+from flverify._core.sources import Source
+from flverify.claims import agnostic_clocks as clocks
+from flverify.claims import agnostic_race as race
+from flverify.claims import cohorts, judge
+from flverify.claims.agnostic_total_weight import total_weight
+from flverify.claims.claim import claim
+from flverify.claims.cohorts import Listed, any_law, people
+from flverify.claims.judge import Case
+from flverify.claims.stated_numbers import near
+from flverify.claims.verdict import Finding
+from flverify.participation import SuccessiveSampling
+from flverify.reference import weighted_fedavg
+
+SECTION = "eq. (10)"
+TEMPERATURE = 10.0
+USERS, COHORT = race.N_CLIENTS, race.COHORT
+ONE = Fraction(1)
+N, M = sympy.symbols("N M", positive=True)
+SIZES = "every N, M and law of cohorts of M"
+
+# -- the total weight in the experiment ----------------------------------------------
+
+# p_i <= 1/M, so W <= N/M; its mean is at least 1, and the M rarest have at most that;
+# log W <= log(N/M) = log 10 < 2.31
+MEAN, LEAST = (ONE, Fraction(USERS, COHORT)), (0, ONE)
+LOG = None, Fraction(231, 100)
+
+
+@claim(
+    "agnostic.eq10.weight",
+    source=Source("agnostic", f"{SECTION} with Section 4; a question, not printed"),
+    statement=r"W_S=\frac NM\sum_{i\in S}p_i,\quad N=100,\ M=10,\text{ weights}\propto"
+    r"\exp(-i/10)",
+    proposition="With the weights of (2) the total weight W_S of rule (10) is 4.1684 "
+    "in the mean, between 0.001026 and 5.635, and exp(1.4192) in the mean of the "
+    "logarithm, each within 1/1000 of the number; the mean is N sum p_i^2.",
+    constants={
+        "mean": "4.1684",
+        "least": "0.001026",
+        "most": "5.635",
+        "log": "1.4192",
+        "power": 2,
+    },
+    twin={"mean": "0.9"},
+    reading_twins={
+        "least": {"least": "1.5"},
+        "most": {"most": "11"},
+        "mean of the logarithm": {"log": "2.4"},
+        "small N": {"power": 1},
+    },
+)
+def total(c: Any) -> Finding:
+    """Judge the numbers by quadrature and by counting draws, and small N exactly."""
+    p = race.weights(TEMPERATURE)
+    other = clocks.inclusion(race.prior(TEMPERATURE), COHORT) / COHORT
+    rates, seen = race.prior(TEMPERATURE), sampled(p)
+    means = {"sum of squares": USERS * float(p @ other), "draws": float(seen.mean())}
+    logs = {
+        "a generating function": clocks.mean_log(rates, COHORT, USERS / COHORT * p),
+        "draws": float(np.log(seen).mean()),
+    }
+    ends = {
+        name: {
+            "the package": extreme(p, which),
+            "another quadrature": extreme(other, which),
+        }
+        for name, which in (("least", -1), ("most", 1))
+    }
+    return judge.all_of(
+        {
+            "mean": beside("E W", means, c.mean, MEAN),
+            "least": beside("least W", ends["least"], c.least, LEAST),
+            "most": beside("largest W", ends["most"], c.most, MEAN),
+            "mean of the logarithm": beside("E log W", logs, c.log, LOG),
+            "small N": judge.instances(
+                small_means(c.power), "==", "N = 3, 4, 5, M < N, ratio 19/21"
+            ),
+        }
+    )
+
+
+def beside(name: str, values: dict[str, float], stated: str, ends: Any) -> Finding:
+    """Compare each computation of a number with the stated one."""
+    cases = [near(f"{name}, by {way}", v, stated, ends) for way, v in values.items()]
+    return judge.instances(cases, "<=", f"by {' and by '.join(values)}")
+
+
+def sampled(p: Any) -> Any:
+    """W of 100000 drawn cohorts; their means and of logarithms have errors near 1/600 and 1/2500."""
+    drawn = np.concatenate([race.draws(seed, 5000) for seed in range(20)])
+    return USERS / COHORT * p[drawn].sum(axis=1)
+
+
+def extreme(p: Any, sign: int) -> float:
+    """Return W of the M most frequent users, or of the M rarest for the sign -1."""
+    return USERS / COHORT * float(sign * np.sort(sign * p)[::-1][:COHORT].sum())
+
+
+def small_means(power: int) -> Iterator[Case]:
+    """N sum p_i^2 of the package against the mean of W over all orders of draws."""
+    for n in (3, 4, 5):
+        shares = [race.exact_ratio("10") ** i for i in range(n)]
+        for m in range(1, n):
+            law = cohorts.without_replacement(shares, m)
+            p = SuccessiveSampling(shares, m).averaging_weights()
+            q = [cohorts.averaging(law, i) for i in people(n)]
+            mean = mean_total(law, q)
+            by_hand = n * sum((v**power for v in q), Fraction(0))
+            at = {"N": n, "M": m, "weights": shares}
+            left = n * sum(v**power for v in p)
+            yield Case(at, left, mean, cohorts.sides(by_hand, mean))
+
+
+def mean_total(law: Listed, p: Sequence[Any]) -> Any:
+    """E (N/|S|) sum_{i in S} p_i."""
+    return cohorts.mean(
+        law, lambda s: sum(p[i - 1] for i in s) * Fraction(len(p), len(s))
+    )
+
+
+# -- without local contraction -------------------------------------------------------
+
+
+@claim(
+    "agnostic.eq10.growth",
+    source=Source("agnostic", f"{SECTION}; a question, not printed"),
+    statement=r"\theta_i^{t-1}=\hat\theta^{t-1}\text{ for all }i\ \Rightarrow\ "
+    r"\mathbb E\hat\theta\text{ after }r\text{ rounds}=\Big(N\sum_ip_i^2\Big)^r"
+    r"\hat\theta^0",
+    proposition="If no client moves, as where all gradients are 0, rule (10) with the "
+    "weights of (2) has the mean (N sum p_i^2)^r theta^0 after r independent rounds of "
+    "cohorts of one size, and N sum p_i^2 exceeds 1 unless every p_i is 1/N.",
+    constants={"power": 2, "prior": "skewed"},
+    twin={"power": 1},
+    reading_twins={"above 1": {"prior": "uniform"}},
+    exact=("power",),
+)
+def growth(c: Any) -> Finding:
+    """Judge one round for any law, then any number of them, then the loop."""
+    proof = judge.all_of({"a round": one_round(c.power), "rounds": many_rounds()})
+    search = judge.instances(
+        idle_runs(c.power), "==", "N = 3, M = 1, 2, r = 1, 2, 3, all cohorts"
+    )
+    return judge.all_of(
+        {
+            "mean": judge.proof_or_search(proof, search),
+            "above 1": total_weight({"skewed": "10", "uniform": "inf"}[c.prior]),
+        }
+    )
+
+
+def one_round(power: int) -> Finding:
+    """Judge E W_S for a user of any law, and written out for N = 1..3."""
+    p = sympy.Symbol("p_i", positive=True)
+    pairs: list[Any] = [
+        ("a user, P(i in S) = M p_i", N / M * p * (M * p), N * p**power)
+    ]
+    for n, m, law in small_laws():
+        weights = [cohorts.averaging(law, i) for i in people(n)]
+        right = n * sum(v**power for v in weights)
+        pairs.append((f"N = {n}, M = {m}", mean_total(law, weights), right))
+    return judge.identity(pairs, SIZES)
+
+
+def small_laws() -> Iterator[tuple[int, int, Listed]]:
+    """Every law of cohorts of one size, for one to three users."""
+    for n in (1, 2, 3):
+        for m in people(n):
+            law = {a: v for a, v in any_law(n).items() if len(a) == m}
+            yield n, m, {a: v / sum(law.values()) for a, v in law.items()}
+
+
+def many_rounds() -> Finding:
+    """Judge the step from r to r + 1; S is independent of the model before it."""
+    w, start, power = sympy.symbols("w start w_to_the_r", positive=True)
+    first = judge.identity([("r = 0", start, 1 * start)], "r = 0")
+    step = judge.identity(
+        [("one round more", w * (power * start), (w * power) * start)], "every r"
+    )
+    return judge.induction(
+        first,
+        step,
+        f"every r; {SIZES}",
+        "w stands for N sum p_i^2 and w_to_the_r for w^r. The mean after r rounds is "
+        "w^r start; the next cohort is independent of the model, so that its mean is "
+        "that of W_S times the mean of the model.",
+    )
+
+
+def idle_runs(power: int) -> Iterator[Case]:
+    """Mean of the plain loop without gradients, over all sequences of cohorts."""
+    shares = [race.exact_ratio("10") ** i for i in range(3)]
+    for m, count in product((1, 2), (1, 2, 3)):
+        law = cohorts.without_replacement(shares, m)
+        listed = [cohorts.averaging(law, i) for i in people(3)]
+        p = SuccessiveSampling(shares, m).averaging_weights().tolist()
+        total, by_hand = Fraction(0), Fraction(0)
+        for path in product(law, repeat=count):
+            chance = prod((law[s] for s in path), start=ONE)
+            models = weighted_fedavg.run(
+                lambda _i, _x: [Fraction(0)],
+                3,
+                [Fraction(2)],
+                [cohorts.zero_based(s) for s in path],
+                weights=p,
+                step_size=1,
+            )
+            total += chance * models[-1][0]
+            weights = [sum(listed[i - 1] for i in s) * Fraction(3, m) for s in path]
+            by_hand += 2 * chance * prod(weights, start=ONE)
+        right = 2 * (3 * sum(v**power for v in listed)) ** count
+        at = {"N": 3, "M": m, "r": count, "weights": shares, "theta^0": 2}
+        yield Case(at, total, right, cohorts.sides(by_hand, right))
