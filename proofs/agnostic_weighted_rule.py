@@ -11,7 +11,7 @@ a reading says otherwise, pi_i = P(i in S); |S| is always M.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product
 from math import prod
@@ -24,7 +24,7 @@ from flverify._core.sources import Source
 from flverify.claims import agnostic_clocks as clocks
 from flverify.claims import agnostic_race as race
 from flverify.claims import cohorts, judge
-from flverify.claims.agnostic_total_weight import total_weight
+from flverify.claims.agnostic_total_weight import mean_total, total_weight
 from flverify.claims.claim import claim
 from flverify.claims.cohorts import Listed, any_law, people
 from flverify.claims.judge import Case
@@ -108,7 +108,7 @@ def beside(name: str, values: dict[str, float], stated: str, ends: Any) -> Findi
 
 
 def sampled(p: Any) -> Any:
-    """W of 100000 drawn cohorts; their means and of logarithms have errors near 1/600 and 1/2500."""
+    """W of 100000 drawn cohorts: the standard error of its mean is about 1/600."""
     drawn = np.concatenate([race.draws(seed, 5000) for seed in range(20)])
     return USERS / COHORT * p[drawn].sum(axis=1)
 
@@ -131,13 +131,6 @@ def small_means(power: int) -> Iterator[Case]:
             at = {"N": n, "M": m, "weights": shares}
             left = n * sum(v**power for v in p)
             yield Case(at, left, mean, cohorts.sides(by_hand, mean))
-
-
-def mean_total(law: Listed, p: Sequence[Any]) -> Any:
-    """E (N/|S|) sum_{i in S} p_i."""
-    return cohorts.mean(
-        law, lambda s: sum(p[i - 1] for i in s) * Fraction(len(p), len(s))
-    )
 
 
 # -- without local contraction -------------------------------------------------------

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from typing import Any
 
 import sympy
 
 from flverify.claims import agnostic_race as race
 from flverify.claims import cohorts, judge
-from flverify.claims.cohorts import people
+from flverify.claims.cohorts import Listed, people
 from flverify.claims.judge import Case
 from flverify.claims.verdict import Finding
 from flverify.claims.written import unequal
@@ -56,8 +57,19 @@ def totals(temperature: str) -> Iterator[Case]:
         p = SuccessiveSampling(shares, m).averaging_weights()
         law = cohorts.without_replacement(shares, m)
         q = [cohorts.averaging(law, i) for i in people(n)]
-        again = cohorts.mean(
-            law, lambda s, q=q, n=n: sum(q[i - 1] for i in s) * Fraction(n, len(s))
-        )
         at = {"N": n, "M": m, "weights": shares}
-        yield Case(at, n * sum(v * v for v in p), 1, cohorts.sides(again, 1))
+        again = cohorts.sides(mean_total(law, q), 1)
+        yield Case(at, n * sum(v * v for v in p), 1, again)
+
+
+def mean_total(law: Listed, p: Sequence[Any]) -> Any:
+    """E (N/|S|) sum_{i in S} p_i, over listed outcomes.
+
+    Examples
+    --------
+    >>> law = {frozenset({1}): Fraction(1, 3), frozenset({2}): Fraction(2, 3)}
+    >>> mean_total(law, [Fraction(1, 3), Fraction(2, 3)])
+    Fraction(10, 9)
+    """
+    n = len(p)
+    return cohorts.mean(law, lambda s: sum(p[i - 1] for i in s) * Fraction(n, len(s)))
