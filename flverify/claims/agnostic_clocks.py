@@ -18,16 +18,12 @@ sides.
 
 from __future__ import annotations
 
-from math import log
-
 import numpy as np
 
 from flverify._core.exact import Array
-from flverify.claims import cohorts
-from flverify.claims.cohorts import Listed
 
-TIMES = np.exp(np.arange(-16.0, 12.0, 0.08))  # of the last ring, w_1 = 1
-SCALES = np.exp(np.arange(-34.0, 12.0, 0.25))  # s
+TIMES = np.exp(np.arange(-36.0, 14.0, 0.15))  # of the last ring, w_1 = 1
+SCALES = np.exp(np.arange(-34.0, 14.0, 0.25))  # s
 
 
 def generating(rates: Array, m: int, factors: Array) -> Array:
@@ -70,8 +66,3 @@ def mean_log(rates: Array, m: int, values: Array) -> float:
     transform = generating(rates, m, np.exp(-np.outer(SCALES, values)))
     step = np.log(SCALES[1] / SCALES[0])
     return float((np.exp(-SCALES) - transform).sum() * step)
-
-
-def listed_mean_log(law: Listed, values: dict[int, float]) -> float:
-    """E log sum_{i in S} v_i over listed outcomes."""
-    return float(cohorts.mean(law, lambda s: log(sum(values[i] for i in s))))
