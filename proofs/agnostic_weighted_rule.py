@@ -11,7 +11,7 @@ a reading says otherwise, pi_i = P(i in S); |S| is always M.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import product
 from math import prod
@@ -24,9 +24,9 @@ from flverify._core.sources import Source
 from flverify.claims import agnostic_clocks as clocks
 from flverify.claims import agnostic_race as race
 from flverify.claims import cohorts, judge
-from flverify.claims.agnostic_total_weight import mean_total, total_weight
+from flverify.claims.agnostic_total_weight import mean_of_rule, mean_total, total_weight
 from flverify.claims.claim import claim
-from flverify.claims.cohorts import Listed, any_law, people
+from flverify.claims.cohorts import Listed, people
 from flverify.claims.judge import Case
 from flverify.claims.stated_numbers import near
 from flverify.claims.verdict import Finding
@@ -181,8 +181,7 @@ def small_laws() -> Iterator[tuple[int, int, Listed]]:
     """Every law of cohorts of one size, for one to three users."""
     for n in (1, 2, 3):
         for m in people(n):
-            law = {a: v for a, v in any_law(n).items() if len(a) == m}
-            yield n, m, {a: v / sum(law.values()) for a, v in law.items()}
+            yield n, m, cohorts.any_law_of_size(n, m)
 
 
 def many_rounds() -> Finding:
@@ -226,3 +225,92 @@ def idle_runs(power: int) -> Iterator[Case]:
         right = 2 * (3 * sum(v**power for v in listed)) ** count
         at = {"N": 3, "M": m, "r": count, "weights": shares, "theta^0": 2}
         yield Case(at, total, right, cohorts.sides(by_hand, right))
+
+
+# -- stability -----------------------------------------------------------------------
+
+KEPT = Fraction(COHORT, USERS), ONE  # 1/(N sum p_i^2), as p_i <= 1/M
+
+
+@claim(
+    "agnostic.eq10.stability",
+    source=Source("agnostic", f"{SECTION}; a question, not printed"),
+    statement=r"f_i(\theta)=\tfrac h2(\theta-b_i)^2:\quad\mathbb E\hat\theta\text{ "
+    r"contracts iff }N\sum_ip_i^2\,|1-\eta h|^k<1",
+    proposition="With equal curvatures a round of k local steps and rule (10), with "
+    "the weights of (2), multiplies the distance of the mean from its fixed point by N "
+    "sum p_i^2 (1 - eta h)^k; that is at least 1 for eta k h <= 1 - 1/(N sum p_i^2); "
+    "and in the experiment it is below 1 only for (1 - eta h)^k below 0.2399, within "
+    "1/1000 of the number.",
+    constants={"power": 2, "cap": 1, "kept": "0.2399"},
+    twin={"kept": "1.5"},
+    reading_twins={"slope": {"power": 1}, "small steps": {"cap": 2}},
+)
+def stability(c: Any) -> Finding:
+    """Judge the factor of the mean, step sizes that are too small, and the number."""
+    g, total = sympy.symbols("kept total", positive=True)
+    done = sympy.Symbol("eta_k_h", positive=True)
+    # Bernoulli: (1 - eta h)^k >= 1 - eta k h for eta h <= 1
+    held = [g >= 1 - done, done * total <= c.cap * (total - 1), total >= 1]
+    p = race.weights(TEMPERATURE)
+    other = clocks.inclusion(race.prior(TEMPERATURE), COHORT) / COHORT
+    kept = {
+        "the package": 1 / (USERS * float(p @ p)),
+        "another quadrature": 1 / (USERS * float(other @ other)),
+    }
+    proof = judge.identity(slopes(c.power), SIZES)
+    search = judge.instances(
+        small_slopes(c.power), "==", "N = 3, M = 1, 2, k = 1, 2, eta h = 1/2"
+    )
+    return judge.all_of(
+        {
+            "slope": judge.proof_or_search(proof, search),
+            "small steps": judge.implied(held, g * total >= 1, SIZES),
+            "experiment": beside("1/(N sum p_i^2)", kept, c.kept, KEPT),
+        }
+    )
+
+
+def slopes(power: int) -> list[judge.Pair]:
+    """Pair the slope of the mean of a round with N sum p_i^power times g."""
+    g, x, p = sympy.symbols("g x p_i", positive=True)
+    pairs: list[Any] = [("a user", (M * p) * (N / M * p) * g, N * p**power * g)]
+    for n, m, law in small_laws():
+        centres = sympy.symbols(f"b_1:{n + 1}", real=True)
+        weights = [cohorts.averaging(law, i) for i in people(n)]
+        ends = [g * x + (1 - g) * b for b in centres]
+        mean = mean_of_rule(law, weights, ends)
+        right = n * sum(v**power for v in weights) * g
+        pairs.append((f"N = {n}, M = {m}", sympy.diff(mean, x), right))
+    return pairs
+
+
+def small_slopes(power: int) -> Iterator[Case]:
+    """Slope of the mean of a round by the plain loop, from 1 and from 0."""
+    shares = [race.exact_ratio("10") ** i for i in range(3)]
+    for m, k in product((1, 2), (1, 2)):
+        law = cohorts.without_replacement(shares, m)
+        p = SuccessiveSampling(shares, m).averaging_weights().tolist()
+        one, zero = (looped(law, p, k, start) for start in (ONE, Fraction(0)))
+        listed = [cohorts.averaging(law, i) for i in people(3)]
+        right = 3 * sum(v**power for v in listed) / 2**k
+        by_hand = mean_total(law, listed) / 2**k
+        at = {"N": 3, "M": m, "k": k, "weights": shares, "eta h": ONE / 2}
+        yield Case(at, one - zero, right, cohorts.sides(by_hand, right))
+
+
+def looped(law: Listed, p: Sequence[Any], k: int, start: Fraction) -> Any:
+    """Mean of the plain loop after a round, for h = 1 and centres 0, 1, 2."""
+
+    def model(members: Any) -> Any:
+        return weighted_fedavg.run(
+            lambda i, x: [x[0] - i],
+            3,
+            [start],
+            [cohorts.zero_based(members)],
+            weights=p,
+            step_size=ONE / 2,
+            local_steps=k,
+        )[-1][0]
+
+    return cohorts.mean(law, model)

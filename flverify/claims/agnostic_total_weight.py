@@ -1,4 +1,4 @@
-"""The mean total weight of rule (10) of the agnostic paper, with the weights (2)."""
+"""Means of rule (10) of the agnostic paper, and of its total weight."""
 
 from __future__ import annotations
 
@@ -73,3 +73,16 @@ def mean_total(law: Listed, p: Sequence[Any]) -> Any:
     """
     n = len(p)
     return cohorts.mean(law, lambda s: sum(p[i - 1] for i in s) * Fraction(n, len(s)))
+
+
+def mean_of_rule(law: Listed, p: Sequence[Any], models: Sequence[Any]) -> Any:
+    """E (N/|S|) sum_{i in S} p_i theta_i, over listed outcomes.
+
+    Examples
+    --------
+    >>> law = {frozenset({1}): Fraction(1, 3), frozenset({2}): Fraction(2, 3)}
+    >>> mean_of_rule(law, [Fraction(1, 3), Fraction(2, 3)], [1, 10])
+    Fraction(82, 9)
+    """
+    weighted = [v * x for v, x in zip(p, models, strict=True)]
+    return mean_total(law, weighted)
