@@ -1,10 +1,10 @@
 """Agnostic FedAvg, Section 4: two other rules that use known probabilities.
 
 Dividing rule (10) by its total weight makes an average of it, but for 1 < M < N of
-other weights than p, unless cohorts are drawn uniformly. Moves from the server model weighted by u_i /
-pi_i have the mean of any weights u that sum to 1, for every law; aimed at (3) with
-cohorts of one size they are line 5, so that agnostic FedAvg is what unbiasedness asks
-for there.
+other weights than p, unless cohorts are drawn uniformly. Moves from the server model
+weighted by u_i/pi_i have the mean of any weights u that sum to 1, for every law; aimed
+at (3) with cohorts of one size they are line 5, so that agnostic FedAvg is what
+unbiasedness asks for there.
 
 Conventions: p_i are the weights of (2), pi_i = P(i in S) > 0; S is independent of the
 models.
