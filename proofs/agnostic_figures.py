@@ -192,8 +192,14 @@ def inverse_probabilities() -> Finding:
     """Prove that server + sum_S (u_i/pi_i)(theta_i - server) has mean sum u_i theta_i.
 
     For any weights u of sum 1: knowing the pi_i, any such objective can be aimed at.
+    With one local step it converges, as `agnostic.eq10.increments.rate` shows.
     """
-    server, pairs = sympy.Symbol("server"), []
+    server, u_i, chance = sympy.symbols("server u_i pi_i", positive=True)
+    rest = sympy.Symbol("rest", real=True)  # 1 - sum of the u_i so far
+    pairs: list[Any] = [
+        ("a user's model", chance * (u_i / chance), u_i),
+        ("the server, a user more", rest - chance * (u_i / chance), rest - u_i),
+    ]
     for n in (1, 2, 3):
         law, models = cohorts.any_law(n), sympy.symbols(f"theta_1:{n + 1}")
         free = sympy.symbols(f"u_1:{n}") if n > 1 else ()
@@ -206,4 +212,4 @@ def inverse_probabilities() -> Finding:
 
         aim = sum(v * x for v, x in zip(u, models, strict=True))
         pairs.append((f"N = {n}", cohorts.mean(law, aggregate), aim))
-    return judge.identity(pairs, "N = 1, 2, 3, every law of full support and models")
+    return judge.identity(pairs, "every N and law of S with pi_i > 0, all models")
