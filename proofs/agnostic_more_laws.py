@@ -22,6 +22,7 @@ from flverify.claims.agnostic_induced import weights_of
 from flverify.claims.claim import claim
 from flverify.claims.cohorts import Cohort, Listed, people
 from flverify.claims.judge import Case
+from flverify.claims.rationals import rational
 from flverify.claims.verdict import Finding
 from flverify.participation import Bernoulli, ExplicitLaw
 
@@ -169,3 +170,73 @@ def pairs_of_four(c: Any) -> Finding:
         (f"P({c.never} in S), outcomes", both, 0),
     ]
     return judge.identity(pairs, "S = {1, 2} or {3, 4}, 1/2 each")
+
+
+# -- independent clients -------------------------------------------------------------
+
+ALONE = "every N, clients that come independently"
+
+
+@claim(
+    "agnostic.eq2.independent",
+    source=Source("agnostic", "eq. (2), its relation to pi_i; a question, not printed"),
+    statement=r"p_i=\pi_i\int_0^1\prod_{j\ne i}(1-\pi_j+\pi_jy)\,dy\text{ for "
+    r"independent clients},\quad N=2:\ p_1\pi_2-p_2\pi_1=\tfrac12\pi_1\pi_2(\pi_1-"
+    r"\pi_2)",
+    proposition="If clients come independently with the probabilities pi_i, p_i is "
+    "pi_i times the mean of 1/(1 + number of others who come), which is this integral; "
+    "for two clients it is not proportional to pi_i, unless both are equal, but more "
+    "than so for the frequent one.",
+    constants={"half": Fraction(1, 2), "beside": "1 + others"},
+    twin={"beside": "others or 1"},
+    reading_twins={"not proportional": {"half": 0}},
+    exact=("half",),
+)
+def independent_clients(c: Any) -> Finding:
+    """Judge the integral, small N by symbols, larger N by enumeration."""
+    y, others = sympy.symbols("y x", nonnegative=True)
+    below = {"1 + others": 1 + others, "others or 1": others}[c.beside]
+    power = sympy.integrate(y**others, (y, 0, 1), conds="none")
+    pairs: list[Any] = [("x others", power * below, 1)]
+    for n in (1, 2, 3):
+        chances = sympy.symbols(f"pi_1:{n + 1}", positive=True)
+        rest = sympy.prod([1 - q + q * y for q in chances[1:]])
+        right = chances[0] * sympy.integrate(sympy.expand(rest), (y, 0, 1))
+        pairs.append((f"N = {n}", Bernoulli(chances).averaging_weights()[0], right))
+    one, two = sympy.symbols("pi_1 pi_2", positive=True)
+    p = Bernoulli((one, two)).averaging_weights()
+    gap = rational(c.half) * one * two * (one - two)
+    search = judge.instances(
+        counted_others(c.beside), "==", "N = 2, 5, 9, all subsets beside the package"
+    )
+    return judge.all_of(
+        {
+            "integral": judge.proof_or_search(judge.identity(pairs, ALONE), search),
+            "not proportional": judge.identity(
+                [("p_1 pi_2 - p_2 pi_1", p[0] * two - p[1] * one, gap)], "N = 2"
+            ),
+        },
+        argument="With x others the share of a participant is 1/(1 + x), the integral "
+        "of y^x from 0 to 1; and the mean of y^x over independent others is the "
+        "product of the 1 - pi_j + pi_j y.",
+    )
+
+
+def counted_others(beside: str) -> Iterator[Case]:
+    """p_i of the package against pi_i times a mean over the number of others."""
+    for n in (2, 5, 9):
+        chances = [Fraction(i, n + 1) for i in people(n)]
+        found = Bernoulli(chances).averaging_weights()
+        law = cohorts.independent(chances)
+        for i in (1, n):
+            others = cohorts.independent([q for q in chances if q != chances[i - 1]])
+            mean = cohorts.mean(others, lambda s: 1 / divisor(beside, len(s)))
+            right = chances[i - 1] * mean
+            again = cohorts.sides(cohorts.averaging(law, i), right)
+            at = {"N": n, "pi": chances, "i": i}
+            yield Case(at, found[i - 1], right, again)
+
+
+def divisor(beside: str, others: int) -> Fraction:
+    """Size of the cohort, or of the others where there are some."""
+    return Fraction(1 + others if beside == "1 + others" else max(others, 1))
