@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import sympy
@@ -70,7 +71,7 @@ def variance(c: Any) -> Finding:
         ("stays", g**2 * limit + (1 - g) ** 2 * spread, limit),
         ("distance", g**2 * v + (1 - g) ** 2 * spread - limit, g**2 * (v - limit)),
     ]
-    search = judge.instances(stationary(c.g), "==", FAMILY)
+    search = searched(c.g)
     eta, k, h = sympy.symbols("eta k h", positive=True)
     kept = (1 - eta * h) ** k
     slope = sympy.diff((1 - kept) / (1 + kept), eta).subs(eta, 0)
@@ -81,14 +82,18 @@ def variance(c: Any) -> Finding:
             "small steps": judge.identity(
                 [("derivative at 0", slope, rational(c.half) * k * h)], "every k and h"
             ),
-            "any curvatures, N = 2": judge.identity(
-                first_moves(c.power), "N = 2, every law of nonempty S, k = 1, 2, 3"
-            ),
+            "any curvatures, N = 2": moves(c.power),
         },
         argument="S is independent of the model, so that the variance after a round is "
         "g^2 times that before it and (1 - g)^2 Var(b_S); v is that after some rounds. "
         "A round multiplies its distance to the limit by g^2 < 1.",
     )
+
+
+@cache
+def searched(factor: Any) -> Finding:
+    """Judge the formula on the instances."""
+    return judge.instances(stationary(factor), "==", FAMILY)
 
 
 def uniform(less: int) -> Finding:
@@ -114,6 +119,13 @@ def uniform(less: int) -> Finding:
             "chance of a pair": judge.implied(held, two, UNIFORM),
         }
     )
+
+
+@cache
+def moves(power: int) -> Finding:
+    """Judge the square of a move from the minimiser."""
+    scope = "N = 2, every law of nonempty S, k = 1, 2, 3"
+    return judge.identity(first_moves(power), scope)
 
 
 def first_moves(power: int) -> list[judge.Pair]:

@@ -72,7 +72,9 @@ def between(c: Any) -> Finding:
         }
     )
     found = {
-        name: judge.instances(rates.doubled(word, c.factor), "<=", runs.SEARCHED)
+        name: judge.instances(
+            rates.doubled(word, Fraction(c.factor)), "<=", runs.SEARCHED
+        )
         for name, word in {"H - 1 steps": "literal", "H steps": "separate"}.items()
     }
     return judge.proof_or_search(proof, judge.all_of(found))

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from functools import cache
 from itertools import product
 from math import prod
 from typing import Any
@@ -73,32 +74,38 @@ LOG = None, Fraction(231, 100)
 )
 def total(c: Any) -> Finding:
     """Judge the numbers by quadrature and by counting draws, and small N exactly."""
-    p = race.weights(TEMPERATURE)
-    other = clocks.inclusion(race.prior(TEMPERATURE), COHORT) / COHORT
-    rates, seen = race.prior(TEMPERATURE), sampled(p)
-    means = {"sum of squares": USERS * float(p @ other), "draws": float(seen.mean())}
-    logs = {
-        "a generating function": clocks.mean_log(rates, COHORT, USERS / COHORT * p),
-        "draws": float(np.log(seen).mean()),
-    }
-    ends = {
-        name: {
-            "the package": extreme(p, which),
-            "another quadrature": extreme(other, which),
-        }
-        for name, which in (("least", -1), ("most", 1))
-    }
+    means, least, most, logs = computed()
     return judge.all_of(
         {
             "mean": beside("E W", means, c.mean, MEAN),
-            "least": beside("least W", ends["least"], c.least, LEAST),
-            "most": beside("largest W", ends["most"], c.most, MEAN),
+            "least": beside("least W", least, c.least, LEAST),
+            "most": beside("largest W", most, c.most, MEAN),
             "mean of the logarithm": beside("E log W", logs, c.log, LOG),
             "small N": judge.instances(
                 small_means(c.power), "==", "N = 3, 4, 5, M < N, ratio 19/21"
             ),
         }
     )
+
+
+@cache
+def computed() -> tuple[dict[str, float], ...]:
+    """Return the mean, the ends and the mean logarithm of W, each in several ways."""
+    rates, p = race.prior(TEMPERATURE), race.weights(TEMPERATURE)
+    weights = {
+        "the package": p,
+        "another quadrature": clocks.inclusion(rates, COHORT) / COHORT,
+    }
+    seen = sampled(p)
+    means = {name: USERS * float(v @ v) for name, v in weights.items()}
+    logs = {
+        "a generating function": clocks.mean_log(rates, COHORT, USERS / COHORT * p),
+        "draws": float(np.log(seen).mean()),
+    }
+    least, most = (
+        {name: extreme(v, sign) for name, v in weights.items()} for sign in (-1, 1)
+    )
+    return {**means, "draws": float(seen.mean())}, least, most, logs
 
 
 def beside(name: str, values: dict[str, float], stated: str, ends: Any) -> Finding:
@@ -252,12 +259,8 @@ def stability(c: Any) -> Finding:
     done = sympy.Symbol("eta_k_h", positive=True)
     # Bernoulli: (1 - eta h)^k >= 1 - eta k h for eta h <= 1
     held = [g >= 1 - done, done * total <= c.cap * (total - 1), total >= 1]
-    p = race.weights(TEMPERATURE)
-    other = clocks.inclusion(race.prior(TEMPERATURE), COHORT) / COHORT
-    kept = {
-        "the package": 1 / (USERS * float(p @ p)),
-        "another quadrature": 1 / (USERS * float(other @ other)),
-    }
+    means, *_ = computed()
+    kept = {name: 1 / v for name, v in means.items() if name != "draws"}
     proof = judge.identity(slopes(c.power), SIZES)
     search = judge.instances(
         small_slopes(c.power), "==", "N = 3, M = 1, 2, k = 1, 2, eta h = 1/2"

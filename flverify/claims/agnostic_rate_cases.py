@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 from flverify.claims import agnostic_runs as runs
@@ -16,7 +17,7 @@ from flverify.claims import cohorts
 from flverify.claims.agnostic_terms import RATE
 from flverify.claims.cohorts import people
 from flverify.claims.judge import Case
-from flverify.claims.nonsmooth import Nonsmooth, gradient_bound
+from flverify.claims.nonsmooth import gradient_bound
 from flverify.claims.nonsmooth_losses import SILENT, Absolute, Client, squared_distance
 from flverify.reference import agnostic_fedavg
 
@@ -75,7 +76,7 @@ def restless(largest: int, factor: Fraction) -> Iterator[Case]:
 
 def valued(schedule: str, value: Any, factor: Fraction) -> Iterator[Case]:
     """Compare what is made of the T expected gaps with (9), times a factor."""
-    for one, count in runs.several(schedule):
+    for index, (one, count) in enumerate(runs.several(schedule)):
         k = one.local_steps
         if k == 0:
             continue
@@ -85,14 +86,17 @@ def valued(schedule: str, value: Any, factor: Fraction) -> Iterator[Case]:
         at = {**one.where, "T": count, "theta*": one.minimiser()}
         at |= {"G": gradient_bound(one.clients)}
 
-        def again(one: Any = one, count: int = count, right: Any = right) -> Any:
-            return value(gaps(one, one.plain_paths(count), count)), right
+        def again(index: int = index, right: Any = right) -> Any:
+            return value(gaps(index, schedule, plain=True)), right
 
-        yield Case(at, value(gaps(one, one.paths(count), count)), right, again)
+        yield Case(at, value(gaps(index, schedule, plain=False)), right, again)
 
 
-def gaps(one: Nonsmooth, paths: Any, count: int) -> list[Fraction]:
-    """E f(server) - f(theta*) after each round."""
+@cache
+def gaps(index: int, schedule: str, *, plain: bool) -> list[Fraction]:
+    """E f(server) - f(theta*) after each round of an instance."""
+    one, count = runs.several(schedule)[index]
+    paths = one.plain_paths(count) if plain else one.paths(count)
     found = [-one.objective(one.minimiser())] * count
     for chance, models in paths:
         for r, model in enumerate(models[1:]):
