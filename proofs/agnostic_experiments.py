@@ -28,6 +28,7 @@ from flverify.claims.claim import claim
 from flverify.claims.cohorts import people
 from flverify.claims.judge import Case
 from flverify.claims.rationals import rational
+from flverify.claims.stated_numbers import near
 from flverify.claims.verdict import Finding
 from flverify.participation import SuccessiveSampling
 
@@ -101,24 +102,6 @@ def probabilities(c: Any) -> Finding:
             ),
         }
     )
-
-
-def near(name: str, value: float, stated: str, ends: tuple[Any, Any]) -> Case:
-    """Distance of a number from the stated one, against a thousandth of that.
-
-    A stated number outside the ends, beyond what is possible, is that far from the
-    truth, exactly; an end of None is nowhere.
-    """
-    number = Fraction(parse_number(stated))
-    room = number / 1000
-
-    def again() -> tuple[Fraction, Fraction]:
-        low, high = (number if end is None else end for end in ends)
-        return max(Fraction(0), number - high, low - number), room
-
-    at = {"number": name, "computed": f"{value:.6g}", "stated": stated}
-    left = abs(value - float(number))
-    return Case(at, left, float(room), again, another_quantity=True)
 
 
 def enumerated(printed: str) -> Iterator[Case]:

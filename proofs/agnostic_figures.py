@@ -28,12 +28,12 @@ from flverify.claims import agnostic_rounds as rounds
 from flverify.claims import agnostic_runs as runs
 from flverify.claims import cohorts, judge
 from flverify.claims.agnostic_race import distance
+from flverify.claims.agnostic_total_weight import total_weight
 from flverify.claims.claim import claim
 from flverify.claims.cohorts import people
 from flverify.claims.judge import Case
 from flverify.claims.parts import together
 from flverify.claims.verdict import Finding
-from flverify.claims.written import unequal
 from flverify.participation import SuccessiveSampling
 
 DATA = (
@@ -42,7 +42,6 @@ DATA = (
     f"steps, C = [-{race.BOX:g}, {race.BOX:g}]^d"
 )
 SEEN = "data sets where it is so"
-EVERY = "every law of cohorts of M out of N users with p_i not all 1/N"
 
 # -- Figure 1 ------------------------------------------------------------------------
 
@@ -81,44 +80,6 @@ def comparison(temperature: str, count: int) -> dict[str, Finding]:
                 scope = f"{DATA}, T = {count}"
                 found[name] = judge.share(SEEN, sum(lower), len(lower), scope)
     return found
-
-
-def total_weight(temperature: str) -> Finding:
-    """Judge E (N/M) sum_{i in S} p_i > 1, by proof unless the prior is uniform.
-
-    By cohorts it is N sum p_i^2, which is 1 + N sum (p_i - 1/N)^2.
-    """
-    search = judge.instances(totals(temperature), ">", "N = 3, 4, 5")
-    if race.exact_ratio(temperature) == 1:
-        return search
-    N, M, chance, p = sympy.symbols("N M probability p_i", positive=True)
-    squares, added = sympy.symbols("sum_p_squared sum_p", real=True)
-    rest, gap = sympy.Symbol("rest", nonnegative=True), sympy.Symbol("gap", real=True)
-    about = squares - 2 * added / N + 1 / N  # of squares of p_i - 1/N
-    more = (p - 1 / N) ** 2 - (p**2 - 2 * p / N + 1 / N**2)
-    pairs = [
-        ("a member of a cohort", chance * N / M * p, N * p * (chance / M)),
-        ("one square more", more, 0),
-        ("sum p_i = 1", (1 + N * about).subs(added, 1), N * squares),
-    ]
-    above = judge.implied([unequal(gap, 0)], 1 + N * (gap**2 + rest) > 1, EVERY)
-    proof = {"N sum p_i^2": judge.identity(pairs, EVERY), "one p_i not 1/N": above}
-    return judge.proof_or_search(judge.all_of(proof), search)
-
-
-def totals(temperature: str) -> Iterator[Case]:
-    """N sum p_i^2, the mean of (N/M) sum_{i in S} p_i, against 1."""
-    ratio = race.exact_ratio(temperature)
-    for n, m in ((3, 1), (4, 2), (5, 3)):
-        shares = [ratio**i for i in range(n)]
-        p = SuccessiveSampling(shares, m).averaging_weights()
-        law = cohorts.without_replacement(shares, m)
-        q = [cohorts.averaging(law, i) for i in people(n)]
-        again = cohorts.mean(
-            law, lambda s, q=q, n=n: sum(q[i - 1] for i in s) * Fraction(n, len(s))
-        )
-        at = {"N": n, "M": m, "weights": shares}
-        yield Case(at, n * sum(v * v for v in p), 1, cohorts.sides(again, 1))
 
 
 # -- Figure 2 ------------------------------------------------------------------------
@@ -231,8 +192,14 @@ def inverse_probabilities() -> Finding:
     """Prove that server + sum_S (u_i/pi_i)(theta_i - server) has mean sum u_i theta_i.
 
     For any weights u of sum 1: knowing the pi_i, any such objective can be aimed at.
+    With one local step it converges, as `agnostic.eq10.increments.rate` shows.
     """
-    server, pairs = sympy.Symbol("server"), []
+    server, u_i, chance = sympy.symbols("server u_i pi_i", positive=True)
+    rest = sympy.Symbol("rest", real=True)  # 1 - sum of the u_i so far
+    pairs: list[Any] = [
+        ("a user's model", chance * (u_i / chance), u_i),
+        ("the server, a user more", rest - chance * (u_i / chance), rest - u_i),
+    ]
     for n in (1, 2, 3):
         law, models = cohorts.any_law(n), sympy.symbols(f"theta_1:{n + 1}")
         free = sympy.symbols(f"u_1:{n}") if n > 1 else ()
@@ -245,4 +212,4 @@ def inverse_probabilities() -> Finding:
 
         aim = sum(v * x for v, x in zip(u, models, strict=True))
         pairs.append((f"N = {n}", cohorts.mean(law, aggregate), aim))
-    return judge.identity(pairs, "N = 1, 2, 3, every law of full support and models")
+    return judge.identity(pairs, "every N and law of S with pi_i > 0, all models")

@@ -116,7 +116,10 @@ def cohort_inequality(factor: Any) -> Finding:
 
 @cache
 def gap_identity() -> Finding:
-    """Judge the exact gap: for a cohort of s clients by moments, then for any law."""
+    """Judge the exact gap by moments, then for any law, and where it is 0.
+
+    A sum of squares with weights q(A)/(2|A|^2) > 0 is 0 only if each of them is.
+    """
     m, v, z = sympy.symbols("m v z")
     mean_of_squares = v - 2 * z * m + z**2
     pairs_of = (2 * S * (S * v) - 2 * (S * m) ** 2) / (2 * S**2)
@@ -128,7 +131,15 @@ def gap_identity() -> Finding:
         left = cohorts.mean(law, lambda a, x=x: (average(a, x) - z) ** 2)
         spread = cohorts.mean(law, lambda a, x=x: spread_of(a, x))
         pairs.append((f"any law, N = {n}", sympy.expand(right - left - spread), 0))
-    return judge.identity(pairs, f"{LAWS}, all models and z")
+    one, rest = sympy.Symbol("difference", real=True), sympy.Symbol("rest", real=True)
+    chance = sympy.Symbol("weight", positive=True)
+    held = [sympy.Eq(chance * one**2 + rest, 0), rest >= 0]
+    return judge.all_of(
+        {
+            "gap": judge.identity(pairs, f"{LAWS}, all models and z"),
+            "0 iff participants agree": judge.implied(held, sympy.Eq(one, 0), LAWS),
+        }
+    )
 
 
 def weight(law: Any, client: int, power: int) -> Any:

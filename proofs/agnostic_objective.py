@@ -35,8 +35,9 @@ from flverify.algorithms import AgnosticFedAvg
 from flverify.claims import cohorts, judge, laws
 from flverify.claims.agnostic_bent import SEARCHED, bent_cases
 from flverify.claims.agnostic_horizon import at_the_horizon, small_steps
+from flverify.claims.agnostic_induced import definition, mean_step, weights_of
 from flverify.claims.claim import claim
-from flverify.claims.cohorts import Cohort, Listed, any_law, people, sides
+from flverify.claims.cohorts import Cohort, any_law, sides
 from flverify.claims.judge import Case
 from flverify.claims.laws import Setting
 from flverify.claims.parts import together
@@ -137,14 +138,6 @@ class Scalars:
         return self.problem().minimiser(p)[0]
 
 
-def weights_of(law: Listed, n_clients: int, power: int) -> list[Any]:
-    """E[1{i in S} / |S|^power] for every client, over listed outcomes."""
-    return [
-        cohorts.mean(law, lambda a, i=i: Fraction(int(i in a), len(a) ** power))
-        for i in people(n_clients)
-    ]
-
-
 def family(local_steps: int, power: int) -> Iterator[Scalars]:
     """Two or three clients, laws of fixed and random size, two step sizes.
 
@@ -220,73 +213,6 @@ def free(n_clients: int, local_steps: int, power: int) -> Scalars:
     table = {tuple(cohorts.zero_based(a)): chance for a, chance in listed.items()}
     setting = Setting(ExplicitLaw(table, n_clients), listed)
     return Scalars(h, b, eta, local_steps, setting, power)
-
-
-@cache
-def definition(power: int) -> Finding:
-    """Judge that (3) is a convex combination with one minimiser, on quadratics.
-
-    Its weights are those of every law of nonempty S; for the minimiser they may be
-    any positive numbers.
-    """
-    x, pairs = sympy.Symbol("x"), []
-    for n in (1, 2, 3):
-        p, h = (sympy.symbols(f"{name}_1:{n + 1}", positive=True) for name in "ph")
-        b = sympy.symbols(f"b_1:{n + 1}")
-        rows = list(zip(p, h, b, strict=True))
-        bend = sum(p * k for p, k, _ in rows)
-        best = sum(p * k * m for p, k, m in rows) / bend
-        value = sum(p * k * (x - m) ** 2 / 2 for p, k, m in rows)
-        gap = value - value.subs(x, best) - bend * (x - best) ** 2 / 2
-        pairs.append((f"value above the least, N = {n}", sympy.cancel(gap), 0))
-        total = sum(weights_of(any_law(n), n, power))
-        pairs.append((f"sum of p_i, N = {n}", total, 1))
-    scope = "scalar quadratics, N = 1..3, every law of nonempty S"
-    return judge.identity(pairs, scope)
-
-
-@cache
-def mean_step(power: int) -> Finding:
-    """Judge that one local step moves the mean by a gradient step on (3).
-
-    The step is checked for any gradients g_i, then for those of quadratics, whose mean
-    is the gradient at the mean. The distance to the minimiser is multiplied by
-    1 - eta sum p_i h_i, of modulus below 1 just for the step sizes of the scope.
-    """
-    x, eta = sympy.symbols("x eta")
-    pairs = []
-    for n in (1, 2, 3):
-        law, g = any_law(n), sympy.symbols(f"g_1:{n + 1}")
-        mean = cohorts.mean(law, lambda a, g=g: gradient_step(g, a, x, eta))
-        p = weights_of(law, n, power)
-        step = x - eta * sum(w * v for w, v in zip(p, g, strict=True))
-        pairs.append((f"mean step, N = {n}", mean, step))
-        w, h, b = (sympy.symbols(f"{name}_1:{n + 1}", positive=True) for name in "phb")
-        rows = list(zip(w, h, b, strict=True))
-        bend = sum(u * k for u, k, _ in rows)
-        best = sum(u * k * m for u, k, m in rows) / bend
-        moved = x - eta * sum(u * k * (x - m) for u, k, m in rows)
-        factor = 1 - eta * bend
-        pairs += [
-            (f"contraction, N = {n}", moved - best, factor * (x - best)),
-            (f"step sizes, N = {n}", 1 - factor**2, eta * bend * (2 - eta * bend)),
-        ]
-    scope = "scalar quadratics, N = 1..3, every law of nonempty S"
-    steps = "step sizes with 0 < eta sum_i p_i h_i < 2, no active constraint"
-    return judge.identity(pairs, f"{scope}, {steps}")
-
-
-def gradient_step(gradients: Any, members: Cohort, start: Any, step: Any) -> Any:
-    """Server model of the plain loop after one local step with given gradients."""
-    models = agnostic_fedavg.run(
-        lambda i, _x: [gradients[i]],
-        len(gradients),
-        [start],
-        [cohorts.zero_based(members)],
-        step_size=step,
-        period=2,
-    )
-    return models[-1][0]
 
 
 def mean_cases(local_steps: int, power: int) -> Iterator[Case]:

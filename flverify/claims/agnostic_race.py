@@ -27,6 +27,7 @@ LOCAL_STEPS = 5  # H = 6, one tick of which is the communication
 BOX = 50.0
 LOOKS = (0, 8, 16, 24, 32, 40)  # rounds before the last at which losses are taken
 RULES = ("agnostic", "weights (2)", "inclusion probabilities")
+OTHERS = ("divided by its total weight", "moves over pi_i, all alike")
 
 Gradient: TypeAlias = Callable[[Array, Array], Array]
 
@@ -167,7 +168,11 @@ def final_losses(
         clocks = draw.exponential(size=(DATA_SETS, N_CLIENTS)) / prior(temperature)
         members = np.argpartition(clocks, COHORT, axis=1)[:, :COHORT]
         for rule in rules:
-            models[rule] = _round(one, members, models[rule], _shares(rule, p, members))
+            shares, old = _shares(rule, p, members), models[rule]
+            models[rule] = _round(one, members, old, shares)
+            if rule == OTHERS[1]:  # the server keeps what the moves leave
+                rest = 1 - shares.sum(axis=1)
+                models[rule] += rest.reshape(-1, *[1] * len(one.shape)) * old
             if left in LOOKS:
                 losses = one.losses(models[rule])
                 for name, of in objectives.items():
@@ -176,9 +181,16 @@ def final_losses(
 
 
 def _shares(rule: str, p: Array, members: Array) -> Array:
-    """Weights of the participants: 1/M, or N/M p_i of (10) with a meaning of p_i."""
+    """Weights of the participants: 1/M, or N/M p_i of (10) with a meaning of p_i.
+
+    Or p_i over their sum, or (1/N)/pi_i.
+    """
     if rule == "agnostic":
         return np.full(members.shape, 1 / COHORT)
+    if rule == OTHERS[0]:
+        return np.asarray(p[members] / p[members].sum(axis=1, keepdims=True))
+    if rule == OTHERS[1]:
+        return np.asarray(1 / (N_CLIENTS * COHORT * p[members]))
     meaning = p if rule == "weights (2)" else COHORT * p
     return np.asarray(N_CLIENTS / COHORT * meaning[members])
 

@@ -67,6 +67,18 @@ def any_law(n_clients: int, *, empty: bool = False) -> dict[Cohort, sympy.Expr]:
     return {s: w / sum(weights) for s, w in zip(sets, weights, strict=True)}
 
 
+def any_law_of_size(n_clients: int, m: int) -> dict[Cohort, Any]:
+    """Every law on the cohorts of m clients, by free positive symbols.
+
+    Examples
+    --------
+    >>> any_law_of_size(2, 1)[frozenset({1})]
+    w_1/(w_1 + w_2)
+    """
+    law = {a: v for a, v in any_law(n_clients).items() if len(a) == m}
+    return {a: sympy.cancel(v / sum(law.values())) for a, v in law.items()}
+
+
 def independent(chances: Sequence[Scalar]) -> dict[Cohort, Scalar]:
     """Clients come independently with their probabilities.
 

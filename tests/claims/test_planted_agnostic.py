@@ -7,7 +7,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from flverify.claims import agnostic_outside, drawn_anew, judge
+from flverify.claims import (
+    agnostic_outside,
+    agnostic_total_weight,
+    drawn_anew,
+    judge,
+)
 from flverify.claims.agnostic_apart import tracks_apart
 from flverify.claims.agnostic_period_one import any_losses
 from flverify.claims.agnostic_rounds import mean_of_cohorts, one_period
@@ -107,10 +112,9 @@ def test_a_little_memory_is_enough_to_refute(claims):
 
 
 def test_the_total_weight_of_rule_10_is_above_1_unless_the_p_i_are_equal():
-    figures = load_file(proofs_folder() / "agnostic_figures.py")
-    found = figures.total_weight("10")
-    assert (found.verdict, found.scope) == (PROVED, figures.EVERY)
-    assert figures.total_weight("inf").verdict == REFUTED
+    found = agnostic_total_weight.total_weight("10")
+    assert (found.verdict, found.scope) == (PROVED, agnostic_total_weight.EVERY)
+    assert agnostic_total_weight.total_weight("inf").verdict == REFUTED
 
 
 @pytest.mark.parametrize(

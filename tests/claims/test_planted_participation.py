@@ -179,7 +179,7 @@ def test_more_local_steps_move_the_mean_further(claims):
     [
         ("focus.case2", {"factor": Fraction(-5)}, "approximation"),
         ("focus.assump1.empty", {"total": 7}, "weights"),
-        ("agnostic.eq3", {"power": 0}, "definition"),
+        ("agnostic.eq3", {"power": 0}, "sum of p_i"),
     ],
 )
 def test_a_wrong_constant_refutes_a_claim_of_several_parts(claims, claim, wrong, part):
