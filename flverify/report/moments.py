@@ -14,6 +14,10 @@ from flverify.report.numbers import enclosure, listed, shown
 COORDINATES = 6  # of a vector that a table shows
 UNSTABLE = "infinite: the mean-square rate is not below 1"
 UNSETTLED = "the mean of the model does not go there: it grows, or alternates"
+UNTOLD = (
+    "floats do not tell whether the mean of the model goes there; pass rationals, or "
+    "take a larger step size"
+)
 
 
 def rates(name: str, found: Any, *, enclose: bool) -> dict[str, Any]:
@@ -57,7 +61,8 @@ def biases(name: str, found: Any) -> dict[str, Any]:
         mean_settles=lambda: found.mean_settles,
     )
     if out["mean_settles"] is False and out["mean_fixed_point"] is not None:
-        out["mean_fixed_point_reason"] = UNSETTLED
+        moves = found.mean_surely_moves
+        out["mean_fixed_point_reason"] = UNSETTLED if moves else UNTOLD
     if out.get("stationary_mean_square_error") == math.inf:
         out["stationary_mean_square_error_reason"] = UNSTABLE
     return out
