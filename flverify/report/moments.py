@@ -8,6 +8,7 @@ from typing import Any
 
 from flverify._core.errors import RefusedError
 from flverify._core.exact import Scalar
+from flverify.engines.moments import surely_moves
 from flverify.report import console
 from flverify.report.numbers import enclosure, listed, shown
 
@@ -61,7 +62,7 @@ def biases(name: str, found: Any) -> dict[str, Any]:
         mean_settles=lambda: found.mean_settles,
     )
     if out["mean_settles"] is False and out["mean_fixed_point"] is not None:
-        moves = found.mean_surely_moves
+        moves = surely_moves(found)
         out["mean_fixed_point_reason"] = UNSETTLED if moves else UNTOLD
     if out.get("stationary_mean_square_error") == math.inf:
         out["stationary_mean_square_error_reason"] = UNSTABLE

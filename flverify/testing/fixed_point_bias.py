@@ -18,6 +18,7 @@ from flverify._core.errors import (
     ShapeError,
 )
 from flverify._core.exact import Array, Scalar
+from flverify.engines.moments import surely_moves
 from flverify.testing import reproduce, sampling
 from flverify.testing.comparison import keeps, slackened
 from flverify.testing.given import as_float, least_zero, real
@@ -240,7 +241,7 @@ def _accuracy(claim: _Claim, answer: Answer) -> str:
 
 def _untold(claim: _Claim, answer: Answer, off: float) -> str:
     """Say why a fixed point gives no answer; empty if it does."""
-    if answer.found.mean_surely_moves:
+    if surely_moves(answer.found):
         return "the mean does not converge; there is no x_inf where it ends"
     if not answer.found.mean_settles:
         return "floats do not tell whether the mean converges; pass rationals"
@@ -264,7 +265,7 @@ def _found(bias: Array, answer: Answer) -> str:
     text = f"bias {vector(bias)}" + (f", length {number(length)}" if length else "")
     if answer.found.mean_settles:
         return text
-    if not answer.found.mean_surely_moves:
+    if not surely_moves(answer.found):
         return f"{text}; that the mean converges to it is not shown"
     text += "; the mean does not converge to it"
     with suppress(RefusedError):  # what grows is too weak for floats to follow

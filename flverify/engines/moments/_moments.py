@@ -51,7 +51,6 @@ from flverify.problems._minimiser import minimiser_of
 LARGEST_EXACT = 64  # state numbers up to which a system is built in rationals
 LARGEST_DENSE = 80  # state numbers up to which float operators are written out
 LARGEST_FLOAT = 2500  # state numbers, whose cube is the work: some minutes
-BLURRED = 1e-6  # a float rate that is nearer to 1 does not say on which side it lies
 MOST_CLIENTS = 5000  # whatever the state: features have a number for every pair
 
 
@@ -110,18 +109,6 @@ class Moments:
         In floats a mean counts as one that does not if it takes more than 1e12 rounds.
         """
         return bool(self._engine.mean_settles)
-
-    @property
-    def mean_surely_moves(self) -> bool:
-        """Whether it is known that the mean does not converge, from some start.
-
-        A float rate next to 1 does not tell a slow mean from one that moves on.
-        """
-        if not self.exact:
-            with suppress(RefusedError):  # where directions may grow that floats lose
-                if abs(self.mean_rate - 1) <= BLURRED:
-                    return False
-        return not self.mean_settles
 
     @property
     def mean_square_rate(self) -> Scalar:
