@@ -1,9 +1,9 @@
 """Rounds and vectors to a target accuracy, from x_0 = 0.
 
 The accuracy is E|x_r - x*|^2/|x_0 - x*|^2, from the curve of exact moments in floats.
-The rounds are the first after which it is at most the target, and stays there for as
-many rounds again. A method that does not stay at x* has a stationary error, and never
-gets below it in the end.
+The rounds are the first after which it is at most the target, up to the rounding of
+floats, and stays there for as many rounds again. A method that does not stay at x* has
+a stationary error, and never gets below it in the end.
 
 Every participant downloads and uploads one vector a round; SCAFFOLD's also their
 controls. Gradient descent hears everybody.
@@ -32,6 +32,7 @@ FEWEST_MOST = 4_000  # the same, with a large one
 MOST_WORK = 4e11  # rounds times state^3
 FIRST = 64  # rounds of the first look at the curve
 LEAST_SIZE, LARGEST_SIZE = 1e-6, 1e9  # of minimiser and L: others lose digits
+MET = 1e-12  # relative rounding of a curve that meets the target exactly
 ROUNDING = 1e-13  # relative error of a float stationary error that stands for 0
 
 
@@ -187,9 +188,9 @@ def curve(tried: Tried, step_size: float, rounds: int) -> Array:
 
 def _rounds(tried: Tried, step_size: float, target: float) -> int | None:
     """First round from which the curve stays below the target for as many again."""
-    most, looked = _most_rounds(tried), FIRST
+    most, looked, met = _most_rounds(tried), FIRST, target * (1 + MET)
     while True:
-        above = np.flatnonzero(~(curve(tried, step_size, looked) <= target))
+        above = np.flatnonzero(~(curve(tried, step_size, looked) <= met))
         reached = int(above[-1]) + 1 if len(above) else 0
         if 2 * reached <= looked:
             return reached

@@ -14,7 +14,7 @@ import sympy
 from flverify._core.errors import InputError, MissingConstantError
 from flverify._core.shown import shown
 from flverify._core.sources import Source
-from flverify.claims import _given
+from flverify.claims import _given, _made
 from flverify.claims.free import Free
 from flverify.claims.premises import Lines
 from flverify.claims.sharp import Sharp
@@ -342,7 +342,7 @@ def claim(
     """
 
     def wrap(judged_by: Check) -> Claim:
-        return Claim(
+        found = Claim(
             id,
             source,
             statement,
@@ -360,5 +360,7 @@ def claim(
             unaided,
             None if mended_from is None else _lines(mended_from, id),
         )
+        _made.note(found)
+        return found
 
     return wrap

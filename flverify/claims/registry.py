@@ -14,6 +14,7 @@ from flverify._core.errors import FormatError, InputError, UnknownNameError
 from flverify._core.shipped import shipped_folder
 from flverify._core.shown import shown
 from flverify._core.source_files import last_name, run_file
+from flverify.claims import _made
 from flverify.claims.claim import Claim
 from flverify.claims.untouched import untouched
 from flverify.claims.verdict import OF_CLAIMS
@@ -44,7 +45,7 @@ def load_file(path: Path) -> ModuleType:
     Raises
     ------
     FormatError
-        If it is not a readable Python file.
+        If it is not a readable Python file, or loses a claim that it makes.
     """
     if path.suffix != ".py" or not path.is_file():
         raise FormatError(
@@ -52,12 +53,16 @@ def load_file(path: Path) -> ModuleType:
         )
     try:
         _require_judged(path)
-        return run_file(path, f"{OF_CLAIMS}{path.stem}")
+        with _made.collected() as made:
+            module = run_file(path, f"{OF_CLAIMS}{path.stem}")
     except (SyntaxError, UnicodeDecodeError) as error:
         raise FormatError(
             f"a file of claims must be valid Python; {path.name} is not: {error}; "
             "mend it."
         ) from error
+    kept = {value.id for value in vars(module).values() if isinstance(value, Claim)}
+    _made.require_kept(made, kept, module, path.name)
+    return module
 
 
 def _require_judged(path: Path) -> None:

@@ -52,7 +52,8 @@ class Bernoulli(UniformDriven):
     Notes
     -----
     Exact for rationals and symbols, by generating functions: N^2 log N operations
-    for q. Floats, by quadrature with positive terms: relative error below 1e-12.
+    for q. Floats, by quadrature with positive terms: relative error below 1e-12 where
+    a probability is not below the range of floats.
 
     Examples
     --------

@@ -53,7 +53,8 @@ class ReplacementSampling(UniformDriven):
 
     Notes
     -----
-    Exact for rationals; floats keep a relative error below 1e-12. The moments of
+    Exact for rationals; floats keep a relative error below 1e-12, where a number is
+    not below the range of floats. The moments of
     1/|S| take about N log N products with an m by m matrix; in floats they need
     m <= 1000.
 

@@ -8,12 +8,17 @@ from typing import Any
 
 from flverify._core.errors import RefusedError
 from flverify._core.exact import Scalar
+from flverify.engines.moments import surely_moves
 from flverify.report import console
 from flverify.report.numbers import enclosure, listed, shown
 
 COORDINATES = 6  # of a vector that a table shows
 UNSTABLE = "infinite: the mean-square rate is not below 1"
 UNSETTLED = "the mean of the model does not go there: it grows, or alternates"
+UNTOLD = (
+    "floats do not tell whether the mean of the model goes there; pass rationals, or "
+    "take a larger step size"
+)
 
 
 def rates(name: str, found: Any, *, enclose: bool) -> dict[str, Any]:
@@ -57,7 +62,8 @@ def biases(name: str, found: Any) -> dict[str, Any]:
         mean_settles=lambda: found.mean_settles,
     )
     if out["mean_settles"] is False and out["mean_fixed_point"] is not None:
-        out["mean_fixed_point_reason"] = UNSETTLED
+        moves = surely_moves(found)
+        out["mean_fixed_point_reason"] = UNSETTLED if moves else UNTOLD
     if out.get("stationary_mean_square_error") == math.inf:
         out["stationary_mean_square_error_reason"] = UNSTABLE
     return out

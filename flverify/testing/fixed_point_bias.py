@@ -18,6 +18,7 @@ from flverify._core.errors import (
     ShapeError,
 )
 from flverify._core.exact import Array, Scalar
+from flverify.engines.moments import surely_moves
 from flverify.testing import reproduce, sampling
 from flverify.testing.comparison import keeps, slackened
 from flverify.testing.given import as_float, least_zero, real
@@ -240,8 +241,10 @@ def _accuracy(claim: _Claim, answer: Answer) -> str:
 
 def _untold(claim: _Claim, answer: Answer, off: float) -> str:
     """Say why a fixed point gives no answer; empty if it does."""
-    if not answer.found.mean_settles:
+    if surely_moves(answer.found):
         return "the mean does not converge; there is no x_inf where it ends"
+    if not answer.found.mean_settles:
+        return "floats do not tell whether the mean converges; pass rationals"
     if answer.found.exact:
         return ""
     # a slow mean magnifies the rounding of every round, a slow direction that of x*
@@ -262,6 +265,8 @@ def _found(bias: Array, answer: Answer) -> str:
     text = f"bias {vector(bias)}" + (f", length {number(length)}" if length else "")
     if answer.found.mean_settles:
         return text
+    if not surely_moves(answer.found):
+        return f"{text}; that the mean converges to it is not shown"
     text += "; the mean does not converge to it"
     with suppress(RefusedError):  # what grows is too weak for floats to follow
         pace = answer.found.mean_rate

@@ -459,3 +459,11 @@ def test_nobody_is_rare_where_nothing_is_random(run):
     both = run("advise", "gradient_descent", "focus", *law, *asked).stdout
     assert "rarest client  1, p = 0.3333" in both
     assert "averaging weights" in both
+
+
+def test_an_accuracy_that_is_met_exactly_is_met(run):
+    # a coin that lands brings the model to x*, so that the error halves every round
+    asked = ("scaffold", "--law", "allornothing:1/2", "--curvatures", "5,3")
+    asked += ("--centres", "2,-2", "--accuracy", "1/2", "--json")
+    found = run(*FAST, *asked).json["algorithms"][0]
+    assert (found["fastest_step_size"], found["rounds"]) == ("1/4", 1)

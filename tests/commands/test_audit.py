@@ -202,6 +202,9 @@ def test_own_files_stand_beside_prefixes(run, claims, write, monkeypatch, tmp_pa
         (FAULTY.replace('"idle": 1', '"lazy": 1'), "must change constants"),
         (FAULTY.replace('"flverify", "ex', '"nobody", "ex'), "bibliography"),
         (FAULTY + FAULTY.replace("total", "again"), "an id of its own"),
+        (FAULTY + FAULTY, "an id of its own"),
+        (FAULTY + FAULTY.replace("demo.faulty", "demo.other"), "a name of its own"),
+        (f"{FAULTY}\nkept = [total]\ndel total", "demo.faulty of mine.py has none"),
     ],
 )
 def test_damaged_files_of_claims(fails, write, tmp_path, content, says):

@@ -230,6 +230,15 @@ def test_where_the_mean_does_not_go_is_said(run, tmp_path, monkeypatch, asked, s
     assert ("mean_fixed_point_reason" in found, told in text) == (not settles,) * 2
 
 
+def test_floats_do_not_say_that_a_slow_mean_grows(run):
+    # its rate is 1 - 3/4e-14, and rationals tell that it goes there
+    asked = ["bias", "fedavg", "--law", "bernoulli:1e-14,1e-14", "--step-size", "1/4"]
+    assert run(*asked, "--json").json["mean_settles"]
+    told = run(*asked, "--float").stdout
+    assert "floats do not tell whether the mean of the model goes there" in told
+    assert "it grows, or alternates" not in told
+
+
 def test_a_reason_that_both_readings_of_a_round_give_is_told_once(run):
     found = run("rate", "agnostic_fedavg", "--set", "projection=ball:1")
     assert found.code == 2

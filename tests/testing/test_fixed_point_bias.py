@@ -134,6 +134,14 @@ def test_a_diverging_mean_is_said(problem):
     assert "there is no x_inf" in unanswered(*swings, bias=0).reason
 
 
+def test_a_slow_mean_in_floats_is_not_said_to_diverge(problem):
+    parts = FedAvg("1/4"), Bernoulli(["1e-14"] * 2)
+    assert assert_fixed_point_bias(problem, *parts, bound=1)
+    found = unanswered(problem.as_float(), *parts, bound=1)
+    assert found.reason.startswith("floats do not tell whether the mean converges")
+    assert "does not converge" not in found.found
+
+
 @pytest.mark.parametrize("factor", ["99/100", "101/100"])
 @pytest.mark.parametrize("floats", [False, True])
 def test_a_mean_that_a_constant_drives_away_is_said(problem, factor, floats):

@@ -298,9 +298,9 @@ class QuadraticRates:
 def _radii(maps: Array) -> Array:
     if not np.isfinite(maps).all():
         raise BeyondFloatsError(
-            "rates on quadratics must lie within the range of floats; got a round that "
-            "multiplies by more than about 1e308; choose smaller step sizes or a "
-            "smaller smoothness."
+            "rates on quadratics must lie within the range of floats; got a round in "
+            "which products of two factors are beyond about 1e308; choose smaller step "
+            "sizes or a smaller smoothness."
         )
     return np.asarray(np.abs(np.linalg.eigvals(maps)).max(axis=1, initial=0.0))
 

@@ -104,7 +104,10 @@ class Moments:
 
     @property
     def mean_settles(self) -> bool:
-        """Whether the mean converges: nothing grows, and no modes in turns are seen."""
+        """Whether the mean converges: nothing grows, and no modes in turns are seen.
+
+        In floats a mean counts as one that does not if it takes more than 1e12 rounds.
+        """
         return bool(self._engine.mean_settles)
 
     @property
