@@ -11,19 +11,22 @@ Conventions: A(S) of Figure 1; D_k on for those who pulled; both are what
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from fractions import Fraction
 from types import SimpleNamespace
 
 import sympy
 
 from flverify._core.sources import Source
 from flverify.claims import judge
-from flverify.claims.any_cohort import ABSENT
+from flverify.claims.any_cohort import ABSENT, OneCohort
 from flverify.claims.claim import claim
+from flverify.claims.cohorts import sides
 from flverify.claims.fedavg_index import named
 from flverify.claims.mixing_cases import SOME
 from flverify.claims.printed_mixing import virtual
 from flverify.claims.verdict import Finding
-from flverify.mixing import is_column_stochastic, is_row_stochastic, virtual_matrix
+from flverify.mixing import virtual_matrix
 
 ROWS = {
     "(i) the row of x_k, t = 0, ..., tau - 1": ("x", 0),
@@ -90,18 +93,21 @@ def _doubly(absent: int, dropped: int) -> Finding:
     pairs += [
         ("sum of a column", sympy.expand(columns[j] - server[j]), 1) for j in kept
     ]
-    listed = [
-        (f"N = {n}: doubly stochastic", _is_doubly(n, absent, dropped), 1)
-        for n in range(1 + absent, 6)
-    ]
-    return judge.all_of(
-        {
-            "sums": judge.identity(pairs, "every N"),
-            "listed": judge.identity(listed, "N <= 5"),
-        }
-    )
+    search = judge.instances(_listed(absent, dropped), "==", "N <= 5")
+    return judge.proof_or_search(judge.identity(pairs, "every N"), search)
 
 
-def _is_doubly(n: int, absent: int, dropped: int) -> int:
-    matrix = virtual_matrix(range(n - absent), n)[dropped:, dropped:]
-    return int(is_row_stochastic(matrix) and is_column_stochastic(matrix))
+def _listed(absent: int, dropped: int) -> Iterator[judge.Case]:
+    """Yield the sums of rows and columns of W(S), S = {1, ..., N - absent}."""
+    for n in range(1 + absent, 6):
+        found = virtual_matrix(range(n - absent), n)[dropped:, dropped:]
+        again = OneCohort(frozenset(range(1, n - absent + 1)), n).matrix(virtual())
+        for kind, axis in (("column", 0), ("row", 1)):
+            sums = zip(
+                found.sum(axis=axis).tolist(),
+                again[dropped:, dropped:].sum(axis=axis).tolist(),
+                strict=True,
+            )
+            for place, (value, second) in enumerate(sums, start=dropped):
+                where = {"N": n, "who come": n - absent, f"sum of {kind}": place}
+                yield judge.Case(where, value, 1, sides(Fraction(second), 1))
