@@ -1,10 +1,9 @@
 """Closing sentences of Appendices D.6 and E.4 of the FOCUS paper: rates under PL.
 
 One client x^2/2 in every round, with w the server's model and z the point of its stored
-gradient, goes from (w, z) to z' = z + a (w - z), w' = w - eta z', a = (1 - eta)^(tau-1).
-The product of the two eigenvalues is 1 - a, their sum 2 - a - eta a. If they are not
-real, the squared error goes down by 1 - a in a round, which many local steps bring near
-1.
+gradient, goes to z' = z + a (w - z) and w' = w - eta z', a = (1 - eta)^(tau-1). The
+product of the two eigenvalues is 1 - a, their sum 2 - a - eta a. If they are not real,
+the squared error goes down by 1 - a in a round, which many local steps bring near 1.
 """
 
 from __future__ import annotations
