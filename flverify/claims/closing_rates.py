@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from functools import partial
 from itertools import product
 from types import SimpleNamespace
 from typing import Any
@@ -31,6 +32,7 @@ from flverify.participation.bernoulli import Bernoulli
 from flverify.participation.full import Full
 from flverify.participation.uniform_cohort import UniformCohort
 from flverify.problems._quadratics import Quadratics
+from flverify.reference import focus as reference
 
 SMALL = "N = 1, 2; curvatures 1, 3; tau = 1, 2; eta = cap, cap/8, cap/64"
 
@@ -77,6 +79,58 @@ def _product(step: Fraction, tau: int) -> Fraction | None:
         kept -= step * kept
     total, times = 2 - kept - step * kept, 1 - kept
     return times if total**2 < 4 * times else None
+
+
+def drawn_alone(caps: Mapping[str, str], contraction: Fraction) -> Iterator[judge.Case]:
+    """Yield a rate of E w_R for one of N clients x^2/2, q being 1/m = 1 of Case 3a.
+
+    The mean error goes down no faster than the mean square does. With z the mean of all
+    points and a/N for a the map is that of one client, the step being N eta.
+
+    Examples
+    --------
+    >>> case = next(drawn_alone({"mu/(N L^2)": "3/27"}, Fraction(1, 2)))
+    >>> case.left > case.right, case.recheck() == (case.left, case.right)
+    (True, True)
+    """
+    for many in (20, 40):
+        law = UniformCohort(many, 1)
+        clients = Clients((Fraction(1),) * many, law, 2)
+        step = largest_step(caps, clients, Fraction(1))
+        kept = (1 - step) / many
+        total, times = 2 - kept - many * step * kept, 1 - kept
+        if total**2 >= 4 * times:
+            continue
+        where = {**clients.where(), "q_min": 1, "step size": step}
+        where["compared"] = "rate of (E w_R)^2, 1 - t eta mu N"
+        right = 1 - contraction * step * many
+        again = partial(_mean_map, many, step, right)
+        yield judge.Case(where, times, right, again)
+
+
+def _mean_map(many: int, step: Fraction, right: Fraction) -> tuple[Fraction, Fraction]:
+    """Play a round of every cohort from w = 1, and from all points at 1."""
+    columns = []
+    for w, z in ((1, 0), (0, 1)):
+        ends = []
+        for i in range(many):
+            state: Any = {"model": [Fraction(w)], "tracker": [Fraction(many * z)]}
+            state["stored"] = [[Fraction(z)] for _ in range(many)]
+            played = reference.play(
+                state,
+                lambda _, x: [x[0]],
+                many,
+                {i},
+                step_size=step,
+                local_steps=2,
+            )
+            ends.append((played["model"][0], sum(g[0] for g in played["stored"])))
+        mean = [sum(column) / many for column in zip(*ends, strict=True)]
+        columns.append((mean[0], mean[1] / many))
+    (a, c), (b, d) = columns
+    if (a + d) ** 2 >= 4 * (a * d - b * c):
+        return right, right  # the eigenvalues are real
+    return a * d - b * c, right
 
 
 def noisy(
