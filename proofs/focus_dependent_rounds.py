@@ -5,7 +5,8 @@ independent. `focus.assump1` has both readings; Section 5.3 leaves Markov chains
 "the proof". A reader who takes the assumption by itself may hold the theorems for
 ergodic chains in their stationary law, too. There they fail: if the one client that
 comes mostly comes again, FedAvg goes to that client's minimiser, and FOCUS goes on with
-the stale gradient of the other.
+the stale gradient of the other. Corollary 3 holds: equal clients do the same, whoever
+comes.
 
 Conventions: two clients, one in every round, each first with probability 1/2, so that
 p_i = q_i = 1/2 in every round and delta_q = 0; no round is empty. That FOCUS still
@@ -20,7 +21,7 @@ from types import SimpleNamespace
 from flverify._core.sources import Source
 from flverify.claims import judge
 from flverify.claims.claim import claim
-from flverify.claims.fedavg_bounds import terms
+from flverify.claims.fedavg_bounds import equal_clients, terms
 from flverify.claims.sticky_cohorts import (
     FEDAVG_SEARCHED,
     FOCUS_SEARCHED,
@@ -90,6 +91,25 @@ def corollary1(c: SimpleNamespace) -> Finding:
 def corollary2(c: SimpleNamespace) -> Finding:
     """Compare the limit with the last term, at tau = 1."""
     return _below(c, (1,))
+
+
+@claim(
+    "focus.cor3.dependent",
+    source=Source("focus", "Corollary 3, eq. (62), dependent rounds"),
+    statement=r"\lim_{K\to\infty}\mathbb{E}\|\bar{x}_K-x^\star\|^2=0 \text{ for "
+    r"homogeneous } f_i",
+    proposition=f"Corollary 3 holds {CHAIN}, if no round is empty.",
+    constants={"apart": 0, "stay": STAY},
+    twin={"apart": Fraction(1, 10)},
+    exact=("apart",),
+    structural={"stay": "how long a cohort stays changes nothing for equal clients"},
+)
+def corollary3(c: SimpleNamespace) -> Finding:
+    """Prove it cohort by cohort: equal clients do the same, whoever comes."""
+    nothing, apart = Fraction(0), Fraction(c.apart)
+    cases = limits(Fraction(c.stay), (1, 2), lambda *_: nothing, apart)
+    search = judge.instances(cases, "==", FEDAVG_SEARCHED.format("1, 2"))
+    return judge.proof_or_search(equal_clients(apart), search)
 
 
 @claim(

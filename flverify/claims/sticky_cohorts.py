@@ -24,7 +24,6 @@ from flverify.participation.explicit_law import ExplicitLaw
 from flverify.problems import Quadratics
 
 HALF = Fraction(1, 2)
-CENTRES = (1, -1)
 STEPS = (Fraction(1, 100), Fraction(1, 1000))
 ROUNDS = (1, 8, 64)
 FEDAVG_SEARCHED = "two clients of curvature 1; eta = 1/100, 1/1000; tau = {}"
@@ -38,9 +37,14 @@ def chain(stay: Fraction) -> ModeChain:
 
 
 def limits(
-    stay: Fraction, taus: tuple[int, ...], bound: Callable[[Fraction, int], Fraction]
+    stay: Fraction,
+    taus: tuple[int, ...],
+    bound: Callable[[Fraction, int], Fraction],
+    apart: Fraction = Fraction(1),
 ) -> Iterator[judge.Case]:
-    """Compare lim E|x_K|^2 of FedAvg with a bound of step size and tau.
+    """Compare lim E|x_K - x*|^2 of FedAvg with a bound of step size and tau.
+
+    The minimisers are 1 and 1 - 2 apart, at the distance `apart` from x*.
 
     Examples
     --------
@@ -51,15 +55,15 @@ def limits(
     """
     for step in STEPS:
         for tau in taus:
-            where = {"h": [1, 1], "b": list(CENTRES), "N": 2, "tau": tau}
+            where = {"h": [1, 1], "b": [1, 1 - 2 * apart], "N": 2, "tau": tau}
             where |= {"step size": step, "one comes, and stays with": stay}
             right = bound(step, tau)
-            again = partial(_limit_again, stay, step, tau, right)
-            yield judge.Case(where, _limit(stay, step, tau), right, again)
+            again = partial(_limit_again, stay, step, tau, right, apart)
+            yield judge.Case(where, _limit(stay, step, tau, apart), right, again)
 
 
-def _limit(stay: Fraction, step: Fraction, tau: int) -> Fraction:
-    problem = Quadratics([[[1]], [[1]]], [[b] for b in CENTRES])
+def _limit(stay: Fraction, step: Fraction, tau: int, apart: Fraction) -> Fraction:
+    problem = Quadratics([[[1]], [[1]]], [[1], [1 - 2 * apart]])
     found = _moments(problem, FedAvg(step, tau), stay)
     return Fraction(found.stationary_mean_square_error)
 
@@ -72,15 +76,18 @@ def _moments(problem: Quadratics, algorithm: Any, stay: Fraction) -> Any:
 
 
 def _limit_again(
-    stay: Fraction, step: Fraction, tau: int, right: Fraction
+    stay: Fraction, step: Fraction, tau: int, right: Fraction, apart: Fraction
 ) -> tuple[Fraction, Fraction]:
-    """Solve x' = a x + (1 - a) b for E x b and E x^2: E b b' = stay - (1 - stay)."""
+    """Solve x' = a x + (1 - a) b for E x b and E x^2: E b b' = stay - (1 - stay).
+
+    That is for b = 1, -1, and in units of `apart` about x*.
+    """
     a = Fraction(1)
     for _ in range(tau):
         a *= 1 - step
     turn = 2 * stay - 1
     product = turn * (1 - a) / (1 - turn * a)  # E x_r b_r, b_r being of round r
-    return (2 * a * product + 1 - a) / (1 + a), right
+    return apart**2 * (2 * a * product + 1 - a) / (1 + a), right
 
 
 def errors(stay: Fraction, caps: Mapping[str, str]) -> Iterator[judge.Case]:
