@@ -99,15 +99,14 @@ def corollary2(c: SimpleNamespace) -> Finding:
     statement=r"\lim_{K\to\infty}\mathbb{E}\|\bar{x}_K-x^\star\|^2=0 \text{ for "
     r"homogeneous } f_i",
     proposition=f"Corollary 3 holds {CHAIN}, if no round is empty.",
-    constants={"apart": 0, "stay": STAY},
+    constants={"apart": 0},
     twin={"apart": Fraction(1, 10)},
     exact=("apart",),
-    structural={"stay": "how long a cohort stays changes nothing for equal clients"},
 )
 def corollary3(c: SimpleNamespace) -> Finding:
     """Prove it cohort by cohort: equal clients do the same, whoever comes."""
     nothing, apart = Fraction(0), Fraction(c.apart)
-    cases = limits(Fraction(c.stay), (1, 2), lambda *_: nothing, apart)
+    cases = limits(Fraction(STAY), (1, 2), lambda *_: nothing, apart)
     search = judge.instances(cases, "==", FEDAVG_SEARCHED.format("1, 2"))
     return judge.proof_or_search(equal_clients(apart), search)
 

@@ -44,7 +44,7 @@ def orders_of_square(
 
 
 def _again(chance: Fraction, tau: int, least: int) -> tuple[int, int]:
-    """Read a round off the plain loop, solve for both moments, take limits."""
+    """Read a round off the plain loop, solve for both moments, divide by eta."""
     ends = []
     for i in (0, 1):
         for start in (0, 1):
@@ -70,7 +70,7 @@ def _again(chance: Fraction, tau: int, least: int) -> tuple[int, int]:
 
 def _first_power(value: sympy.Expr) -> int:
     order, reduced = 0, sympy.cancel(value)
-    while sympy.limit(reduced / ETA**order, ETA, 0) == 0:
+    while sympy.cancel(reduced / ETA**order).subs(ETA, 0) == 0:
         order += 1
     return order
 
