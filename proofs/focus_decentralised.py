@@ -24,6 +24,7 @@ from flverify._core.sources import Source
 from flverify.claims import judge
 from flverify.claims.claim import claim
 from flverify.claims.graph_neighbourhood import fixed_points_near
+from flverify.claims.perron_product import excluded
 from flverify.claims.push_pull_fixed_points import consensual
 from flverify.claims.push_pull_runs import every_step, small_steps, with_loops
 from flverify.claims.verdict import Finding
@@ -114,6 +115,36 @@ def fixed_points(c: SimpleNamespace) -> Finding:
     Two nodes without links back have other fixed points.
     """
     return consensual(linked=c.linked)
+
+
+KINDS_OF_GRAPHS = {
+    "(i) strongly connected graphs": "strong",
+    "(ii) a root of R that is a sink of C, as the server is in the means of FOCUS": (
+        "shared"
+    ),
+    "(iii) a root of R and a sink of C, not the same": "alone",
+}
+
+
+@claim(
+    "focus.consensus_property.perron",
+    source=Source("focus", "Section 4.2.1, mild conditions on R and C"),
+    statement=r"u_R^{\mathsf T}R=u_R^{\mathsf T},\;C\pi_C=\pi_C,\;\boldsymbol{y}^\star="
+    r"c\,\pi_C:\quad u_R^{\mathsf T}\boldsymbol{y}^\star=0,\;u_R^{\mathsf T}\pi_C>0"
+    r"\Rightarrow c=0",
+    proposition="If R and C have no negative entries and rows, columns, of sum 1, one "
+    "such u_R and pi_C each of sum 1, and eta > 0, then u_R' pi_C > 0 on the graphs "
+    "that the reading says, so that (11) has no fixed point with y* = c pi_C, c not 0.",
+    constants={"eta": "1/2"},
+    twin={"eta": "0"},
+    no_control="the conditions are not printed; the twin, eta = 0, fails under every "
+    "reading",
+)
+def perron_product(c: SimpleNamespace) -> Finding:
+    """Take the stationary vectors; see whether the average u_R' x falls."""
+    return judge.readings(
+        {name: excluded(kind, c.eta) for name, kind in KINDS_OF_GRAPHS.items()}
+    )
 
 
 EVENTUALLY = {

@@ -49,6 +49,7 @@ from flverify.claims.focus_lemma4 import (
 )
 from flverify.claims.focus_runs import ETA
 from flverify.claims.focus_theorem1_steps import implied_under
+from flverify.claims.pulled_bounds import ends
 from flverify.claims.rationals import rational
 from flverify.claims.scalar_runs import tidied
 from flverify.claims.stack_norms import LAST_INDUCED, SEARCHED, parted
@@ -192,7 +193,10 @@ def _sides_90(
     constants={"kept": "1", "largest": "1"},
     twin={"kept": "1/2"},
     no_control="q_i has several readings; the twin, half of the sum, fails under each",
-    reading_twins={f"{CHANCE} / inequality": {"largest": "1/2"}},
+    reading_twins={
+        f"{CHANCE} / inequality": {"largest": "1/2"},
+        f"{DEFINED} / its two ends": {"largest": "1/2"},
+    },
     free=Free("largest", "1/2", "2", weaker="larger", reading=CHANCE),
 )
 def pulled(c: SimpleNamespace) -> Finding:
@@ -212,11 +216,13 @@ def _members_91(c: SimpleNamespace, name: str) -> Finding:
     """Judge both relations; if the first is of doubt, also that of the two ends."""
     parts = {"equality": _equality_91(c, name), "inequality": _inequality_91(c)}
     if name != CHANCE:
-        ends = judge.instances(_cases_91(c, name, 2), "<=", LAWS_91)
-        parts["its two ends"] = ends
+        search = judge.instances(_cases_91(c, name, 2), "<=", LAWS_91)
+        proof = ends(c.largest) if name == DEFINED else judge.inconclusive(UNTRIED)
+        parts["its two ends"] = judge.proof_or_search(proof, search)
     return judge.all_of(parts)
 
 
+UNTRIED = "no proof is tried"
 LAWS_91 = "every case of Assumption 1, N = 1, 2, 3; uniform cohorts in Case 3a"
 
 

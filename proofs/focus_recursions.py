@@ -275,7 +275,8 @@ STARTS = {
     "(i) g_i = 0, (ii) y_0 = sum of grad f_i(x_0)": (0, 1),
     "(ii) g_i = grad f_i(x_0), (ii) y_0 = sum of grad f_i(x_0)": (1, 1),
 }
-LINE_9 = "(i) g_i = 0, (i) y_0 = 0, (ii) x_{k,i} of line 9 with k = r tau + t"
+INDEX_K = "(ii) x_{k,i} of line 9 with k = r tau + t"
+LINE_9 = f"(i) g_i = 0, (i) y_0 = 0, {INDEX_K}"
 
 
 @claim(
@@ -300,6 +301,8 @@ def box_and_rows(c: SimpleNamespace) -> Finding:
     wrong_index = box_is_recursion(Variant("k"), "zero")
     doubled = followed(c.sum, 0, 0)
     found[LINE_9] = judge.all_of({"as line 9 is": wrong_index, "pushes": doubled})
+    for name, start in [*STARTS.items()][1:]:
+        found[f"{name}, {INDEX_K}"] = followed(c.sum, *start, Variant("k"))
     return judge.readings(found)
 
 

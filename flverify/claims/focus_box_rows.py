@@ -11,7 +11,14 @@ from functools import partial
 from typing import Any
 
 from flverify.claims import judge
-from flverify.claims.focus_box import Box, box_round, box_states, closed_form
+from flverify.claims.focus_box import (
+    AS_READ,
+    Box,
+    Variant,
+    box_round,
+    box_states,
+    closed_form,
+)
 from flverify.claims.focus_lemma3 import traced
 from flverify.claims.focus_placings import Placing, step
 from flverify.claims.focus_recursions import Stack
@@ -23,7 +30,9 @@ from flverify.claims.verdict import Finding
 SEARCHED = "scalar quadratics, two rounds of any cohorts"
 
 
-def followed(factor: int, stores: int, tracks: int) -> Finding:
+def followed(
+    factor: int, stores: int, tracks: int, variant: Variant = AS_READ
+) -> Finding:
     """Judge that the box, pushing `factor` times its messages, follows (67)-(69)."""
     cases = (
         judge.Case(
@@ -32,13 +41,15 @@ def followed(factor: int, stores: int, tracks: int) -> Finding:
                 "g_i": starting_gradients(run, stores),
                 "y_0": starting_tracker(run, tracks),
             },
-            *_both(run, stores, tracks, factor)[r],
-            partial(_both_again, run, stores, tracks, factor, r),
+            *_both(run, stores, tracks, factor, variant)[r],
+            partial(_both_again, run, stores, tracks, factor, variant, r),
         )
         for run in sorted(rational_runs(), key=lambda run: run.local_steps)
         for r in (1, 2)
     )
     search = judge.instances(cases, "==", SEARCHED)
+    if variant != AS_READ:
+        return judge.proof_or_search(judge.inconclusive("no proof is tried"), search)
     pairs = (p for one in traced() for p in _round_pairs(one, factor))
     start = (
         (
@@ -55,13 +66,15 @@ def followed(factor: int, stores: int, tracks: int) -> Finding:
     return judge.proof_or_search(judge.all_of(proof), search)
 
 
-def _both(run: Run, stores: int, tracks: int, factor: int) -> list[tuple[Any, Any]]:
+def _both(
+    run: Run, stores: int, tracks: int, factor: int, variant: Variant
+) -> list[tuple[Any, Any]]:
     """x_r of the box and xbar_{r tau+1} of (67)-(69), r = 0, 1, 2."""
     g = starting_gradients(run, stores)
     box = Box(
         run.start, starting_tracker(run, tracks), tuple(g), (run.start,) * run.n_clients
     )
-    models_of_box = [state.x for state in _doubled(run, box, factor)]
+    models_of_box = [state.x for state in _doubled(run, box, factor, variant)]
     rows = [MINIMISERS[i] + g[i] / CURVATURES[i] for i in range(run.n_clients)]
     placing = Placing("switched", 0, 0, 0, 0, 1, "all")
     pulled = [run.start if i in run.cohorts[0] else z for i, z in enumerate(rows)]
@@ -78,13 +91,15 @@ def _both(run: Run, stores: int, tracks: int, factor: int) -> list[tuple[Any, An
     return list(zip(models_of_box, servers, strict=True))
 
 
-def _doubled(run: Run, start: Box, factor: int) -> list[Box]:
+def _doubled(
+    run: Run, start: Box, factor: int, variant: Variant = AS_READ
+) -> list[Box]:
     """Return the states of the box when line 12 adds the messages `factor` times."""
     if factor == 1:
-        return box_states(run, start)
+        return box_states(run, start, variant)
     states = [start]
     for cohort in run.cohorts[:-1]:
-        after, traces = box_round(run, cohort, states[-1])
+        after, traces = box_round(run, cohort, states[-1], variant)
         extra = (factor - 1) * sum(trace[-1] for trace in traces.values())
         x, y = after.x - run.step_size * extra, after.y + extra
         states.append(Box(x, y, after.stored, after.points))
@@ -92,12 +107,14 @@ def _doubled(run: Run, start: Box, factor: int) -> list[Box]:
 
 
 def _both_again(
-    run: Run, stores: int, tracks: int, factor: int, r: int
+    run: Run, stores: int, tracks: int, factor: int, variant: Variant, r: int
 ) -> tuple[Any, Any]:
-    """Take both from the closed form of local steps."""
+    """Take both from the closed form of local steps, if line 9 is read with t."""
     g = starting_gradients(run, stores)
     recursion = closed_form(run, g, tracker=sum(g))[0][r]
     x, y = run.start, Fraction(starting_tracker(run, tracks))
+    if variant != AS_READ:
+        return _from_one_before(run, g, y, factor, r), recursion
     for cohort in run.cohorts[:r]:
         for i in cohort:
             h, rest = CURVATURES[i], MINIMISERS[i] + g[i] / CURVATURES[i]
@@ -106,6 +123,24 @@ def _both_again(
             y, g[i] = y + factor * (fresh - g[i]), fresh
         x = x - run.step_size * y
     return x, recursion
+
+
+def _from_one_before(
+    run: Run, stored: list[Any], y: Fraction, factor: int, r: int
+) -> Fraction:
+    """Return x_r where line 9 goes on from x_{t-1,i}, all local models listed."""
+    x, g = Fraction(run.start), [Fraction(v) for v in stored]
+    earlier = [x] * run.n_clients  # x_{-1,i}
+    for cohort in run.cohorts[:r]:
+        for i in cohort:
+            h, b, points = CURVATURES[i], MINIMISERS[i], [earlier[i], x]
+            for _ in range(run.local_steps):
+                step = h * (points[-1] - b) - g[i]  # y telescopes
+                points.append(points[-2] - run.step_size * step)
+            y, earlier[i] = y + factor * step, points[-2]
+            g[i] += step
+        x -= run.step_size * y
+    return x
 
 
 def _round_pairs(one: Any, factor: int) -> Iterator[judge.Pair]:

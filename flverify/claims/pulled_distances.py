@@ -22,13 +22,13 @@ def means(weight: str, factor: int, *, absent: bool, server: bool = False) -> Fi
     """
     cases = (
         judge.Case(
-            {**one.where, "w - x_i": _gaps(one), "server moved by": int(server)},
-            *_sides(one, weight, factor, absent=absent, server=server, listed=False),
+            {**one.where, "w - x_i": gaps_of(one), "server moved by": int(server)},
+            *sides(one, weight, factor, absent=absent, server=server, listed=False),
             partial(
-                _sides, one, weight, factor, absent=absent, server=server, listed=True
+                sides, one, weight, factor, absent=absent, server=server, listed=True
             ),
         )
-        for one in _laws(weight)
+        for one in laws_of(weight)
     )
     search = judge.instances(cases, "==", LAWS)
     if weight != "p_i" or server:
@@ -66,18 +66,20 @@ def _kept_of(s: Any, d: Any, *, absent: bool) -> Any:
     return sum(chosen, sympy.Integer(0))
 
 
-def _laws(weight: str) -> Iterator[Setting]:
+def laws_of(weight: str) -> Iterator[Setting]:
+    """Yield the listed laws inside Assumption 1, uniform ones where 1/m is meant."""
     for one in some_laws():
         uniform = len(set(one.shares)) == 1
         if one.admissible() and (weight != "1/m" or uniform):
             yield one
 
 
-def _gaps(one: Setting) -> list[int]:
+def gaps_of(one: Setting) -> list[int]:
+    """Return w - x_i of the clients: 1, ..., N."""
     return [i + 1 for i in range(one.n_clients)]
 
 
-def _sides(
+def sides(
     one: Setting,
     weight: str,
     factor: int,
@@ -87,7 +89,7 @@ def _sides(
     listed: bool,
 ) -> tuple[Fraction, Fraction]:
     """Both sides at w - x_i = i; the server's own move is 1."""
-    squares = [Fraction(gap) ** 2 for gap in _gaps(one)]
+    squares = [Fraction(gap) ** 2 for gap in gaps_of(one)]
     if listed:
         law = {frozenset(i - 1 for i in s): Fraction(p) for s, p in one.listed.items()}
     else:
