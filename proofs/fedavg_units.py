@@ -148,7 +148,6 @@ def theorem2(c: SimpleNamespace) -> Finding:
     "sigma_G by c sigma_G/s, for all s, c > 0.",
     constants={"footnote": "values"},
     twin={"footnote": "gradients"},
-    structural={"footnote": "of what it is"},
 )
 def bounded_heterogeneity(c: SimpleNamespace) -> Finding:
     """Rescale both sides of each; sigma_G as the bound of gradients that it is."""

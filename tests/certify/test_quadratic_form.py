@@ -113,15 +113,22 @@ def short(random, shape):
 
 def random_state(algorithm, problem, random):
     n, d = problem.n_clients, problem.dim
-    return {
+    state = {
         name: short(random, (d,) if kind.__name__ == "Server" else (n, d))
         for name, kind in algorithm.slots().items()
     }
+    if "table" in state:  # the mean beside it is its mean, as loops take it
+        state["mean"] = state["table"].sum(axis=0) / F(n)
+    return state
 
 
 def has_loop(member):
     module = importlib.import_module(f"flverify.reference.{member}")
-    return hasattr(module, "play") and member not in {"fedau", "agnostic_fedavg"}
+    return hasattr(module, "play") and member not in {
+        "fedau",
+        "fedawe",
+        "agnostic_fedavg",
+    }
 
 
 CASES = [
