@@ -53,7 +53,7 @@ FAMILY = "N = 2, 3, laws of fixed and random size, k = 1, 2, eta = 1/2, 1/4, h =
     reading_twins={
         "uniform cohorts": {"N": 0},
         "small steps": {"half": 1},
-        "any curvatures, N = 2": {"power": 0},
+        "any curvatures": {"power": 0},
     },
     exact=("g", "N", "half", "power"),
 )
@@ -82,7 +82,7 @@ def variance(c: Any) -> Finding:
             "small steps": judge.identity(
                 [("derivative at 0", slope, rational(c.half) * k * h)], "every k and h"
             ),
-            "any curvatures, N = 2": moves(c.power),
+            "any curvatures": moves(c.power),
         },
         argument="S is independent of the model, so that the variance after a round is "
         "g^2 times that before it and (1 - g)^2 Var(b_S); v is that after some rounds. "
@@ -124,12 +124,21 @@ def uniform(less: int) -> Finding:
 @cache
 def moves(power: int) -> Finding:
     """Judge the square of a move from the minimiser."""
-    scope = "N = 2, every law of nonempty S, k = 1, 2, 3"
-    return judge.identity(first_moves(power), scope)
+    scope = "every N, law of nonempty S and k"
+    return judge.identity([first_move(power), *first_moves(power)], scope)
+
+
+def first_move(power: int) -> judge.Pair:
+    """Pair a client's move from x, to order eta, with its gradient; S averages both."""
+    eta, a, k = sympy.symbols("eta h_i k", positive=True)
+    x, b = sympy.symbols("x b_i", real=True)
+    move = b + (1 - eta * a) ** k * (x - b) - x
+    slope = sympy.diff(move, eta).subs(eta, 0)
+    return "a client", slope, -(k ** rational(power)) * a * (x - b)
 
 
 def first_moves(power: int) -> list[judge.Pair]:
-    """Pair the square of a move from the minimiser, to order eta^2, with gradients."""
+    """Pair its mean square from the minimiser with gradients, written out for N = 2."""
     eta = sympy.Symbol("eta", positive=True)
     h, b = sympy.symbols("h_1:3", positive=True), sympy.symbols("b_1:3", real=True)
     law = any_law(2)
