@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from itertools import product
 from types import SimpleNamespace
 from typing import Any
@@ -160,14 +160,20 @@ def noisy(
             yield _noisy_case(c, own, step, q, what)
 
 
+@lru_cache(maxsize=64)
+def _noisy_moments(own: NoisyClients, step: Fraction) -> Any:
+    """Compute once what the rate and the level are read from."""
+    algorithm = Focus(step, own.local_steps)
+    found = noisy_moments(_scalar(own.curvatures), algorithm, own.law, own.variance)
+    if isinstance(found, Refusal):
+        raise RefusedError(str(found))
+    return found
+
+
 def _noisy_case(
     c: SimpleNamespace, own: NoisyClients, step: Fraction, q: Fraction, what: str
 ) -> judge.Case:
-    algorithm = Focus(step, own.local_steps)
-    problem = _scalar(own.curvatures)
-    found = noisy_moments(problem, algorithm, own.law, own.variance)
-    if isinstance(found, Refusal):
-        raise RefusedError(str(found))
+    found = _noisy_moments(own, step)
     beta, many = own.mean_curvature, own.total
     where = {**own.where(), "q_min": q, "step size": step}
     plain = many == own.local_steps == 1 and own.inclusion == 1
