@@ -31,8 +31,8 @@ from flverify.claims.verdict import Finding
 from flverify.claims.written import at_most
 
 EVERY = (
-    "every N, dimension, convex C, convex f_i, law of S with pi_i > 0, weights u, step "
-    "size and T"
+    "every N, dimension, convex C, convex f_i, law of S with pi_i > 0, weights u >= 0, "
+    "step size and T"
 )
 ONE, ZERO = Fraction(1), Fraction(0)
 ETA, B = sympy.symbols("eta B", positive=True)
@@ -45,11 +45,12 @@ ETA, B = sympy.symbols("eta B", positive=True)
     r"}{\pi_i}\nabla f_i(\hat\theta;\xi_i)\Big)\ \Rightarrow\ \mathbb E\Big[f_u\Big("
     r"\frac1T\sum_{t<T}\hat\theta^t\Big)-f_u(\theta^*)\Big]\le\frac{D^2}{2\eta T}+\frac"
     r"{\eta B}2,\quad f_u=\sum_iu_if_i",
-    proposition="With one local step, moves weighted by u_i/pi_i and a projection, the "
-    "average of the first T models has a gap in sum u_i f_i of at most D^2/(2 eta T) + "
-    "eta B/2, for any weights u and any minimiser theta* in C of it, where the sum of "
-    "the participants' weighted gradients has a mean square of at most B; so of "
-    "O(1/sqrt(T)) for eta = c/sqrt(T).",
+    proposition="For convex f_i and C, one local step, moves weighted by u_i/pi_i, all "
+    "pi_i > 0, and a projection, the average of the first T models has a gap in sum "
+    "u_i f_i of at most D^2/(2 eta T) + eta B/2, D = |theta^0 - theta*|, for any u_i "
+    ">= 0 and any minimiser theta* in C of it, where the sum of the participants' "
+    "weighted gradients has a mean square of at most B; so of O(1/sqrt(T)) for eta = "
+    "c/sqrt(T).",
     constants={"D^2": Fraction(1, 2), "B": Fraction(1, 2)},
     twin={"D^2": Fraction(1, 4)},
     free=(

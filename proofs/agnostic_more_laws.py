@@ -185,8 +185,8 @@ ALONE = "every N, clients that come independently"
     r"\pi_2)",
     proposition="If clients come independently with the probabilities pi_i, p_i is "
     "pi_i times the mean of 1/(1 + number of others who come), which is this integral; "
-    "for two clients it is not proportional to pi_i, unless both are equal, but more "
-    "than so for the frequent one.",
+    "for two clients, both with pi_i > 0, it is not proportional to pi_i, unless both "
+    "are equal, but more than so for the frequent one.",
     constants={"half": Fraction(1, 2), "beside": "1 + others"},
     twin={"beside": "others or 1"},
     reading_twins={"not proportional": {"half": 0}},

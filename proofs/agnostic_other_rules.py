@@ -1,7 +1,7 @@
 """Agnostic FedAvg, Section 4: two other rules that use known probabilities.
 
-Dividing rule (10) by its total weight makes an average of it, but for 1 < M < N of
-other weights than p, unless cohorts are drawn uniformly. Moves from the server model
+Dividing rule (10) by its total weight makes an average of it, but for 1 < M < N in
+general of other weights than p; of p if all p_i are equal. Moves from the server model
 weighted by u_i/pi_i have the mean of any weights u that sum to 1, for every law; aimed
 at (3) with cohorts of one size they are line 5, so that agnostic FedAvg is what
 unbiasedness asks for there.
@@ -130,11 +130,11 @@ OF_SIZE = "every N, M and law of cohorts of M"
     statement=r"\hat\theta^+=\hat\theta+\sum_{i\in S}\frac{u_i}{\pi_i}(\theta_i-\hat"
     r"\theta)\ \Rightarrow\ \mathbb E\hat\theta^+=\sum_iu_i\theta_i,\quad\text{line 5 "
     r"if }u_i=p_i,\ |S|=M",
-    proposition="For any weights u of sum 1 and any law of S, the server model plus "
-    "the participants' moves times u_i/pi_i has the mean sum_i u_i theta_i, so that "
-    "one local step of each takes a gradient step on sum_i u_i f_i in the mean; it "
-    "keeps a model that all share; and with u_i = p_i of (2) and |S| always M it is "
-    "line 5 of Algorithm 1.",
+    proposition="For any weights u of sum 1 and any law of S with all pi_i > 0, the "
+    "server model plus the participants' moves times u_i/pi_i has the mean sum_i u_i "
+    "theta_i, so that one local step of each takes a gradient step on sum_i u_i f_i in "
+    "the mean; it keeps a model that all share; and with u_i = p_i of (2) and |S| "
+    "always M it is line 5 of Algorithm 1.",
     constants={"power": 1, "keeps": "moves"},
     twin={"power": 2},
     reading_twins={"a common model": {"keeps": "models"}},

@@ -42,7 +42,7 @@ FAMILY = "N = 2, 3, laws of fixed and random size, k = 1, 2, eta = 1/2, 1/4, h =
     statement=r"\lim\operatorname{Var}\hat\theta^{tH}=\frac{1-g}{1+g}\operatorname{Var}"
     r"(b_S),\quad g=(1-\eta h)^k;\qquad\operatorname{Var}(b_S)=\frac{N-M}{M(N-1)}s^2"
     r"\text{ for uniform }S;\qquad\frac{1-g}{1+g}=\tfrac12\eta kh+O(\eta^2)",
-    proposition="With equal curvatures and a constant step size, the variance of the "
+    proposition="With equal curvatures and constant 0 < eta h < 2, the variance of the "
     "server model that the draw of S causes goes to (1 - g)/(1 + g) Var(b_S); for "
     "uniform cohorts of M that is (N - M)/(M(N - 1)) of the variance s^2 of the "
     "centres, times that factor, which is eta k h/2 to first order; for any curvatures "

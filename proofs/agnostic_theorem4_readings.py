@@ -260,8 +260,9 @@ def least_value(factor: Fraction) -> Finding:
     source=Source("agnostic", "Theorem 4, the size of S; a question, not printed"),
     statement=r"\mathcal O(1/\sqrt T)\text{ with a constant that has no }|S^t|",
     proposition="If all clients have one loss and no noise, the models do not depend "
-    "on who comes, so that the gap is the same for every |S|; for cohorts of M of N of "
-    "them the bound (9) with k local steps holds, with no M in it.",
+    "on who comes, so that the gap is the same for every |S|; under Assumptions 1 to "
+    "3, with theta^0 in C, the bound (9) with k local steps holds for cohorts of M of "
+    "N of them, with no M in it.",
     constants={"over": "nothing", "divisor": "|S|"},
     twin={"over": "M"},
     reading_twins={"who comes": {"divisor": "N"}},

@@ -78,6 +78,7 @@ def fedavg(c: SimpleNamespace) -> Finding:
     """Rescale both sides of each."""
     kept = (1 - eta * mu / 2) * A
     crossed = 2 * eta * (gap + mu / 2 * A)
+    sent = 8 * eta**2 * tau**2 * both
     displays = {
         "(41)": [(A_next, kept + 5 * eta * L**c.drift / mu * B + biased)],
         "(42)": [
@@ -96,7 +97,7 @@ def fedavg(c: SimpleNamespace) -> Finding:
         ],
         "(45)": [(eta, 1 / (3 * L)), (eta, 1 / (3 * mu))],
         "(46)": [(B, 8 * eta**c.step * n**2 * both)],
-        "(47) and (53)": [(B, 8 * eta**2 * tau**2 * both)],
+        "(47) and (53)": [(B, sent)],
         "step size of Lemma 2": [(eta, 1 / (4 * n * L))],
         "(48)": [(B, eta**2 * n * y2)],
         "(49)": [(y2, 4 * y2 + 4 * L**2 * B + 4 * both), (y2, 8 * L**2 * B + 4 * both)],
@@ -106,8 +107,9 @@ def fedavg(c: SimpleNamespace) -> Finding:
             (Delta, 4 * eta**2 * n**2 * both / (1 - 8 * eta**2 * n**2 * L**2)),
         ],
         "(54) and (56)": [(A_next, kept + local + biased)],
-        "(55) and (57)": [(A_next, kept + local + biased + 8 * eta**2 * tau**2 * both)],
-        "(58)": [(A, (1 - eta * mu / 2) ** R * A + rounds * (local + biased))],
+        "(55) and (57)": [(A_next, kept + local + biased + sent)],
+        "(52)": [(Delta, 8 * eta**2 * n**2 * both)],
+        "(58)": [(A, (1 - eta * mu / 2) ** R * A + rounds * (local + biased + sent))],
     }
     return keep_form(displays, TABLE, "(41) to (58)")
 

@@ -76,6 +76,7 @@ def observations(c: SimpleNamespace) -> Finding:
     sums = [(x - x / 2, eta**c.unrolled * y)]
     displays = {
         "(71)": [(x, x - eta * y), (y, y + y)],
+        "(72)": [(y, y + y - y / 2), (y, y)],
         "(73)": [(moved, q * B)],
         "(74)": [(moved, (1 - q) * B)],
         "(75)": sums,
@@ -206,7 +207,8 @@ def strongly_convex(c: SimpleNamespace) -> Finding:
         "(97) and (100)": [
             (A_next, rate * A - drop * gap + 8 * eta * L**2 * N / mu * B)
         ],
-        "(98), (99) and (101)": [consensus(rise * gap)],
+        "(98)": [consensus(16 * eta**2 * N**2 / (3 * q) * slope2)],
+        "(99) and (101)": [consensus(rise * gap)],
         "after (101)": [(drop * gap, rise * gap)],
         "(102)": [
             (A_next + (1 - 8 * eta * L**2 * N / mu) * B, rate * A + (1 - q / 3) * B),

@@ -222,15 +222,15 @@ def theorem4(c: SimpleNamespace) -> Finding:
             (gap_next, gap + 2 * share - eta * beta * N * gap - half + noisy),
         ],
         "(135)": [(gap_next, rate * gap + 2 * share - half + noisy)],
-        "(136)": [
+        "after (135)": [
             (gap_next, rate * gap + 4 * eta * L**2 * B - half),
             (gap_next, (L / 2 + moves * N) * noise),
         ],
-        "after (136)": [
+        "(136)": [
             (gap_next + weight * B, rate * (gap + weight * B_before)),
             (gap_next, N * floor * noise),
         ],
-        "step sizes after (136)": list(caps.values()),
+        "step sizes of (136)": list(caps.values()),
         "sum of the noise": [
             (N * floor * noise / (eta * beta * N), floor * eta / beta * sigma2)
         ],
@@ -248,7 +248,7 @@ def theorem4(c: SimpleNamespace) -> Finding:
         "Theorem 5, its step sizes and the displays to (140)"
     ),
     # powers of eta in the two noise terms, of eta L beside N, of L above and in a cap,
-    # and of L in the noise of the second display of (139)
+    # and of L in the noise of the second display after (138)
     constants={"one": 2, "beside": 0, "above": 0, "cap": 0, "plugged": 0},
     twin={"one": 1, "beside": 2, "above": 2, "cap": 1, "plugged": 2},
     exact=("one", "beside", "above", "cap", "plugged"),
@@ -256,6 +256,9 @@ def theorem4(c: SimpleNamespace) -> Finding:
 def theorem5(c: SimpleNamespace) -> Finding:
     """Rescale both sides of each."""
     left = eta * N / 2 * (1 - 2 * eta * N * L) * slope2
+    noisy = eta**2 * L * N / 2 * sigma2
+    first = gap - eta * uphill
+    smooth = eta**2 * L * (error2 + N**2 * slope2)
     share = eta / (2 * N) + eta**2 * L
     drift = (2 * L**2 * N + 8 * eta**2 * n**2 * L**4 * N) * B
     beside = L**2 if c.beside == 0 else (eta * L) ** c.beside
@@ -271,12 +274,15 @@ def theorem5(c: SimpleNamespace) -> Finding:
             (eta, 1 / (4 * L * N)),
             (eta, 1 / (4 * L * n)),
         ],
-        "(138)": [(eta * uphill, eta * N / 2 * slope2 + eta / (2 * N) * error2)],
-        "(139), first": [
-            (left, gap - gap_next + eta**2 * L * N / 2 * sigma2 + share * error2)
+        "(137)": [
+            (gap_next, first + eta**2 * L / 2 * S2),
+            (gap_next, first + eta**2 * L / 2 * S2 + noisy),
+            (gap_next, first + smooth + noisy),
         ],
-        "(139), second": [(left, gap - gap_next + plugged + share * drift)],
-        "(139), third": [(slope2, before + 8 * L**2 / N * B + one)],
+        "(138)": [(eta * uphill, eta * N / 2 * slope2 + eta / (2 * N) * error2)],
+        "after (138), first": [(left, gap - gap_next + noisy + share * error2)],
+        "after (138), second": [(left, gap - gap_next + plugged + share * drift)],
+        "after (138), third": [(slope2, before + 8 * L**2 / N * B + one)],
         "(140)": [(slope2, start + 16 * L**2 / (N * R) * (1 - q / 3) ** R * B + floor)],
         "step size of (140)": [(eta, 3 / (4 * root(2) * N * L**c.cap))],
     }
