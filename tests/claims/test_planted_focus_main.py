@@ -106,7 +106,7 @@ READ = [
     (
         "focus_recursions",
         "box_and_rows",
-        [PROVED, REFUTED, REFUTED, PROVED, REFUTED],
+        [PROVED, REFUTED, REFUTED, PROVED, *[REFUTED] * 4],
     ),
     ("focus_observations", "server_rows", [REFUTED, PROVED]),
     (
