@@ -107,12 +107,12 @@ def growth(largest: int) -> Finding:
     proposition="In linear regression, on each of twenty data sets, rule (10) divided "
     "by its total weight and moves over pi_i, aimed at all clients alike, have a lower "
     "loss than rule (10), for (3) and for all clients alike, and the agnostic rule has "
-    "a lower loss (3) than both; these two keep a model that all clients share.",
+    "a lower loss (3) than both; divided, it keeps a model that all clients share.",
     constants={"divided": True},
     twin={"divided": False},
 )
 def baselines(c: Any) -> Finding:
-    """Judge the orderings of the runs, then that both rules keep a common model."""
+    """Judge the orderings of the runs, then what (10), divided, does to one model."""
     rules = (*race.RULES[:2], *race.OTHERS)
     losses = race.final_losses(REGRESSION, TEMPERATURE, ROUNDS, rules)
     found = {}
@@ -123,11 +123,8 @@ def baselines(c: Any) -> Finding:
             lower = int((losses[low, objective] < losses[high, objective]).sum())
             name = f"loss {objective}: {low} below {high}"
             found[name] = judge.share(SEEN, lower, race.DATA_SETS, DATA)
-    total, share, x = sympy.symbols("total share x", positive=True)
+    total, x = sympy.symbols("total x", positive=True)
     whole = total if c.divided else 1
-    common = [
-        ("divided by its total weight", total * x / whole, x),
-        ("moves over pi_i, one participant", x + share * (x - x), x),
-    ]
+    common = [("divided by its total weight", total * x / whole, x)]
     found["a common model"] = judge.identity(common, "every cohort with p_i > 0")
     return judge.all_of(found)

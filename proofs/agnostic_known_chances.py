@@ -94,7 +94,7 @@ def proof(first: Any, last: Any) -> Finding:
                 [("a coordinate", (d - ETA * g) ** 2, expanded)], EVERY
             ),
             "a round": judge.implied(held, one, EVERY),
-            "sum of rounds": added_rounds(),
+            "sum of rounds": any_time.added_rounds(),
             "Jensen": any_time.jensen(),
             "rate": judge.implied(
                 [*added, count * value <= total], at_most(value, bound), EVERY
@@ -113,17 +113,6 @@ def over_root(first: Any, last: Any, c: Any, root: Any) -> judge.Pair:
     start = sympy.Symbol("D_squared", positive=True)
     bound = first * start / (c / root * root**2) + last * (c / root) * B
     return ("over sqrt(T)", bound, (first * start / c + last * c * B) / root)
-
-
-def added_rounds() -> Finding:
-    """Prove that T rounds add up, one round more."""
-    now, then, start, total, v = sympy.symbols("now then start sum v", real=True)
-    done, per, fixed = sympy.symbols("t per_round room", nonnegative=True)
-    return judge.implied(
-        [now <= start - per * total + done * fixed, then <= now - per * v + fixed],
-        then <= start - per * (total + v) + (done + 1) * fixed,
-        "every number of rounds",
-    )
 
 
 # -- runs ----------------------------------------------------------------------------

@@ -220,22 +220,11 @@ def mean_of_values(factor: Fraction) -> Finding:
         {
             "(8)": rounds.one_round(coefficients(ROOM)),
             "(8), its room": any_time.one_round_divided(),
-            "sum of rounds": added_rounds(),
+            "sum of rounds": any_time.added_rounds(),
             "mean": judge.implied(
                 held, at_most(total / count, rational(factor) * bound), EVERY
             ),
         }
-    )
-
-
-def added_rounds() -> Finding:
-    """Prove that T rounds of (8) add up, one round more."""
-    now, then, start, total, v = sympy.symbols("now then start sum v", real=True)
-    done, per, fixed = sympy.symbols("t per_round room", nonnegative=True)
-    return judge.implied(
-        [now <= start - per * total + done * fixed, then <= now - per * v + fixed],
-        then <= start - per * (total + v) + (done + 1) * fixed,
-        "every number of rounds",
     )
 
 

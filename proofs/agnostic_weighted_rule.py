@@ -2,8 +2,8 @@
 
 With the weights of (2) the factors (N/M) p_i of a cohort add up to W_S, which is four
 in the mean for the experiment and anything from a thousandth to nearly six. So a model
-that all clients share is multiplied by W_S; its mean grows unless every p_i is 1/N. The
-rule is unbiased for its own p_i only as data weights under uniform sampling.
+that all clients share is multiplied by W_S; its mean grows unless every p_i is 1/N.
+agnostic_weighted_targets.py has what the rule is unbiased for.
 
 Conventions: N = 100 users, M = 10 in the experiment; p_i are the weights of (2) unless
 a reading says otherwise, pi_i = P(i in S); |S| is always M.

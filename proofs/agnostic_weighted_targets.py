@@ -1,11 +1,9 @@
-"""Agnostic FedAvg, (10): which objective weighted FedAvg aims at, and two other rules.
+"""Agnostic FedAvg, (10): which objective weighted FedAvg aims at.
 
 Given the models, rule (10) has the mean sum_i (N/M) pi_i p_i theta_i, which is the
 p-average if all pi_i are M/N, as where cohorts are drawn uniformly. Else the mean of
 the model ends elsewhere, and for equal clients, who agree on where to end, it still
-does. To divide by the total weight makes an average of the rule, but in general of
-other weights than p.
-Moves weighted by 1/pi_i are unbiased for any weights; aimed at (3) they are line 5.
+does. agnostic_other_rules.py has two rules that mend it.
 
 Conventions: |S| is always M; pi_i = P(i in S); scalar quadratics f_i = h_i (x -
 b_i)^2/2 with exact gradients, k local steps, no active constraint.

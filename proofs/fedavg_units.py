@@ -33,6 +33,7 @@ from flverify.claims.focus_units import (
     eta,
     gap,
     mu,
+    n,
     slope2,
     tau,
     y2,
@@ -40,7 +41,6 @@ from flverify.claims.focus_units import (
 from flverify.claims.units import keep_form
 from flverify.claims.verdict import Finding
 
-n = tau - 1
 delta2, spread2, sigma2, G = sympy.symbols(
     "delta_q^2 sigma_G^2 sigma^2 G", positive=True
 )

@@ -20,6 +20,7 @@ from flverify.claims.claim import claim
 from flverify.claims.dirichlet_counts import TENTH, expected
 from flverify.claims.verdict import Finding
 
+MAINLY = 0.8  # four fifths
 DIRECTIONS = {
     "(i) per client over classes": "clients",
     "(ii) per class over clients": "classes",
@@ -68,6 +69,3 @@ def _direction(c: SimpleNamespace, word: str) -> Finding:
             ),
         }
     )
-
-
-MAINLY = 0.8

@@ -39,9 +39,11 @@ from flverify.claims.focus_units import (
     gap_next,
     moved,
     mu,
+    n,
     q,
     rho,
     slope2,
+    steep,
     tau,
     uphill,
     x,
@@ -51,9 +53,7 @@ from flverify.claims.focus_units import (
 from flverify.claims.units import keep_form
 from flverify.claims.verdict import Finding
 
-n = tau - 1
 root = sympy.sqrt
-steep = q ** sympy.Rational(3, 2)
 PROPOSITION = (
     "{} take one factor on all their terms when each f_i(x) is replaced by c f_i(x/s), "
     "for all s, c > 0."

@@ -15,6 +15,7 @@ of flverify/claims/focus_units.py.
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 
 import sympy
 
@@ -38,20 +39,20 @@ from flverify.claims.focus_units import (
     gap_next,
     moved,
     mu,
+    n,
     q,
     sigma2,
     slope2,
-    tau,
+    steep,
     uphill,
     y2,
 )
 from flverify.claims.units import keep_form
 from flverify.claims.verdict import Finding
 
-n = tau - 1
 root = sympy.sqrt
-steep = q ** sympy.Rational(3, 2)
 noise = eta**2 * sigma2
+noisy = L * N / 2 * noise  # of a step down a smooth F
 PROPOSITION = (
     "{} take one factor on all their terms when each f_i(x) is replaced by c f_i(x/s) "
     "and sigma by c sigma/s, for all s, c > 0."
@@ -175,6 +176,14 @@ def theorem3(c: SimpleNamespace) -> Finding:
     return keep_form(displays, UNITS, "Theorem 3 and (134)")
 
 
+def descent() -> list[tuple[Any, Any]]:
+    """Return the lines that begin E.4, printed again as (137)."""
+    first, square = gap - eta * uphill, eta**2 * L / 2 * S2
+    smooth = eta**2 * L * (error2 + N**2 * slope2)
+    ends = first + square, first + square + noisy, first + smooth + noisy
+    return [(gap_next, end) for end in ends]
+
+
 @claim(
     "sgfocus.units.thm4",
     source=Source("focus", "Theorem 4, and eqs. (135)-(136), Appendix E"),
@@ -195,11 +204,8 @@ def theorem4(c: SimpleNamespace) -> Finding:
     rate, half = 1 - eta * beta * N, eta * N / 2 * slope2
     weight = L**c.before * (1 - 4 * eta * L**c.weight)
     moves = 32 * n**2 * L**2 * eta**c.drift
-    noisy = eta**2 * L * N / 2 * sigma2
     floor = L / 2 + moves + 8 * L**c.before / q
     share = eta / (2 * N) * error2
-    first = gap - eta * uphill
-    smooth = eta**2 * L * (error2 + N**2 * slope2)
     caps = {
         "first": (eta, 3 * q / (32 * N * L**c.first)),
         "second": (eta, q / (3 * beta * N * (4 - q))),
@@ -211,11 +217,7 @@ def theorem4(c: SimpleNamespace) -> Finding:
             (gap_next, rate**R * gap + floor * eta / beta * sigma2),
         ],
         "step sizes of Theorem 4": [caps["third"], caps["second"], *CONSENSUS],
-        "line 1 of E.4": [(gap_next, first + eta**2 * L / 2 * S2)],
-        "lines 2 and 3 of E.4": [
-            (gap_next, first + eta**2 * L / 2 * S2 + noisy),
-            (gap_next, first + smooth + noisy),
-        ],
+        "lines 1 to 3 of E.4": descent(),
         "before (135)": [
             (gap_next, gap + share + eta**2 * L * error2 - half + noisy),
             (gap_next, gap + 2 * share - 2 * half + noisy),
@@ -256,9 +258,6 @@ def theorem4(c: SimpleNamespace) -> Finding:
 def theorem5(c: SimpleNamespace) -> Finding:
     """Rescale both sides of each."""
     left = eta * N / 2 * (1 - 2 * eta * N * L) * slope2
-    noisy = eta**2 * L * N / 2 * sigma2
-    first = gap - eta * uphill
-    smooth = eta**2 * L * (error2 + N**2 * slope2)
     share = eta / (2 * N) + eta**2 * L
     drift = (2 * L**2 * N + 8 * eta**2 * n**2 * L**4 * N) * B
     beside = L**2 if c.beside == 0 else (eta * L) ** c.beside
@@ -274,11 +273,7 @@ def theorem5(c: SimpleNamespace) -> Finding:
             (eta, 1 / (4 * L * N)),
             (eta, 1 / (4 * L * n)),
         ],
-        "(137)": [
-            (gap_next, first + eta**2 * L / 2 * S2),
-            (gap_next, first + eta**2 * L / 2 * S2 + noisy),
-            (gap_next, first + smooth + noisy),
-        ],
+        "(137)": descent(),
         "(138)": [(eta * uphill, eta * N / 2 * slope2 + eta / (2 * N) * error2)],
         "after (138), first": [(left, gap - gap_next + noisy + share * error2)],
         "after (138), second": [(left, gap - gap_next + plugged + share * drift)],

@@ -15,7 +15,10 @@ __all__ = ["FedVarp"]
 
 
 class FedVarpState(NamedTuple):
-    """Server model x, the mean of the table, and the table y_i."""
+    """Server model x, the mean of the table, and the table y_i.
+
+    The mean is kept, since a linear round adds up over participants alone.
+    """
 
     model: Server
     mean: Server

@@ -15,7 +15,10 @@ __all__ = ["Mifa"]
 
 
 class MifaState(NamedTuple):
-    """Server model x, the mean of the table, and the table G_i."""
+    """Server model x, the mean of the table, and the table G_i.
+
+    The mean is kept, since a linear round adds up over participants alone.
+    """
 
     model: Server
     mean: Server

@@ -99,6 +99,18 @@ def roots() -> Finding:
 
 
 @cache
+def added_rounds() -> Finding:
+    """Prove that T rounds add up, one round more."""
+    now, then, start, total, v = sympy.symbols("now then start sum v", real=True)
+    done, per, fixed = sympy.symbols("t per_round room", nonnegative=True)
+    return judge.implied(
+        [now <= start - per * total + done * fixed, then <= now - per * v + fixed],
+        then <= start - per * (total + v) + (done + 1) * fixed,
+        "every number of rounds",
+    )
+
+
+@cache
 def jensen() -> Finding:
     """Prove T f(average) <= sum f, one round more."""
     done, total, v = sympy.symbols("t sum v", real=True)

@@ -15,6 +15,7 @@ N, tau, R = sympy.symbols("N tau R", positive=True, integer=True)
 q, rho = sympy.symbols("q_min rho", positive=True)
 eta, L, mu, beta = sympy.symbols("eta L mu beta", positive=True)
 sigma2 = sympy.Symbol("sigma^2", positive=True)  # (122)
+n, steep = tau - 1, q ** sympy.Rational(3, 2)
 eps = sympy.Symbol("epsilon", positive=True)  # of Young's inequality in (81)
 
 x, y = sympy.symbols("x y", positive=True)  # models and trackers
