@@ -32,15 +32,14 @@ from flverify.certify.search import (
     NO_CERTIFICATE,
     Problem,
     Search,
-    just_above,
     levels,
     problem,
     prove,
     read_round,
-    rounded_up,
     searches,
     smallest,
 )
+from flverify.certify.short_rates import just_above, rounded_up
 from flverify.certify.threshold import WIDE_ENOUGH
 from flverify.participation._law import Participation
 

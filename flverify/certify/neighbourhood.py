@@ -38,8 +38,8 @@ from flverify.certify.search import (
     read_round,
     search,
     smallest,
-    trials,
 )
+from flverify.certify.short_rates import trials
 from flverify.certify.solve import Programme, is_infeasible, least, widest_margin
 from flverify.certify.threshold import descended
 from flverify.participation._law import Participation

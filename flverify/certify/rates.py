@@ -27,15 +27,14 @@ from flverify.certify.search import (
     NO_CERTIFICATE,
     Problem,
     Search,
-    just_above,
     levels,
     problem,
     prove,
     read_round,
     searches,
     smallest,
-    trials,
 )
+from flverify.certify.short_rates import just_above, nearest
 from flverify.certify.threshold import PRECISION, descended
 from flverify.participation._law import Participation
 
@@ -124,7 +123,7 @@ def certify(
     >>> from flverify.participation import Bernoulli
     >>> found = certify(Focus("1/5"), Bernoulli(["1/2", "1/2"]), "1/10", 1)
     >>> found.status, float(found.rate)
-    ('certified', 0.918114)
+    ('certified', 0.918113)
     """
     setting = problem(algorithm, participation, strong_convexity, smoothness)
     reading = read_round(setting)
@@ -222,7 +221,7 @@ def _smallest(
         if rho is not None:
             seen.append((rho, found))
             # where the next are asked again once that rate is proved
-            ceiling = next(trials(rho), TOP) - PRECISION
+            ceiling = next(nearest(rho), TOP) - PRECISION
         elif seen:
             passed.append(found)
     result = _first(islice(_trials(seen[-1:]), 1), setting, words)
@@ -252,7 +251,7 @@ def lowered(
 
 def _trials(seen: list[tuple[float, Search]]) -> Iterator[tuple[Fraction, Search]]:
     """Yield rates to prove, the smallest first whatever its ansatz."""
-    each = [zip(trials(rho), repeat(found), strict=False) for rho, found in seen]
+    each = [zip(nearest(rho), repeat(found), strict=False) for rho, found in seen]
     return merge(*each, key=lambda pair: pair[0])
 
 

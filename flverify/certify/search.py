@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
-from math import floor, log10
 from typing import Any
 
 import numpy as np
@@ -33,6 +32,7 @@ from flverify.certify.known_points import KnownPoints
 from flverify.certify.loop_shift import shifted
 from flverify.certify.quadratics.unseen import unseen
 from flverify.certify.rationalise import Mended, Values, rationalise
+from flverify.certify.short_rates import SHARE, short
 from flverify.certify.solve import Solution, given, least
 from flverify.certify.start import Start
 from flverify.certify.threshold import WIDE_ENOUGH, Margin, threshold
@@ -46,10 +46,7 @@ ACCURACY = 2e-6  # width at which the float search stops
 NO_CERTIFICATE = "floats see none of this ansatz"
 CLOSE = 0.5  # mu/L above which gradients are shifted; below, that gains nothing
 NARROWEST = 1 - Fraction(1, 10**6)  # the largest mu, with L = 1, that is searched for
-UNIT = Fraction(1, 10**6)  # in which rates are written, slow ones finer
-SLACK = Fraction(5, 10**6)  # how far above a lower bound a rate has reached it
 MARGINS = (1e-7, 1e-6, 1e-5, 1e-4)  # left over for rounding in the start's condition
-SHARE = Fraction(1, 200)  # the same as a share of 1 less the bound, for slow rates
 
 
 @dataclass(frozen=True)
@@ -232,13 +229,15 @@ def smallest(
         No rho below `low` is possible, and none above `high` is of interest.
     trusted : float
         As for `threshold`: what a caller confirms anyway, need not be confirmed here.
+        Then rho is a short number where it can be, so that it can be proved as it is.
     """
     top = found.margin(high)
     if not top.margin > WIDE_ENOUGH:
         return None, top.detail if top.status == "failed" else NO_CERTIFICATE
     known = high, Margin(top.margin, top.slope)
     margin = partial(_margin, found)
-    return threshold(margin, low, known, _width, trusted), ""
+    place = short if trusted else float
+    return threshold(margin, low, known, _width, trusted, place), ""
 
 
 def _margin(found: Search, rho: float) -> Margin:
@@ -345,40 +344,3 @@ def read_round(setting: Problem) -> Reading:
         return read(setting.scaled, setting.classes)
     except ReadingError as error:
         raise RefusedError(str(error)) from error
-
-
-def just_above(lower_bound: Fraction) -> Fraction:
-    """Return a short rational a little above a lower bound: what to try first.
-
-    Examples
-    --------
-    >>> str(just_above(Fraction(9, 10))), str(just_above(1 - Fraction(1, 10**4)))
-    ('180001/200000', '1999801/2000000')
-    """
-    slack = min(SLACK, (1 - lower_bound) * SHARE)
-    if slack <= 0:
-        return lower_bound
-    # as a float it may be 0
-    digits = log10(slack.numerator) - log10(slack.denominator)
-    unit = Fraction(10) ** floor(digits)
-    return rounded_up(lower_bound + slack, unit)
-
-
-def trials(rho: float, first: int = 1) -> Iterator[Fraction]:
-    """Yield short rates below 1, from just above what floats found, ever further up.
-
-    Examples
-    --------
-    >>> [str(rate) for rate in trials(0.99)]
-    ['990001/1000000', '99001/100000', '9901/10000', '991/1000']
-    """
-    unit = min(UNIT, Fraction(10) ** floor(log10((1 - rho) * float(SHARE))))
-    gap = first * unit
-    while (rate := rounded_up(Fraction(rho) + gap, unit)) < 1:
-        yield rate
-        gap *= 10
-
-
-def rounded_up(value: Fraction, step: Fraction = UNIT) -> Fraction:
-    """Round up to a multiple of a step."""
-    return -((-value) // step) * step

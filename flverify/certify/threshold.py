@@ -16,6 +16,7 @@ PRECISION = Fraction(1, 10**5)  # of a smallest rate
 WIDE_ENOUGH = 1e-11  # margin that lets rounding try
 MISSED = 0.5  # how much the next curve may err, in terms of how the last two differ
 UNSURE = 0.3  # how much a first tangent may err, in terms of the way it goes
+WORTH = 0.6  # how far below, in terms of what is trusted, is worth another solve
 LEAP = 4.0  # how much longer than the last a step is that must not leave so much
 
 
@@ -49,6 +50,7 @@ def threshold(
     known: tuple[float, Margin],
     accuracy: Callable[[float], float],
     trusted: float = 0.0,
+    short: Callable[[float], float] = float,
 ) -> float:
     """Return a point with a margin, at most `accuracy` above one without.
 
@@ -64,8 +66,10 @@ def threshold(
     accuracy : callable
         Accuracy wanted, given the best point so far.
     trusted : float
-        Where that is no finer, two curves in a row that meet zero within `trusted` of
+        Where that is no finer, two curves in a row that meet zero within twice it of
         the best point are believed, and no solve below is spent to confirm them.
+    short : callable
+        The next place that is written in few digits, to be asked above a zero.
 
     Examples
     --------
@@ -82,10 +86,16 @@ def threshold(
     zero, halve = None, False
     while high - low > accuracy(high):
         last, zero = zero, _zero(points)
-        if trusted <= accuracy(high) and _agree(last, zero, high, trusted):
-            break
-        guess = low if zero is None else _beside(zero, last, high, accuracy(high))
-        further = _further(points)
+        guess, further = low, _further(points)
+        if zero is not None:
+            step = _step(zero, last, high, accuracy(high))
+            near = short(zero + step)
+            if trusted <= accuracy(high) and _agree(last, zero, high, 2 * trusted):
+                if high - near < WORTH * trusted:
+                    break
+                further = near
+            # to the near side of a zero, or, from close by, to its other side
+            guess = near if high - zero > 1.5 * step else zero - step
         guess = min(guess, further)
         if halve or not low < guess < high:
             guess = (low + high) / 2
@@ -163,8 +173,7 @@ def _inverse(far: _Point, near: _Point) -> float | None:
     return near.place + rise * (chord * at + bend)
 
 
-def _beside(zero: float, last: float | None, high: float, accuracy: float) -> float:
-    """Step to the near side of a zero, or, from close by, to its other side."""
+def _step(zero: float, last: float | None, high: float, accuracy: float) -> float:
+    """Return how far beside a zero to look, given how much curves differed."""
     unsure = UNSURE * (high - zero) if last is None else MISSED * abs(zero - last)
-    step = max(0.4 * accuracy, unsure)
-    return zero + step if high - zero > 1.5 * step else zero - step
+    return max(0.4 * accuracy, unsure)

@@ -22,11 +22,8 @@ from flverify.certify.printed import printed, printed_sag
 from flverify.certify.quadratics import Instance
 from flverify.certify.rates import BLURRED, TOO_SLOW, Certified, certify
 from flverify.certify.sandwich import worst_quadratic
-from flverify.certify.search import (
-    just_above,
-    problem,
-    read_round,
-)
+from flverify.certify.search import problem, read_round
+from flverify.certify.short_rates import just_above
 from flverify.certify.stationary import worst_stationary
 from flverify.commands._algorithms import Chosen
 from flverify.commands._function_class import (

@@ -12,11 +12,12 @@ import pytest
 
 from flverify.algorithms import FedAvg, Focus, GradientDescent
 from flverify.certify import ladder as ladders
-from flverify.certify import neighbourhood, search
+from flverify.certify import neighbourhood
 from flverify.certify.ladder import Ladder
 from flverify.certify.rates import TOO_NEAR, TOO_SLOW
 from flverify.certify.sandwich import worst_quadratic
 from flverify.certify.search import NO_CERTIFICATE
+from flverify.certify.short_rates import just_above
 from flverify.certify.solve import Pencil, Solution
 from flverify.participation import Bernoulli, Full, UniformCohort
 
@@ -111,7 +112,7 @@ def test_rates_too_near_one_are_open(focus, floor, status):
 
 def test_a_contraction_is_tried_just_above_its_floor_and_then_searched_for(fedavg):
     floor = floor_of(FedAvg(INSIDE, 2))
-    assert fedavg.certify(INSIDE, floor).rate == search.just_above(floor)
+    assert fedavg.certify(INSIDE, floor).rate == just_above(floor)
     low = fedavg.certify(INSIDE, Fraction(1, 2))
     assert floor < low.rate < floor + Fraction(1, 10**5)
 

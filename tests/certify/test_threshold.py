@@ -14,6 +14,7 @@ from flverify.certify.ladder import Ladder
 from flverify.certify.neighbourhood import contraction, distance
 from flverify.certify.rates import certify
 from flverify.certify.sandwich import worst_quadratic
+from flverify.certify.short_rates import nearest, short
 from flverify.certify.threshold import Margin, threshold
 from flverify.participation import Bernoulli, Full, UniformCohort
 
@@ -108,6 +109,29 @@ def test_curves_that_agree_may_be_trusted(where, shape):
         assert 0 < found - where <= close  # smooth curves were right
         counts.append(len(points))
     assert counts[1] < counts[0]
+
+
+@pytest.mark.parametrize("where", [0.3, 0.96, 0.9999])
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("slope", SLOPES)
+def test_short_places_are_asked_beside_those_that_curves_point_to(shape, where, slope):
+    margin, points = asked(SHAPES[shape], where, Random(shape), SLOPES[slope])
+    known = 1 - 1e-9, margin(1 - 1e-9)
+    found = threshold(margin, 0.0, known, lambda _: 2e-6, 2e-6, short)
+    assert where < found
+    assert found in points
+    assert len(points) <= 60
+
+
+@pytest.mark.parametrize("where", [0.3, 0.96])
+@pytest.mark.parametrize("shape", ["straight", "concave", "convex"])
+def test_smooth_curves_end_at_a_short_rate_that_can_be_proved_as_it_is(shape, where):
+    margin, _ = asked(SHAPES[shape], where + 1.7e-7)
+    known = 1 - 1e-9, margin(1 - 1e-9)
+    found = threshold(margin, 0.0, known, lambda _: 2e-6, 2e-6, short)
+    assert 0 < found - where < 4e-6
+    rate = next(nearest(found))
+    assert (float(rate), 10**6 % rate.denominator) == (found, 0)
 
 
 def test_curves_are_not_trusted_where_finer_is_wanted():

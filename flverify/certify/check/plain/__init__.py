@@ -70,7 +70,7 @@ def check_plainly(certificate: Any, watched: Watched = iter) -> Fraction:
     >>> from flverify.participation import Bernoulli
     >>> found = certify(Focus("1/5"), Bernoulli(["1/2", "1/2"]), "1/10", 1)
     >>> float(check_plainly(found.certificate))
-    0.918114
+    0.918113
     """
     # what is read is what is used, so whatever is malformed ends in one of these
     malformed = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
