@@ -34,6 +34,12 @@ PAPERS = {
     "xiang2024": "Xiang, M., Ioannidis, S., Yeh, E., Joe-Wong, C., and Su, L. (2024). "
     "Efficient federated learning against heterogeneous and non-stationary client "
     "unavailability. NeurIPS 2024. arXiv:2409.17446.",
+    "li2020": "Li, T., Sahu, A. K., Zaheer, M., Sanjabi, M., Talwalkar, A., and Smith, "
+    "V. (2020). Federated optimization in heterogeneous networks. MLSys 2020. "
+    "arXiv:1812.06127.",
+    "acar2021": "Acar, D. A. E., Zhao, Y., Matas, R., Mattina, M., Whatmough, P., and "
+    "Saligrama, V. (2021). Federated learning based on dynamic regularization. ICLR "
+    "2021. arXiv:2111.04263.",
     "schmidt2017": "Schmidt, M., Le Roux, N., and Bach, F. (2017). Minimizing finite "
     "sums with the stochastic average gradient. Mathematical Programming 162.",
     "flverify": "flverify: own derivation, stated where it is used.",

@@ -97,6 +97,7 @@ class Algorithm(metaclass=Complete):
 
     source: ClassVar[Source]
     State: ClassVar[type]
+    curvatures: ClassVar[tuple[str, ...]] = ()  # settings of weight f/x^2
     step_size: Scalar
     local_steps: int
 
@@ -127,6 +128,21 @@ class Algorithm(metaclass=Complete):
             if isinstance(getattr(type(self), name, None), cached_property):
                 del other.__dict__[name]
         object.__setattr__(other, "step_size", step_size)
+        return other
+
+    def rescaled(self, factor: Any) -> Self:
+        """Return the method that makes of factor f_i what this one makes of f_i.
+
+        Examples
+        --------
+        >>> from flverify.algorithms import FedDyn
+        >>> slower = FedDyn(step_size="1/8", proximal_weight="1/2").rescaled(3)
+        >>> slower.step_size, slower.proximal_weight
+        (Fraction(1, 24), Fraction(3, 2))
+        """
+        other = self.retuned(self.step_size / factor)
+        for name in self.curvatures:
+            other.settle(name, getattr(self, name) * factor)
         return other
 
     def check_common(self) -> None:

@@ -24,6 +24,8 @@ UNPRINTED = {"notebook": "the FOCUS authors' notebook; printed nowhere"}  # by v
 NAMES = {
     "Focus": "focus",
     "FedAvg": "fedavg",
+    "FedDyn": "feddyn",
+    "FedProx": "fedprox",
     "Scaffold": "scaffold",
     "ProxSkip": "proxskip",
     "GradientDescent": "gradient_descent",

@@ -235,11 +235,9 @@ def _scaled(
 
 
 def _at(setting: Problem, step_size: Fraction) -> Problem:
-    return replace(
-        setting,
-        algorithm=setting.algorithm.retuned(step_size),
-        scaled=setting.algorithm.retuned(step_size * setting.smoothness),
-    )
+    algorithm = setting.algorithm.retuned(step_size)
+    scaled = algorithm.rescaled(1 / setting.smoothness)
+    return replace(setting, algorithm=algorithm, scaled=scaled)
 
 
 def _question(setting: Problem) -> tuple[Algorithm, Participation, Fraction, Fraction]:

@@ -92,7 +92,7 @@ def certify(
     Parameters
     ----------
     algorithm : Algorithm
-        FOCUS, FedAvg, SCAFFOLD, ProxSkip or gradient descent, with rational settings.
+        FOCUS, SCAFFOLD, FedDyn, ProxSkip or gradient descent, with rational settings.
     participation : Participation
         Full, Bernoulli, uniform or all-or-nothing.
     strong_convexity, smoothness : rational, weight f/x^2

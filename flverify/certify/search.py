@@ -104,7 +104,7 @@ def problem(
             "or prove a lemma of its round by flverify.certify.gram."
         )
     _require_rational(*(v for v in vars(algorithm).values() if isinstance(v, float)))
-    scaled = algorithm.retuned(algorithm.step_size * smooth)
+    scaled = algorithm.rescaled(1 / Fraction(smooth))
     within_floats(scaled.step_size, "step_size times smoothness")
     return Problem(algorithm, scaled, classes(participation), mu, smooth)
 

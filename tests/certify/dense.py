@@ -19,13 +19,23 @@ from math import comb, lcm
 import numpy as np
 from flint import fmpq, fmpz_mat
 
-from flverify.algorithms import FedAvg, Focus, GradientDescent, ProxSkip, Scaffold
+from flverify.algorithms import (
+    FedAvg,
+    FedDyn,
+    FedProx,
+    Focus,
+    GradientDescent,
+    ProxSkip,
+    Scaffold,
+)
 from flverify.algorithms._algorithm import Server
 from flverify.engines.enumerate import ListedCohort, Rows
 
 ALGORITHMS = {
     "focus": Focus,
     "fedavg": FedAvg,
+    "feddyn": FedDyn,
+    "fedprox": FedProx,
     "scaffold": Scaffold,
     "proxskip": ProxSkip,
     "gradient_descent": GradientDescent,

@@ -14,7 +14,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from flverify.algorithms import FedAvg, Focus, GradientDescent, ProxSkip, Scaffold
+from flverify.algorithms import (
+    FedAvg,
+    FedDyn,
+    FedProx,
+    Focus,
+    GradientDescent,
+    ProxSkip,
+    Scaffold,
+)
 from flverify.certify import check
 from flverify.certify.ansatz import Ansatz, Level
 from flverify.certify.certificate import Proof, write
@@ -42,12 +50,15 @@ SETTINGS: dict[str, tuple[Any, Any]] = {
     "scaffold II": (Scaffold("1/9", 2, "3/4"), UniformCohort(4, 2)),
     "scaffold I": (Scaffold("1/9", 2, option="I"), Bernoulli([HALF] * 3)),
     "scaffold classes": (Scaffold("1/9", 1), Bernoulli(["1/2", "1/5", "1/5"])),
+    "feddyn": (FedDyn("1/9", "3/4", 2), UniformCohort(4, 2)),
+    "feddyn classes": (FedDyn("1/9", 2), Bernoulli(["1/2", "1/5", "1/5"])),
     "proxskip": (ProxSkip("1/3", probability="1/5"), AllOrNothing(4, "1/5")),
     "notebook": (ProxSkip("1/5", 2, variant="notebook"), AllOrNothing(3, "1/5")),
     "gradient descent": (GradientDescent("1/9"), Bernoulli([HALF] * 3)),
     "fedavg exact": (FedAvg("1/9"), Full(3)),
     "fedavg": (FedAvg("1/9", 2), UniformCohort(4, 2)),
     "fedavg classes": (FedAvg("1/9", 3, "2/3"), Bernoulli(["1/2", "1/5", "1/5"])),
+    "fedprox": (FedProx("1/9", "3/4", 2), Bernoulli(["1/2", "1/5", "1/5"])),
     "fedavg all": (FedAvg("1/9", 2, aggregation="all"), Bernoulli([HALF] * 3)),
 }
 

@@ -16,7 +16,15 @@ from time import process_time
 
 import pytest
 
-from flverify.algorithms import FedAvg, Focus, GradientDescent, ProxSkip, Scaffold
+from flverify.algorithms import (
+    FedAvg,
+    FedDyn,
+    FedProx,
+    Focus,
+    GradientDescent,
+    ProxSkip,
+    Scaffold,
+)
 from flverify.certify import check as checker
 from flverify.certify.certificate import digest
 from flverify.certify.check import Rejected, check, load
@@ -38,10 +46,12 @@ ORIGINALS = {
     "skip": (certify, Focus("1/5", 2, "skip"), AllOrNothing(3, "2/7")),
     "scaffold": (certify, Scaffold("1/2", 2, "3/4"), UniformCohort(4, 2)),
     "option I": (certify, Scaffold("1/9", 2, option="I"), Bernoulli(["1/2"] * 3)),
+    "feddyn": (certify, FedDyn("1/2", 1, 2), UniformCohort(4, 2)),
     "proxskip": (certify, ProxSkip("1/3", probability="1/5"), AllOrNothing(4, "1/5")),
     "descent": (certify, GradientDescent("2/5"), Full(3)),
     "fedavg": (distance, FedAvg("1/10", 2), Full(2)),
     "contraction": (contraction, FedAvg("1/10", 2), UniformCohort(4, 1)),
+    "fedprox": (contraction, FedProx("1/10", "1/2", 2), Bernoulli(["1/2"] * 3)),
 }
 QUICK, WHOLE = 72, 1008
 

@@ -16,7 +16,15 @@ import numpy as np
 import pytest
 from flint import fmpq
 
-from flverify.algorithms import FedAvg, Focus, GradientDescent, ProxSkip, Scaffold
+from flverify.algorithms import (
+    FedAvg,
+    FedDyn,
+    FedProx,
+    Focus,
+    GradientDescent,
+    ProxSkip,
+    Scaffold,
+)
 from flverify.certify.check import Rejected, blocks, check, load, plain
 from flverify.certify.check._reading import read
 from flverify.certify.check.plain import (
@@ -51,6 +59,7 @@ FOUND = {
     ),
     "thousand": (certify, Scaffold("1/10", 2), UniformCohort(1000, 10)),
     "all or nothing": (certify, Scaffold("1/10"), AllOrNothing(2, "1/3")),
+    "duals": (certify, FedDyn("1/2", 1, 2), UniformCohort(3, 2)),
     "coin of two": (
         certify,
         ProxSkip("1/3", probability="1/3"),
@@ -60,6 +69,7 @@ FOUND = {
     "descent of two": (certify, GradientDescent("1/2"), Full(2)),
     "one client": (certify, GradientDescent("1/2"), Full(1)),
     "drift": (contraction, FedAvg("1/10", 2), Bernoulli(["1/2"] * 2)),
+    "pulled back": (contraction, FedProx("1/10", 1, 2), Bernoulli(["1/2", "1/3"])),
     "drift of classes": (distance, FedAvg("1/10", 2), Bernoulli(["1/2", "1/3"])),
 }
 TEXTS = mutations.TEXTS  # `check` alone judges these

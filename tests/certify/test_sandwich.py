@@ -23,6 +23,8 @@ from flverify._core.errors import (
 )
 from flverify.algorithms import (
     FedAvg,
+    FedDyn,
+    FedProx,
     Focus,
     GradientDescent,
     ProxSkip,
@@ -85,6 +87,9 @@ SETTINGS = [
     (ProxSkip("1/2", probability="1/5"), AllOrNothing(4, "1/5")),
     (ProxSkip("1/2", probability="1/5"), Full(4)),
     (ProxSkip("1/50", 2, variant="notebook"), Bernoulli(HALF * 3)),
+    (FedDyn("1/2", "3/4", 3), UniformCohort(4, 2)),
+    (FedDyn("1/5", 2), Bernoulli(["1/2", "1/5", "1/5"])),
+    (FedProx("1/5", "3/4", 3, "3/2"), Bernoulli(HALF * 3)),
     (GradientDescent("1/8"), Full(4)),
     (GradientDescent("1/8"), Bernoulli(HALF * 4)),
 ]
@@ -133,6 +138,7 @@ def test_rates_equal_those_of_the_moments_engine(algorithm, law):
         (Scaffold("1/10", 2, "3/5"), Bernoulli(HALF * 3)),
         (FedAvg("1/10", 2), UniformCohort(3, 2)),
         (ProxSkip("1/2", probability="1/5"), AllOrNothing(2, "1/5")),
+        (FedDyn("1/2", 1, 2), UniformCohort(3, 2)),
     ],
     ids=identifier,
 )

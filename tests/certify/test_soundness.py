@@ -22,7 +22,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from flverify.algorithms import FedAvg, Focus, GradientDescent, ProxSkip, Scaffold
+from flverify.algorithms import (
+    FedAvg,
+    FedDyn,
+    FedProx,
+    Focus,
+    GradientDescent,
+    ProxSkip,
+    Scaffold,
+)
 from flverify.certify.check import load
 from flverify.certify.neighbourhood import contraction, distance
 from flverify.certify.rates import certify
@@ -246,9 +254,11 @@ FOUND = {
     "warm": (certify, Focus("1/3", 1, **WARM), UniformCohort(3, 1)),
     "classes": (certify, Focus("1/9", 2), Bernoulli(["1/2", "1/2", "1/5"])),
     "option I": (certify, Scaffold("1/9", 2, option="I"), Bernoulli(["1/2"] * 3)),
+    "feddyn": (certify, FedDyn("1/2", 1, 2), UniformCohort(4, 2)),
     "proxskip": (certify, ProxSkip("1/3", probability="1/5"), AllOrNothing(3, "1/5")),
     "descent": (certify, GradientDescent("2/5"), Full(3)),
     "contraction": (contraction, FedAvg("1/10", 2), UniformCohort(4, 1)),
+    "fedprox": (contraction, FedProx("1/10", "1/2", 2), UniformCohort(4, 2)),
     "distance": (distance, FedAvg("1/10", 3), Bernoulli(["1/2"] * 3)),
 }
 
@@ -358,7 +368,7 @@ class World:
     # -- the loop ---------------------------------------------------------------
 
     def settings(self, loop):
-        numbers = ("step_size", "server_step_size", "probability")
+        numbers = ("step_size", "server_step_size", "probability", "proximal_weight")
         return {
             key: float(Fraction(value)) if key in numbers else value
             for key, value in self.c["algorithm"]["settings"].items()

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import pytest
 
-from flverify.algorithms import Focus, GradientDescent, ProxSkip, Scaffold
+from flverify.algorithms import FedDyn, Focus, GradientDescent, ProxSkip, Scaffold
 from flverify.certify.check import check
 from flverify.certify.check.plain import check_plainly
 from flverify.certify.rates import certify
@@ -19,6 +18,7 @@ SETTINGS: dict[str, tuple[Any, Any]] = {
     "focus": (Focus("1/10", 2), Bernoulli(["1/2", "1/2"])),
     "scaffold": (Scaffold("1/10", 2), UniformCohort(4, 2)),
     "proxskip": (ProxSkip("1/10", probability="1/2"), AllOrNothing(2, "1/2")),
+    "feddyn": (FedDyn("1/2", 1, 2), UniformCohort(4, 2)),
     # what its model equals is of two units: models and shifts
     "notebook": (ProxSkip("1/10", 2, variant="notebook"), Full(2)),
     "gradient descent": (GradientDescent("1/10"), Full(2)),
@@ -30,7 +30,7 @@ def test_a_rate_is_certified_in_other_units(name: str) -> None:
     algorithm, law = SETTINGS[name]
     rate = Fraction(99, 100)
     assert certify(algorithm, law, TENTH, 1, rate).status == "certified"
-    other = replace(algorithm, step_size=Fraction(algorithm.step_size) / TRIPLE)
+    other = algorithm.rescaled(TRIPLE)
     found = certify(other, law, TRIPLE * TENTH, TRIPLE, rate)
     assert (found.status, found.reason) == ("certified", "")
     assert check(found.certificate or {}).rho == check_plainly(found.certificate)

@@ -47,6 +47,8 @@ SETTINGS = {
         {"empty_round": "skip", "local_steps": 2, "step_size": 0.02},
     ],
     "fedawe": [{"local_steps": 2, "server_step_size": 0.7}],
+    "feddyn": [{"local_steps": 3, "proximal_weight": 1.5}],
+    "fedprox": [{"local_steps": 3, "proximal_weight": 1.5, "server_step_size": 0.7}],
     "fedvarp": [{"local_steps": 3, "server_step_size": 0.7}, {"empty_round": "step"}],
     "gradient_descent": [{}],
     "mifa": [

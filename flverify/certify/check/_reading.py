@@ -15,6 +15,8 @@ from typing import Any
 from flverify.reference import (
     Population,
     fedavg,
+    feddyn,
+    fedprox,
     focus,
     gradient_descent,
     proxskip,
@@ -38,6 +40,8 @@ from ._playing import played
 
 LOOPS = {
     "fedavg": (fedavg, "focus, eq. (2); mcmahan2017, Algorithm 1"),
+    "feddyn": (feddyn, "acar2021, Algorithm 1"),
+    "fedprox": (fedprox, "li2020, Algorithm 2"),
     "focus": (focus, "focus, Algorithm 1"),
     "gradient_descent": (gradient_descent, "flverify, gradient descent on sum f_i"),
     "proxskip": (proxskip, "mishchenko2022, Algorithm 1 (Scaffnew)"),
@@ -54,7 +58,7 @@ STATEMENTS = {
     "neighbourhood": FAMILIES
     + "E V_{r+1} <= rho E V_r - s E|x_r - x*|^2 + c mean|grad f_i(x*)|^2.",
 }
-NUMBERS = ("step_size", "server_step_size", "probability")
+NUMBERS = ("step_size", "server_step_size", "probability", "proximal_weight")
 KEYS = [
     *("format", "version", "statement", "kind", "level", "algorithm"),
     *("function_class", "law", "rho", "neighbourhood", "equilibrium", "eliminated"),

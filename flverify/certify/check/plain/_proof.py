@@ -13,6 +13,8 @@ from typing import Any, TypeAlias
 from flverify.reference import (
     Population,
     fedavg,
+    feddyn,
+    fedprox,
     focus,
     gradient_descent,
     proxskip,
@@ -24,6 +26,7 @@ from ._sums import NOTHING, TooManyError, Vector, demand, quadratic, total, unkn
 
 LOOPS = {"fedavg": fedavg, "focus": focus, "gradient_descent": gradient_descent}
 LOOPS |= {"proxskip": proxskip, "scaffold": scaffold}
+LOOPS |= {"feddyn": feddyn, "fedprox": fedprox}
 MOST_CALLS = 20
 Points: TypeAlias = dict[tuple[str, Parts], Point]  # by name and sort of client
 Watched: TypeAlias = Callable[[list[Any]], Iterable[Any]]
