@@ -156,7 +156,7 @@ def corner_rates(
     DomainError
         If not 0 < mu <= L.
     RefusedError
-        If rates do not depend on eta h alone.
+        If rates do not depend on eta h alone, nor on a setting that is a curvature.
 
     Examples
     --------
@@ -167,20 +167,23 @@ def corner_rates(
     [0.5625, 0.25]
     """
     mu, smooth = limits(strong_convexity, smoothness)
-    bounds, unit = search.Range(float(mu), float(smooth)), rates.unit()
+    bounds = search.Range(float(mu), float(smooth))
     sizes = rates.classes.sizes
     tables = [search.corners(sizes, bounds)]
     if bounds.width > 0:
         tables.append(search.inside(sizes, bounds))
     tried = search.joined(tables)
     steps = np.asarray(step_sizes, dtype=np.float64)
+    if rates.reading.algorithm.curvatures:  # these keep rates from being of eta h alone
+        each = (rates.at(Fraction(step)).rates(tried) for step in steps.tolist())
+        return np.array([found.max() for found in each])
     scaled = steps[:, None, None] * tried.curvatures
     many = Batch(
         tried.law_classes,
         np.tile(tried.clients, (len(steps), 1)),
         scaled.reshape(-1, scaled.shape[2]),
     )
-    return np.asarray(unit.rates(many).reshape(len(steps), -1).max(axis=1))
+    return np.asarray(rates.unit().rates(many).reshape(len(steps), -1).max(axis=1))
 
 
 def limits(strong_convexity: Scalar, smoothness: Scalar) -> tuple[Fraction, Fraction]:

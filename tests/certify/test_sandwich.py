@@ -516,6 +516,18 @@ def test_many_step_sizes_at_once_equal_one_at_a_time():
         assert rate <= found.rate + 1e-12
 
 
+def test_many_step_sizes_at_once_where_one_more_setting_has_a_dimension():
+    dual, law = FedDyn("1/5", "3/2", 2), UniformCohort(3, 2)
+    rates = QuadraticRates.of(dual, law)
+    steps = [F(1, 8), F(1, 4)]
+    found = corner_rates(rates, [float(step) for step in steps], F(1, 10), 2)
+    for step, rate in zip(steps, found.tolist(), strict=True):
+        worst = worst_quadratic(dual.retuned(step), law, F(1, 10), 2)
+        assert worst.rate - 1e-3 < rate <= worst.rate + 1e-9
+    with pytest.raises(RefusedError, match="the only setting with a dimension"):
+        rates.unit()
+
+
 def test_many_step_sizes_at_once_know_of_nearly_equal_curvatures():
     # controls differ by eta h/2 of what they did; the server sees it beside h = L
     rates = QuadraticRates.of(Scaffold("1/8", 2), Full(4))
