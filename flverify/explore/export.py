@@ -30,6 +30,8 @@ _LAWS = {
 _ALGORITHMS = {
     "focus": 'Focus("{eta}", {tau})',
     "fedavg": 'FedAvg("{eta}", {tau})',
+    "fedvarp": 'FedVarp("{eta}", {tau})',
+    "mifa": 'Mifa("{eta}", {tau})',
     "scaffold": 'Scaffold("{eta}", {tau})',
     "gradient_descent": 'GradientDescent("{eta}")',
     "proxskip": 'ProxSkip("{eta}", probability="{coin}")',

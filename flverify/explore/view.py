@@ -18,8 +18,10 @@ from flverify._core.exact import parse_number
 from flverify._core.shown import shown
 from flverify.algorithms._algorithm import Algorithm
 from flverify.algorithms.fedavg import FedAvg
+from flverify.algorithms.fedvarp import FedVarp
 from flverify.algorithms.focus import Focus
 from flverify.algorithms.gradient_descent import GradientDescent
+from flverify.algorithms.mifa import Mifa
 from flverify.algorithms.proxskip import ProxSkip
 from flverify.algorithms.scaffold import Scaffold
 from flverify.participation._law import Participation
@@ -28,7 +30,8 @@ from flverify.participation.bernoulli import Bernoulli
 from flverify.participation.full import Full
 from flverify.participation.uniform_cohort import UniformCohort
 
-ALGORITHMS = ("focus", "fedavg", "scaffold", "proxskip", "gradient_descent")
+ALGORITHMS = ("focus", "fedavg", "scaffold", "mifa", "fedvarp", "proxskip")
+ALGORITHMS += ("gradient_descent",)
 LAW_WORDS: Mapping[str, str] = {  # what a reader sees
     "full": "everybody",
     "bernoulli": "independent",
@@ -227,7 +230,9 @@ class View:
             return ProxSkip(step, probability=self.chances()[0])
         made: dict[str, Callable[[Fraction, int], Algorithm]] = {
             "focus": Focus,
+            "mifa": Mifa,
             "fedavg": FedAvg,
+            "fedvarp": FedVarp,
             "scaffold": Scaffold,
         }
         return made[self.algorithm](step, self.local_steps)

@@ -34,7 +34,7 @@ from flverify.explore.layers import Arrival, SlowLayer
 from flverify.explore.point_table import table
 from flverify.explore.scales import geometric, hundredths
 from flverify.explore.slices import CertifiedRow, PointRow, boundary, point
-from flverify.explore.view import View
+from flverify.explore.view import ALGORITHMS, View
 from tests.explore.works import count, end_at_once, refuse, sleep_then
 
 # ------------------------------------------------------------ slow layers
@@ -421,7 +421,7 @@ def test_the_table_escapes_what_it_shows_and_keeps_verdicts_apart():
 
 
 def test_every_formula_of_every_algorithm_is_set():
-    for name in ("focus", "fedavg", "scaffold", "proxskip", "gradient_descent"):
+    for name in ALGORITHMS:
         view = View(name, law="full", local_steps=1)
         assert "<code>" not in table(point(view), [], "")
 

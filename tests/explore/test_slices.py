@@ -10,6 +10,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from fractions import Fraction
+from inspect import signature
 from itertools import product
 
 import numpy as np
@@ -30,12 +31,22 @@ from flverify.explore.instance import centres, curvatures, instance_rate, proble
 from flverify.explore.rounds import rounds_of
 from flverify.explore.view import View
 from flverify.problems import Quadratics
-from flverify.reference import fedavg, focus, gradient_descent, proxskip, scaffold
+from flverify.reference import (
+    fedavg,
+    fedvarp,
+    focus,
+    gradient_descent,
+    mifa,
+    proxskip,
+    scaffold,
+)
 
 LOOPS = {
     "focus": focus,
     "fedavg": fedavg,
     "scaffold": scaffold,
+    "mifa": mifa,
+    "fedvarp": fedvarp,
     "gradient_descent": gradient_descent,
     "proxskip": proxskip,
 }
@@ -51,6 +62,8 @@ SETTINGS = [
     View("fedavg", 4, "uniform", cohort=1, step_size="1/2"),
     View("scaffold", 4, "uniform", cohort=2, step_size="1/4"),
     View("scaffold", 5, "bernoulli_spread", step_size="1/4"),
+    View("mifa", 4, "uniform", cohort=2, step_size="1/4"),
+    View("fedvarp", 5, "bernoulli_spread", step_size="1/4"),
     View("proxskip", 4, "all_or_nothing", step_size="1/2", **ONE),
     View("proxskip", 3, "full", step_size="1/2", **ONE),
     View("gradient_descent", 4, "bernoulli", step_size="1/5", **ONE),
@@ -60,6 +73,8 @@ MAPPED = [
     View("focus", 5, "uniform", cohort=2, smoothness="3", local_steps=1),
     View("fedavg", 4, "bernoulli", local_steps=2),
     View("scaffold", 4, "uniform", cohort=2, local_steps=1),
+    View("mifa", 4, "all_or_nothing", probability="1/3", local_steps=2),
+    View("fedvarp", 4, "bernoulli", local_steps=2),
     View("proxskip", 3, "all_or_nothing", probability="1/3", local_steps=1),
 ]
 
@@ -170,8 +185,10 @@ def test_sampled_runs_are_plain_loops_on_the_same_cohorts(view):
         settings["local_steps"] = view.local_steps
     if view.algorithm == "proxskip":
         settings["probability"] = float(view.chances()[0])
+    known = signature(loop.start).parameters
+    begin = {key: value for key, value in settings.items() if key in known}
     for run, mask in enumerate(masks):
-        state = loop.start(gradient, view.n_clients, [1.0])
+        state = loop.start(gradient, view.n_clients, [1.0], **begin)
         for r in range(rounds):
             assert ours[run, r] == pytest.approx(state["model"][0] ** 2, abs=1e-12)
             cohort = set(np.flatnonzero(mask[r]).tolist())
