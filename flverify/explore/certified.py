@@ -13,6 +13,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from flverify._core.errors import RefusedError
+from flverify.certify.certificate import loop_of
 from flverify.certify.ladder import Ladder
 from flverify.certify.quadratics import QuadraticRates
 from flverify.certify.rates import Certified
@@ -30,6 +31,7 @@ from flverify.explore.corners import law_of
 from flverify.explore.stability_map import ENDS
 from flverify.explore.view import View
 from flverify.report.rows import RowTable
+from flverify.report.style import look
 
 CERTIFIED = r"\mathbb{E}V(z_{r+1})\le\rho\,\mathbb{E}V(z_r)\ \text{for the class}"
 NO_ROUNDS = "none follow"  # from a rate to a neighbourhood
@@ -130,13 +132,21 @@ def certified_row(view: View, value: Fraction) -> CertifiedRow:
 def _certified(view: View) -> RowFound | str:
     """Find the boundaries of a view in the form of `law_of`, or why there are none."""
     ends = view.number("strong_convexity"), view.number("smoothness")
-    if ends[0] == ends[1]:
-        return "a certificate needs a strong convexity below the smoothness"
     algorithm, law = view.algorithm_object(), view.participation()
+    missing = _missing(view)
     try:
-        return find_row(Row(Fraction(1), algorithm, law, *ends), [])
+        return missing or find_row(Row(Fraction(1), algorithm, law, *ends), [])
     except RefusedError as error:
-        return str(error)
+        return str(error).rstrip(".")
+
+
+def _missing(view: View) -> str:
+    """Say what keeps every certificate of a view away; nothing if nothing does."""
+    if loop_of(view.algorithm_object()) is None:
+        return f"there are no certificates of {look(view.algorithm).label}"
+    if view.number("strong_convexity") == view.number("smoothness"):
+        return "a certificate needs a strong convexity below the smoothness"
+    return ""
 
 
 def certified_point(view: View) -> RowTable[PointRow]:
@@ -190,15 +200,14 @@ def _certified_rate(view: View) -> tuple[Certified, Fraction | None, str, bool]:
     try:
         worst = worst_of(QuadraticRates.of(algorithm, law), *ends)
     except RefusedError as error:
-        return Certified("not_certified", str(error)), None, "", False
+        return Certified("not_certified", str(error).rstrip(".")), None, "", False
     near = "" if worst.occurs else "near "
     floor, text = worst.lower_bound, f"{near}{worst.instance}"
-    if ends[0] == ends[1]:
-        reason = "a certificate needs a strong convexity below the smoothness"
-        return Certified("not_certified", reason), floor, text, False
+    if missing := _missing(view):
+        return Certified("not_certified", missing), floor, text, False
     try:
         ladder = Ladder.of(algorithm, law, *ends)
         found = ladder.certify(view.number("step_size"), worst.lower_bound)
     except RefusedError as error:
-        return Certified("not_certified", str(error)), floor, text, False
+        return Certified("not_certified", str(error).rstrip(".")), floor, text, False
     return found, floor, text, ladder.neighbourhood

@@ -30,8 +30,10 @@ from flverify.participation.bernoulli import Bernoulli
 from flverify.participation.full import Full
 from flverify.participation.uniform_cohort import UniformCohort
 
-ALGORITHMS = ("focus", "fedavg", "scaffold", "mifa", "fedvarp", "proxskip")
-ALGORITHMS += ("gradient_descent",)
+ALGORITHMS = (
+    *("focus", "fedavg", "scaffold", "mifa", "fedvarp"),
+    *("proxskip", "gradient_descent"),
+)
 LAW_WORDS: Mapping[str, str] = {  # what a reader sees
     "full": "everybody",
     "bernoulli": "independent",
