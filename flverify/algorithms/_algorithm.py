@@ -97,7 +97,7 @@ class Algorithm(metaclass=Complete):
 
     source: ClassVar[Source]
     State: ClassVar[type]
-    curvatures: ClassVar[tuple[str, ...]] = ()  # settings of weight f/x^2
+    curvature_settings: ClassVar[tuple[str, ...]] = ()  # settings of weight f/x^2
     step_size: Scalar
     local_steps: int
 
@@ -141,7 +141,7 @@ class Algorithm(metaclass=Complete):
         (Fraction(1, 24), Fraction(3, 2))
         """
         other = self.retuned(self.step_size / factor)
-        for name in self.curvatures:
+        for name in self.curvature_settings:
             other.settle(name, getattr(self, name) * factor)
         return other
 

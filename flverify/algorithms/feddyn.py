@@ -58,7 +58,7 @@ class FedDyn(Algorithm):
 
     source: ClassVar[Source] = Source("acar2021", "Algorithm 1")
     State: ClassVar[type] = FedDynState
-    curvatures: ClassVar[tuple[str, ...]] = ("proximal_weight",)
+    curvature_settings: ClassVar[tuple[str, ...]] = ("proximal_weight",)
 
     @classmethod
     def examples(cls, n_clients: int) -> list[FedDyn]:

@@ -56,7 +56,7 @@ class FedProx(Algorithm):
 
     source: ClassVar[Source] = Source("li2020", "Algorithm 2")
     State: ClassVar[type] = FedProxState
-    curvatures: ClassVar[tuple[str, ...]] = ("proximal_weight",)
+    curvature_settings: ClassVar[tuple[str, ...]] = ("proximal_weight",)
 
     @classmethod
     def examples(cls, n_clients: int) -> list[FedProx]:

@@ -174,7 +174,7 @@ def corner_rates(
         tables.append(search.inside(sizes, bounds))
     tried = search.joined(tables)
     steps = np.asarray(step_sizes, dtype=np.float64)
-    if rates.reading.algorithm.curvatures:  # these keep rates from being of eta h alone
+    if rates.reading.algorithm.curvature_settings:  # rates are not of eta h alone
         each = (rates.at(Fraction(step)).rates(tried) for step in steps.tolist())
         return np.array([found.max() for found in each])
     scaled = steps[:, None, None] * tried.curvatures
