@@ -195,8 +195,9 @@ def settings(c, draw):
 
 
 def algorithm(c, draw):
+    """Claim it of another algorithm."""
     entry = c["algorithm"]
-    entry["name"] = draw.choice(sorted(dense.ALGORITHMS))
+    entry["name"] = draw.choice(sorted({*dense.ALGORITHMS} - {entry["name"]}))
     entry["settings"] = {"step_size": entry["settings"]["step_size"]}
 
 

@@ -486,7 +486,7 @@ def test_a_planted_fault_of_two_apart_is_noticed(monkeypatch, fault, few):
 def notice(monkeypatch, fault):
     monkeypatch.setattr(*fault)
     suspects = map(certificate, ["focus", "skip", "warm", "contraction", "eight"])
-    mutants = (reworded(c) for _, c in mutations.mutants(40, "faults"))
+    mutants = (reworded(c) for _, c in mutations.mutants(80, "faults"))
     assert not all(agree(c) for c in [*suspects, *mutants])
 
 
