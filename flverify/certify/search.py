@@ -155,7 +155,8 @@ def levels(reading: Reading, structure: Structure) -> list[tuple[Structure, Leve
     V is a quadratic in the slots and the value F(x); then it knows the points where
     remembered gradients were taken, and the values there; then also the value at the
     server's previous point; then values along the server's last step; then it knows
-    the gradients of all clients, present or not, at the model of the last round.
+    the gradients of all clients, present or not, at the model of the last round; where
+    nothing is remembered, but clients keep something else, this comes second.
     What the model never sees, no V has to: it may settle more slowly than the model.
     """
     lasting = {*reading.client_slots} - {memory.slot for memory in structure.memories}
@@ -166,10 +167,12 @@ def levels(reading: Reading, structure: Structure) -> list[tuple[Structure, Leve
     # where the model is eliminated, as in a mean of the clients' models, it is that
     here = dict(structure.eliminated.get("model", {"model": Fraction(1)}))
     out = [(plain, Level(LEVELS[0], (here,)))]
-    if not structure.memories:
+    if not reading.client_slots:
         return out
-    out.append((structure, Level(LEVELS[1], (here,), ghost_values=True)))
-    before = previous_point(reading, structure)
+    before = None
+    if structure.memories:
+        out.append((structure, Level(LEVELS[1], (here,), ghost_values=True)))
+        before = previous_point(reading, structure)
     if before is not None:
         away = {name: v - here.get(name, Fraction(0)) for name, v in before.items()}
         along = [
