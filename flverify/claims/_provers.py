@@ -272,7 +272,7 @@ def _violating_state(step: Step, answer: quadratic_form.Counterexample) -> Findi
         "right": str(answer.right),
         "relation": "<=",
     }
-    sides = f"{_cases.short(answer.left)} <= {_cases.short(answer.right)}"
+    sides = _cases.compared(answer.left, "<=", answer.right)
     where = _listed(step.where)
     reason = f"{sides} fails at {where} in the state {_listed(state)}"
     return Finding(Verdict.REFUTED, "counterexample", reason, evidence)
@@ -358,7 +358,7 @@ def _violating_vectors(
         "right": str(answer.right),
         "relation": "<=",
     }
-    sides = f"{_cases.short(answer.left)} <= {_cases.short(answer.right)}"
+    sides = _cases.compared(answer.left, "<=", answer.right)
     reason = f"{sides} fails at {_listed(found)}"
     return Finding(Verdict.REFUTED, "counterexample", reason, evidence)
 

@@ -136,7 +136,7 @@ def _refutation(case: Case, relation: str) -> Finding:
         "right": _cases.text(again.right),
         "relation": relation,
     }
-    sides = f"{_cases.short(again.left)} {relation} {_cases.short(again.right)}"
+    sides = _cases.compared(again.left, relation, again.right)
     reason = f"{sides} fails at {_cases.where(case)}"
     return Finding(Verdict.REFUTED, "counterexample", reason, evidence)
 
@@ -167,7 +167,7 @@ def witness(case: Case, relation: str, scope: str) -> Finding:
     _given.instance_of(case, Case, "the witness", LIKE)
     _given.mapping(case.where, "where", "{'N': 2}")
     sides = case.sides()
-    told = f"{_cases.short(case.left)} {relation} {_cases.short(case.right)}"
+    told = _cases.compared(case.left, relation, case.right)
     place = f"{told} at {_cases.where(case)}"
     if not _cases.exact(sides) or not _cases.holds(sides, relation):
         return inconclusive(f"the witness fails or is not exact: {place}")
