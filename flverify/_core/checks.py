@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 from numbers import Integral
 from typing import Any, TypeGuard
 
@@ -90,8 +91,10 @@ def whole(value: object, name: str, least: int = 1, most: int | None = None) -> 
     if isinstance(value, Integral) and not isinstance(value, bool | np.bool_):
         number = int(value)
     if number is None or number < least or (most is not None and number > most):
+        a_fraction = "the fraction " if isinstance(value, Fraction) else ""  # 2/1 too
         raise DomainError(
-            f"{name} must be an integer {limit}; got {shown(value)}; pass one."
+            f"{name} must be an integer {limit}; got {a_fraction}{shown(value)}; pass "
+            "one."
         )
     return number
 
