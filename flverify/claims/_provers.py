@@ -101,15 +101,16 @@ def implied(hypotheses: Sequence[Any], conclusion: Any, scope: str) -> Finding:
     """
     _given.text(scope, "the scope")
     # they are read more than once
-    listed = _given.entries(hypotheses, "hypotheses", "x <= 1")
-    hypotheses, conclusion = tuple(map(_relation, listed)), _relation(conclusion)
+    listed = (*_given.entries(hypotheses, "hypotheses", "x <= 1"), conclusion)
+    denied = any(one is False for one in listed)  # by Python, as by ==
+    *kept, conclusion = map(_relation, listed)
+    hypotheses = tuple(kept)
     answer = _asked(implies, hypotheses, conclusion)
     if answer.answer == Answer.PROVED:
         return _proved(answer, scope, _stated(hypotheses, conclusion))
     if answer.answer == Answer.REFUTED and answer.counterexample is not None:
         return _point(answer.counterexample, hypotheses, conclusion)
-    false = any(one == sympy.false for one in (*hypotheses, conclusion))
-    return inconclusive(answer.reason + (EQUATIONS if false else ""))
+    return inconclusive(answer.reason + (EQUATIONS if denied else ""))
 
 
 @lru_cache(maxsize=1024)
