@@ -143,7 +143,7 @@ def _compare(label: str, one: Any, other: Any) -> Finding | tuple[bool, bool]:
 
 def _refuting_point(label: str, left: sympy.Expr, right: sympy.Expr) -> Finding:
     """Find a rational point where both sides differ, evaluating each side anew."""
-    for point in _points.points([left, right], largest=8, unit=9):
+    for point in _points.points([left, right], largest=8, unit=9, signs=True):
         values = [_points.value_at(side, point) for side in (left, right)]
         if None not in values and values[0] != values[1]:
             evidence = {

@@ -35,7 +35,7 @@ FAILURES = (  # of sympy, which walks trees recursively, on what it was not made
 UNCONFIRMED = "unconfirmed violation"  # key of the evidence that stops a proof
 LONGEST = 120  # characters of what sympy says where it fails
 SIGNS = ("positive", "negative", "nonnegative", "nonpositive", "nonzero")
-POINTS = 40  # rational points of the first kind, and of all kinds after these
+POINTS = 40  # rational points tried before a question is left open; of each kind
 
 Point = dict[sympy.Symbol, sympy.Rational]
 
@@ -186,13 +186,14 @@ def where_defined(scope: str, divided: bool, partial: bool = False) -> str:
 
 
 def points(
-    expressions: Iterable[sympy.Expr], largest: int, unit: int
+    expressions: Iterable[sympy.Expr], largest: int, unit: int, *, signs: bool = False
 ) -> Iterator[Point]:
     """Draw rational points that satisfy what is assumed of each symbol.
 
-    Multiples of 1/unit up to largest/unit first; where the assumptions exclude these,
-    and afterwards, integers, negative numbers and 0 too: |x| = x shows there alone.
-    Nothing is drawn if none of them satisfies, or if two symbols have one name.
+    Multiples of 1/unit up to largest/unit; where the assumptions exclude these,
+    integers, negative numbers or 0. With `signs` all of these come afterwards, as some
+    of them alone tell |x| from x. Nothing is drawn if none of them satisfies, or if two
+    symbols have one name.
 
     Examples
     --------
@@ -206,7 +207,7 @@ def points(
     if not all(kinds) or len({symbol.name for symbol in symbols}) < len(symbols):
         return
     draws = random.Random(0)  # noqa: S311 - a deterministic search, not a secret
-    for turn in range(2 * POINTS if symbols else 1):
+    for turn in range(2 * POINTS if signs else POINTS):
         pools = [k[0] if turn < POINTS else draws.choice(k) for k in kinds]
         values = [draws.choice(pool) for pool in pools]
         yield dict(zip(symbols, values, strict=True))
