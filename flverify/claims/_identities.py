@@ -61,7 +61,7 @@ def identity(pairs: Iterable[Pair], scope: str) -> Finding:
     REFUTED
     """
     checked, divided, partial = list[str](), False, False
-    _given.text(scope, "the scope")
+    _given.words(scope, "the scope")
     for label, left, right in _given.rows(pairs, 3, "pairs", "(label, left, right)"):
         entries = _entries(label, left, right)
         if not entries:

@@ -99,7 +99,7 @@ def implied(hypotheses: Sequence[Any], conclusion: Any, scope: str) -> Finding:
     >>> print(implied([x >= 0], x**2 >= x, "every x").verdict)
     REFUTED
     """
-    _given.text(scope, "the scope")
+    _given.words(scope, "the scope")
     # they are read more than once
     listed = (*_given.entries(hypotheses, "hypotheses", "x <= 1"), conclusion)
     denied = any(one is False for one in listed)  # by Python, as by ==
@@ -237,7 +237,7 @@ def one_step(steps: Iterable[Step], searched: str) -> Finding:
     """
     proved = list[str]()
     open_ = doubt = ""
-    _given.text(searched, "what was searched")
+    _given.words(searched, "what was searched")
     like = "Step(where, problem, algorithm, law, lemma)"
     for step in _given.instances_of(steps, Step, "steps", like):
         _given.mapping(step.where, "where", "{'N': 2}")
@@ -311,7 +311,7 @@ def vectors(lemmas: Iterable[tuple[Mapping[str, Any], Any]], scope: str) -> Find
     REFUTED
     """
     count, open_, given = 0, "", dict[str, None]()
-    _given.text(scope, "the scope")
+    _given.words(scope, "the scope")
     for where, lemma in _given.rows(lemmas, 2, "lemmas", "(where, lemma)"):
         _given.mapping(where, "where", "{'N': 2}")
         named = _listed(where)

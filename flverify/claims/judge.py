@@ -78,7 +78,7 @@ def instances(cases: Iterable[Case], relation: str, searched: str) -> Finding:
     distinct, violated, undecided = set[object](), "", ""
     closest: tuple[float, Case] | None = None
     telling: tuple[float, Case] | None = None  # 0 = 0 tells little of the two sides
-    _given.text(searched, "what was searched")
+    _given.words(searched, "what was searched")
     for case in _given.instances_of(cases, Case, "cases", LIKE):
         _given.mapping(case.where, "where", "{'N': 2}")
         distinct.add(_cases.same(case.where))
@@ -162,7 +162,7 @@ def witness(case: Case, relation: str, scope: str) -> Finding:
     >>> print(witness(even, "==", "n = 2").verdict, witness(even, "<", "n = 2").verdict)
     PROVED INCONCLUSIVE
     """
-    _given.text(scope, "the scope")
+    _given.words(scope, "the scope")
     _given.text(relation, "the relation")
     _given.instance_of(case, Case, "the witness", LIKE)
     _given.mapping(case.where, "where", "{'N': 2}")
