@@ -62,9 +62,7 @@ def _read(closed: Array, readout: Array) -> Array:
 
 def _filled(units: Array, closed: Array) -> Array:
     """Measure what has no unit yet by what flows in, step by step; by 1 if nothing."""
-    while not units.all():
+    for _ in range(len(units)):  # one at least has its unit each time
         inflow = np.where(units > 0, 0.0, (closed * units).max(axis=1))
-        if not inflow.any():
-            return np.where(units > 0, units, 1.0)
         units = np.where(inflow > 0, [power_of_two(size) for size in inflow], units)
-    return units
+    return np.where(units > 0, units, 1.0)
