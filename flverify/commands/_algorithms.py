@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from typing import Any
@@ -181,7 +180,7 @@ def build(
         _require_all(made, given)
         return Chosen(name, made(**given), filled)
     except FlverifyError as error:
-        raise type(error)(f"{name}: {_plainer(str(error))}") from error
+        raise type(error)(f"{name}: {error}") from error
 
 
 def _require_all(made: type[Algorithm], given: Mapping[str, Any]) -> None:
@@ -193,11 +192,6 @@ def _require_all(made: type[Algorithm], given: Mapping[str, Any]) -> None:
                 f"{one.name} must be given, since it has no default; write --set "
                 f"{one.name}=VALUE."
             )
-
-
-def _plainer(message: str) -> str:
-    """Say of a range of one number what that number is."""
-    return re.sub(r"must be an integer between (\d+) and \1;", r"must be \1;", message)
 
 
 def _fill(
