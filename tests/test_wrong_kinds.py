@@ -38,7 +38,7 @@ FREE = Free("c", 1, 4, weaker="larger")
 OTHERS = [None, "x", float("nan"), [], {}, object(), -3]
 
 
-@claim("demo.one", source=Source("flverify", "example"), statement="", proposition="",
+@claim("demo.one", source=Source("flverify", "example"), statement="", proposition="2",
        constants={"c": 2}, twin={"c": 3})  # fmt: skip
 def one(c):
     return judge.identity([("c", c.c, 2)], "one")

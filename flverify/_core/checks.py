@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 from numbers import Integral
 from typing import Any, TypeGuard
 
@@ -86,12 +87,14 @@ def whole(value: object, name: str, least: int = 1, most: int | None = None) -> 
         If the value is not an integer of that range.
     """
     limit = f"at least {least}" if most is None else f"between {least} and {most}"
+    wanted = str(least) if least == most else f"an integer {limit}"
     number = None
     if isinstance(value, Integral) and not isinstance(value, bool | np.bool_):
         number = int(value)
     if number is None or number < least or (most is not None and number > most):
+        a_fraction = "the fraction " if isinstance(value, Fraction) else ""  # 2/1 too
         raise DomainError(
-            f"{name} must be an integer {limit}; got {shown(value)}; pass one."
+            f"{name} must be {wanted}; got {a_fraction}{shown(value)}; pass one."
         )
     return number
 

@@ -206,13 +206,24 @@ def _lines(path: Path) -> Iterable[tuple[int, list[str]]]:
 
 def _header(path: Path, number: int, cells: list[str]) -> tuple[int, ...]:
     if sorted(cells) != sorted(COLUMNS):
-        named = sorted(re.findall(r"\w+", " ".join(cells))) == sorted(COLUMNS)
-        mend = "put commas between its columns" if named else "add the header"
         raise FormatError(
             f"an availability log must begin with the line round,client; line {number} "
-            f"of {path} is {shown(','.join(cells))}; {mend}."
+            f"of {path} is {shown(','.join(cells))}; {_header_mended(cells)}."
         )
     return tuple(cells.index(name) for name in COLUMNS)
+
+
+def _header_mended(cells: list[str]) -> str:
+    """Say what to do: a header that is there already is not to be added."""
+    words = re.findall(r"\w+", " ".join(cells))
+    small, wanted = sorted(word.lower() for word in words), sorted(COLUMNS)
+    if all(map(str.isdecimal, words)):
+        return "add the header"
+    if len(cells) > len(wanted) and set(wanted) <= set(small):
+        return "leave out its other columns"
+    if sorted(words) == wanted:
+        return "put commas between its columns"
+    return "write it in small letters" if small == wanted else "name its columns so"
 
 
 def _whole(path: Path, number: int, name: str, text: str) -> int:

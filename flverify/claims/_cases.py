@@ -272,12 +272,42 @@ def plain(value: Any) -> str:
     return str(exact)
 
 
+def compared(left: Any, relation: str, right: Any) -> str:
+    """Write a comparison so that it shows which side is larger.
+
+    Where six digits hide that, the left side is written as the right one and the rest.
+
+    Examples
+    --------
+    >>> third, rest = Fraction(1, 3), Fraction(1, 10**30)
+    >>> compared(third, "<=", third + 1), compared(third + rest, "<=", third)
+    ('1/3 <= 4/3', '1/3 + 1e-30 <= 1/3')
+    """
+    one, other = short(left), short(right)
+    if _hidden(left, right):
+        rest = Fraction(left) - Fraction(right)
+        one = f"{other} {'+' if rest > 0 else '-'} {short(abs(rest))}"
+    return f"{one} {relation} {other}"
+
+
+def _hidden(left: Any, right: Any) -> bool:
+    """Whether two rationals are so near that rounding changes how they differ."""
+    if not all(isinstance(side, Fraction | int) for side in (left, right)):
+        return False
+    rounded = [
+        Fraction(short(x)) if _is_long(x) else Fraction(x) for x in (left, right)
+    ]
+    rest, seen = Fraction(left) - Fraction(right), rounded[0] - rounded[1]
+    return 2 * abs(seen - rest) > abs(rest)
+
+
 def short(value: Any) -> str:
     """Text of a value, long rationals as decimals."""
-    out = plain(value)
-    if isinstance(value, Fraction) and len(out) > 24:
-        return _rounded(value)
-    return out
+    return _rounded(value) if _is_long(value) else plain(value)
+
+
+def _is_long(value: Any) -> bool:
+    return isinstance(value, Fraction) and len(plain(value)) > 24
 
 
 def _rounded(value: Fraction) -> str:

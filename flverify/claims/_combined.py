@@ -188,7 +188,7 @@ def induction(first: Finding, step: Finding, scope: str, argument: str) -> Findi
     >>> up_to(2 - 1 / K).verdict, up_to(sympy.Integer(2)).verdict
     (<Verdict.PROVED: 'PROVED'>, <Verdict.INCONCLUSIVE: 'INCONCLUSIVE'>)
     """
-    _given.text(scope, "the scope")
+    _given.words(scope, "the scope")
     _given.text(argument, "the argument")
     if not (scope and argument):
         raise InputError(

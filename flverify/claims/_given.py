@@ -85,6 +85,19 @@ def text(value: object, what: str) -> str:
     return value
 
 
+def words(value: object, what: str) -> str:
+    """Return a text that says something.
+
+    Raises
+    ------
+    InputError
+        If it is none, or blank.
+    """
+    if not text(value, what).strip():
+        raise InputError(f"{what} must not be blank; got {value!r}; write it out.")
+    return str(value)
+
+
 def mapping(value: object, what: str, like: str) -> Mapping[Any, Any]:
     """Return a mapping.
 

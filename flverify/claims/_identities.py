@@ -13,7 +13,7 @@ from flverify._core.algebra import vanishes
 from flverify._core.errors import FlverifyError, ShapeError
 from flverify._core.exact import text as exact_text
 from flverify.claims import _given, _points
-from flverify.claims._cases import short
+from flverify.claims._cases import compared
 from flverify.claims._existence import NOWHERE, exist_somewhere
 from flverify.claims._points import inconclusive
 from flverify.claims.verdict import Finding, Verdict
@@ -61,7 +61,7 @@ def identity(pairs: Iterable[Pair], scope: str) -> Finding:
     REFUTED
     """
     checked, divided, partial = list[str](), False, False
-    _given.text(scope, "the scope")
+    _given.words(scope, "the scope")
     for label, left, right in _given.rows(pairs, 3, "pairs", "(label, left, right)"):
         entries = _entries(label, left, right)
         if not entries:
@@ -143,7 +143,7 @@ def _compare(label: str, one: Any, other: Any) -> Finding | tuple[bool, bool]:
 
 def _refuting_point(label: str, left: sympy.Expr, right: sympy.Expr) -> Finding:
     """Find a rational point where both sides differ, evaluating each side anew."""
-    for point in _points.points([left, right], largest=8, unit=9):
+    for point in _points.points([left, right], largest=8, unit=9, signs=True):
         values = [_points.value_at(side, point) for side in (left, right)]
         if None not in values and values[0] != values[1]:
             evidence = {
@@ -153,7 +153,7 @@ def _refuting_point(label: str, left: sympy.Expr, right: sympy.Expr) -> Finding:
                 "right": exact_text(values[1]),
                 "sides": [_points.written(left), _points.written(right)],
             }
-            one, other = map(short, values)
-            reason = f"{label}: {one} is not {other}{_points.at(point)}"
+            differ = compared(values[0], "is not", values[1])
+            reason = f"{label}: {differ}{_points.at(point)}"
             return Finding(Verdict.REFUTED, "counterexample", reason, evidence)
     return inconclusive(f"{label}: {OPEN}")

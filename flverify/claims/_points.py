@@ -35,7 +35,7 @@ FAILURES = (  # of sympy, which walks trees recursively, on what it was not made
 UNCONFIRMED = "unconfirmed violation"  # key of the evidence that stops a proof
 LONGEST = 120  # characters of what sympy says where it fails
 SIGNS = ("positive", "negative", "nonnegative", "nonpositive", "nonzero")
-POINTS = 40  # rational points tried before a question is left open
+POINTS = 40  # rational points tried before a question is left open; of each kind
 
 Point = dict[sympy.Symbol, sympy.Rational]
 
@@ -186,13 +186,14 @@ def where_defined(scope: str, divided: bool, partial: bool = False) -> str:
 
 
 def points(
-    expressions: Iterable[sympy.Expr], largest: int, unit: int
+    expressions: Iterable[sympy.Expr], largest: int, unit: int, *, signs: bool = False
 ) -> Iterator[Point]:
     """Draw rational points that satisfy what is assumed of each symbol.
 
     Multiples of 1/unit up to largest/unit; where the assumptions exclude these,
-    integers, negative numbers or 0. Nothing is drawn if none of them satisfies, or if
-    two symbols have one name.
+    integers, negative numbers or 0. With `signs` all of these come afterwards, as some
+    of them alone tell |x| from x. Nothing is drawn if none of them satisfies, or if two
+    symbols have one name.
 
     Examples
     --------
@@ -202,11 +203,12 @@ def points(
     """
     found = set().union(*(expression.free_symbols for expression in expressions))
     symbols = sorted(found, key=str)
-    pools = [_pool(symbol, largest, unit) for symbol in symbols]
-    if not all(pools) or len({symbol.name for symbol in symbols}) < len(symbols):
+    kinds = [allowed(symbol, largest, unit) for symbol in symbols]
+    if not all(kinds) or len({symbol.name for symbol in symbols}) < len(symbols):
         return
     draws = random.Random(0)  # noqa: S311 - a deterministic search, not a secret
-    for _ in range(POINTS):
+    for turn in range(2 * POINTS if signs else POINTS):
+        pools = [k[0] if turn < POINTS else draws.choice(k) for k in kinds]
         values = [draws.choice(pool) for pool in pools]
         yield dict(zip(symbols, values, strict=True))
 
@@ -228,11 +230,6 @@ def value_at(expression: sympy.Expr, point: Point) -> Fraction | None:
     except evaluation.UndefinedError:
         return None
     return found.low if found.low == found.high else None
-
-
-def _pool(symbol: sympy.Symbol, largest: int, unit: int) -> list[sympy.Rational]:
-    """Values that a symbol may take, of the first kind that has any."""
-    return next(iter(allowed(symbol, largest, unit)), [])
 
 
 def allowed(

@@ -99,17 +99,18 @@ def implied(hypotheses: Sequence[Any], conclusion: Any, scope: str) -> Finding:
     >>> print(implied([x >= 0], x**2 >= x, "every x").verdict)
     REFUTED
     """
-    _given.text(scope, "the scope")
+    _given.words(scope, "the scope")
     # they are read more than once
-    listed = _given.entries(hypotheses, "hypotheses", "x <= 1")
-    hypotheses, conclusion = tuple(map(_relation, listed)), _relation(conclusion)
+    listed = (*_given.entries(hypotheses, "hypotheses", "x <= 1"), conclusion)
+    denied = any(one is False for one in listed)  # by Python, as by ==
+    *kept, conclusion = map(_relation, listed)
+    hypotheses = tuple(kept)
     answer = _asked(implies, hypotheses, conclusion)
     if answer.answer == Answer.PROVED:
         return _proved(answer, scope, _stated(hypotheses, conclusion))
     if answer.answer == Answer.REFUTED and answer.counterexample is not None:
         return _point(answer.counterexample, hypotheses, conclusion)
-    false = any(one == sympy.false for one in (*hypotheses, conclusion))
-    return inconclusive(answer.reason + (EQUATIONS if false else ""))
+    return inconclusive(answer.reason + (EQUATIONS if denied else ""))
 
 
 @lru_cache(maxsize=1024)
@@ -236,7 +237,7 @@ def one_step(steps: Iterable[Step], searched: str) -> Finding:
     """
     proved = list[str]()
     open_ = doubt = ""
-    _given.text(searched, "what was searched")
+    _given.words(searched, "what was searched")
     like = "Step(where, problem, algorithm, law, lemma)"
     for step in _given.instances_of(steps, Step, "steps", like):
         _given.mapping(step.where, "where", "{'N': 2}")
@@ -272,7 +273,7 @@ def _violating_state(step: Step, answer: quadratic_form.Counterexample) -> Findi
         "right": str(answer.right),
         "relation": "<=",
     }
-    sides = f"{_cases.short(answer.left)} <= {_cases.short(answer.right)}"
+    sides = _cases.compared(answer.left, "<=", answer.right)
     where = _listed(step.where)
     reason = f"{sides} fails at {where} in the state {_listed(state)}"
     return Finding(Verdict.REFUTED, "counterexample", reason, evidence)
@@ -310,7 +311,7 @@ def vectors(lemmas: Iterable[tuple[Mapping[str, Any], Any]], scope: str) -> Find
     REFUTED
     """
     count, open_, given = 0, "", dict[str, None]()
-    _given.text(scope, "the scope")
+    _given.words(scope, "the scope")
     for where, lemma in _given.rows(lemmas, 2, "lemmas", "(where, lemma)"):
         _given.mapping(where, "where", "{'N': 2}")
         named = _listed(where)
@@ -358,7 +359,7 @@ def _violating_vectors(
         "right": str(answer.right),
         "relation": "<=",
     }
-    sides = f"{_cases.short(answer.left)} <= {_cases.short(answer.right)}"
+    sides = _cases.compared(answer.left, "<=", answer.right)
     reason = f"{sides} fails at {_listed(found)}"
     return Finding(Verdict.REFUTED, "counterexample", reason, evidence)
 

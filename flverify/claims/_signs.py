@@ -46,7 +46,7 @@ def nonnegative(parts: Iterable[tuple[str, Scalar]], scope: str) -> Finding:
     <Verdict.INCONCLUSIVE: 'INCONCLUSIVE'>
     """
     checked, divided = list[str](), False
-    _given.text(scope, "the scope")
+    _given.words(scope, "the scope")
     for label, value in _given.rows(parts, 2, "parts", "(label, expression)"):
         try:
             found = _judged(label, value)

@@ -164,6 +164,8 @@ class Claim:
     def _require_kinds(self) -> None:
         for name in ("id", "statement", "proposition", "no_control", "unaided"):
             _given.text(getattr(self, name), f"{name} of a claim")
+        for name in ("id", "proposition"):
+            _given.words(getattr(self, name), f"the {name} of a claim")
         like = 'Source("my_paper", "Lemma 1", reference="...")'
         _given.instance_of(self.source, Source, f"the source of {self.id}", like)
         for name in ("constants", "twin", "reading_twins", "structural"):

@@ -78,7 +78,7 @@ def instances(cases: Iterable[Case], relation: str, searched: str) -> Finding:
     distinct, violated, undecided = set[object](), "", ""
     closest: tuple[float, Case] | None = None
     telling: tuple[float, Case] | None = None  # 0 = 0 tells little of the two sides
-    _given.text(searched, "what was searched")
+    _given.words(searched, "what was searched")
     for case in _given.instances_of(cases, Case, "cases", LIKE):
         _given.mapping(case.where, "where", "{'N': 2}")
         distinct.add(_cases.same(case.where))
@@ -136,7 +136,7 @@ def _refutation(case: Case, relation: str) -> Finding:
         "right": _cases.text(again.right),
         "relation": relation,
     }
-    sides = f"{_cases.short(again.left)} {relation} {_cases.short(again.right)}"
+    sides = _cases.compared(again.left, relation, again.right)
     reason = f"{sides} fails at {_cases.where(case)}"
     return Finding(Verdict.REFUTED, "counterexample", reason, evidence)
 
@@ -162,12 +162,12 @@ def witness(case: Case, relation: str, scope: str) -> Finding:
     >>> print(witness(even, "==", "n = 2").verdict, witness(even, "<", "n = 2").verdict)
     PROVED INCONCLUSIVE
     """
-    _given.text(scope, "the scope")
+    _given.words(scope, "the scope")
     _given.text(relation, "the relation")
     _given.instance_of(case, Case, "the witness", LIKE)
     _given.mapping(case.where, "where", "{'N': 2}")
     sides = case.sides()
-    told = f"{_cases.short(case.left)} {relation} {_cases.short(case.right)}"
+    told = _cases.compared(case.left, relation, case.right)
     place = f"{told} at {_cases.where(case)}"
     if not _cases.exact(sides) or not _cases.holds(sides, relation):
         return inconclusive(f"the witness fails or is not exact: {place}")

@@ -176,7 +176,7 @@ def chosen(claims: dict[str, Claim], prefix: str) -> dict[str, Claim]:
     return picked
 
 
-def nearest(wrong: str, ids: Iterable[str]) -> str:
+def nearest(wrong: str, ids: Iterable[str], path: object = "") -> str:
     """Say which ids are near a wrong one, or where all are listed.
 
     Examples
@@ -186,4 +186,5 @@ def nearest(wrong: str, ids: Iterable[str]) -> str:
     >>> nearest("nonsense", ["focus.case3a"])
     'see `flverify list`'
     """
-    return sentences.nearest(wrong, ids, "see `flverify list`", NEAR)
+    listed = f"see `flverify list {path}`" if path else "see `flverify list`"
+    return sentences.nearest(wrong, ids, listed, NEAR)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from typing import Any
@@ -181,7 +180,7 @@ def build(
         _require_all(made, given)
         return Chosen(name, made(**given), filled)
     except FlverifyError as error:
-        raise type(error)(f"{name}: {_plainer(str(error))}") from error
+        raise type(error)(f"{name}: {error}") from error
 
 
 def _require_all(made: type[Algorithm], given: Mapping[str, Any]) -> None:
@@ -195,11 +194,6 @@ def _require_all(made: type[Algorithm], given: Mapping[str, Any]) -> None:
             )
 
 
-def _plainer(message: str) -> str:
-    """Say of a range of one number what that number is."""
-    return re.sub(r"must be an integer between (\d+) and \1;", r"must be \1;", message)
-
-
 def _fill(
     given: dict[str, Any], types: dict[str, str], local_steps: int, law: Any
 ) -> tuple[str, ...]:
@@ -210,13 +204,27 @@ def _fill(
         given["period"] = local_steps if separate else local_steps + 1
         told.append(f"period is {given['period']}, from --local-steps {local_steps}")
     paper = given.get("variant", "paper") == "paper"
-    if "probability" in types and "probability" not in given and paper:
-        given["probability"] = _coin(law)
-        told.append(f"probability is {given['probability']}, from the law")
+    if "probability" in types and paper:
+        told.append(_coin_told(given, law))
     if "weights" in types and "weights" not in given:
         given["weights"] = tuple(law.averaging_weights().tolist())
         told.append("weights are the averaging weights q of the law")
-    return tuple(told)
+    return tuple(filter(None, told))
+
+
+def _coin_told(given: dict[str, Any], law: Any) -> str:
+    """Take the coin from the law; say of another one that it is not the paper's."""
+    if "probability" not in given:
+        given["probability"] = _coin(law)
+        return f"probability is {given['probability']}, from the law"
+    chosen = given["probability"]
+    of_law = _coin(law) if isinstance(law, Full | AllOrNothing) else None
+    if of_law is not None and float(of_law) == float(chosen):  # also with --float
+        return ""
+    return (
+        f"in the paper everybody communicates with the probability of the setting, "
+        f"{chosen}, or nobody; the law {law.spec} is another"
+    )
 
 
 def _plain(value: object) -> object:

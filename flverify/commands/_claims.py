@@ -130,7 +130,7 @@ def one_claim(claim_id: str, path: str | None) -> tuple[Group, Claim]:
     if len(near) > registry.NEAR:
         whose = claim_id if path is None else path
         hint = f"{len(near)} begin like that; see `flverify list {whose}`"
-    hint = hint or registry.nearest(claim_id, group.claims)
+    hint = hint or registry.nearest(claim_id, group.claims, path or "")
     own = "" if path else ", or name the file of your own claims by --file"
     raise UnknownNameError(
         f"an id must be that of a claim; got {claim_id!r}; {hint}{own}."

@@ -28,6 +28,13 @@ def least_squares(
         )
     rows, right, ridge = one_kind(rows, right, entries([weight], "regularisation", 1))
     unit = np.eye(rows.shape[2], dtype=int)
-    hessians = np.stack([2 * gram(a) + 2 * ridge[0] * unit for a in rows])
-    linear = np.stack([2 * (b @ a) for a, b in zip(rows, right, strict=True)])
+    with np.errstate(over="ignore", invalid="ignore"):
+        hessians = np.stack([2 * gram(a) + 2 * ridge[0] * unit for a in rows])
+        linear = np.stack([2 * (b @ a) for a, b in zip(rows, right, strict=True)])
+    for made in (hessians, linear):
+        if made.dtype != object and not np.isfinite(made).all():
+            raise DomainError(
+                "sums of products of features and targets must be floats; got larger "
+                "ones; rescale the data, or write them as fractions."
+            )
     return Quadratics(hessians, linear)

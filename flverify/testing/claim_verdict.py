@@ -74,8 +74,9 @@ def _find(wanted: str | Claim, path: str | PathLike[str] | None) -> Claim:
         return wanted
     known = shipped_claims() if path is None else claims_in([_file(path)])
     if not isinstance(wanted, str) or wanted not in known:
+        listed = "`flverify list`" if path is None else f"`flverify list {path}`"
         raise UnknownNameError(
-            f"id must be that of a claim; got {shown(wanted)}; see `flverify list`."
+            f"id must be that of a claim; got {shown(wanted)}; see {listed}."
         )
     return known[wanted]
 

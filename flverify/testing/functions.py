@@ -135,11 +135,26 @@ def _checked(found: object, start: Array, rounds: int) -> Array:
 def _gradient(problem: Any) -> Gradient:
     """Gradients in floats, without the checks that every call would repeat."""
     if not isinstance(problem, Quadratics):
-        return lambda client, point: np.array(problem.gradient(client, point.copy()))
+        return _of_clients(
+            lambda client, point: np.array(problem.gradient(client, point.copy())),
+            problem.n_clients,
+        )
     plain = problem.as_float()
     hessians, linear = plain.hessians, plain.linear
+    return _of_clients(
+        lambda client, point: np.asarray(hessians[client] @ point - linear[client]),
+        problem.n_clients,
+    )
 
-    def gradient(client: int, point: Array) -> Array:
-        return np.asarray(hessians[client] @ point - linear[client])
 
-    return gradient
+def _of_clients(gradient: Gradient, n_clients: int) -> Gradient:
+    """Refuse other clients: -1 would be the last one, as Python counts."""
+
+    def checked(client: int, point: Array) -> Array:
+        if not 0 <= client < n_clients:
+            raise IndexError(
+                f"a client is one of 0, ..., {n_clients - 1}; got {shown(client)}"
+            )
+        return gradient(client, point)
+
+    return checked

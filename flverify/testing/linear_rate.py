@@ -109,7 +109,8 @@ def assert_linear_rate(
     finitely many rounds and one C. That the rate is broken it says without any
     assumption; that it holds, only for squared errors whose tail is as assumed, since
     no sample bounds the mean of an arbitrary nonnegative variable, nor where a client
-    is expected fewer than 20 times in all runs.
+    is expected fewer than 20 times in all runs, nor where C rate^r falls below
+    |x_0 - x*|^2 in none of them, as a method that stands still would pass there.
     Where C rate^r is below 1e-24 of the problem's squared size there is no answer, nor
     below 1e8 times the square of what x* in floats may be off by. Sampled runs round:
     each |x_r - x*| is taken to be off by up to (8 r + r^2/16) eps sqrt(d) of the size,
@@ -355,10 +356,25 @@ def _by_sampling(claim: _Claim, how: sampling.Plan) -> Outcome:
     with np.errstate(invalid="ignore"):
         bounds = as_float(constant) * powers
     found = sampling.judge(asked, bounds, how)
+    if found.status == Status.HOLDS and 0 < as_float(asked.first_error) <= bounds[-1]:
+        found = replace(found, status=Status.INCONCLUSIVE, reason=_too_few(claim))
     text = f"E|x_r - x*|^2 <= {number(constant)} ({number(claim.rate)})^r"
     return replace(
         claim.outcome(),
         status=found.status,
         claimed=f"{text}, sampled in rounds 0 to {how.rounds}",
         **sampling.words(asked, how, found, bounds),
+    )
+
+
+def _too_few(claim: _Claim) -> str:
+    """Say why bounds that never fall below the error of the start show no rate."""
+    given, first = claim.constant, claim.asked.first_error
+    above = math.log(SAMPLED_CONSTANT)
+    if given is not None:
+        above = logarithm(given) - logarithm(first)
+    needed = math.floor(-above / logarithm(claim.rate)) + 1
+    return (
+        "the bound is nowhere below |x_0 - x*|^2, so that a method that stands still "
+        f"would pass; sample well over {needed} rounds, or give a smaller constant"
     )

@@ -53,7 +53,8 @@ def assert_stable(
         As in `assert_linear_rate`.
     bound : scalar > 0, weight x^2, optional
         Sampling alone needs one: what is tested is E|x_r - x*|^2 <= bound, by default
-        100 |x_0 - x*|^2, in rounds 0 to `rounds`.
+        100 |x_0 - x*|^2, in rounds 0 to `rounds`. What grows slowly, and whether
+        starts are forgotten, is not seen then.
     start : (d,) numbers, weight x, optional
         Server model before round 0, for sampling; moments mean every start.
     rounds : int >= 1

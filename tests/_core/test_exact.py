@@ -99,6 +99,19 @@ def test_whole_is_an_integer(value):
         checks.whole(value, "rounds")
 
 
+def test_a_range_of_one_number_is_told_as_that_number():
+    with pytest.raises(DomainError, match=r"local_steps must be 1; got 2; pass one\."):
+        checks.whole(2, "local_steps", 1, 1)
+
+
+@pytest.mark.parametrize("value", [Fraction(2), Fraction(5, 2)])
+def test_a_fraction_is_told_to_be_none_of_the_integers(value):
+    with pytest.raises(
+        DomainError, match=f"integer at least 1; got the fraction {value};"
+    ):
+        checks.whole(value, "rounds")
+
+
 @pytest.mark.parametrize("values", [[], "12", 3, [[1], [2]]])
 def test_numbers_are_a_list(values):
     with pytest.raises(ShapeError):

@@ -97,16 +97,18 @@ def test_both_computations_are_the_run_line_by_line(tau):
 
 def test_it_refutes_the_last_gradient_and_not_the_mean():
     found = [
-        judge.instances(bent.descents(CAPS, Fraction(8), last=last), "<=", "")
+        judge.instances(bent.descents(CAPS, Fraction(8), last=last), "<=", "here")
         for last in (True, False)
     ]
     assert [one.verdict for one in found] == [Verdict.REFUTED, Verdict.SUPPORTED]
     at = found[0].evidence["counterexample"]
     assert (at["tau"], at["R"]) == (2, R)  # where no cap is void
     # a bound a little larger holds: 8 times 0.9149/0.8560 < 8.6
-    larger = judge.instances(bent.descents(CAPS, Fraction(9), last=True), "<=", "")
+    larger = judge.instances(bent.descents(CAPS, Fraction(9), last=True), "<=", "here")
     assert larger.verdict == Verdict.SUPPORTED
-    less = judge.instances(bent.descents(CAPS, Fraction(1, 10), last=False), "<=", "")
+    less = judge.instances(
+        bent.descents(CAPS, Fraction(1, 10), last=False), "<=", "here"
+    )
     assert less.verdict == Verdict.REFUTED
 
 

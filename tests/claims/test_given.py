@@ -84,7 +84,7 @@ def test_what_is_no_line_is_refused(wrong):
             "demo.x",
             source=Source("flverify", "example"),
             statement="",
-            proposition="",
+            proposition="p",
             no_control="none",
             given=wrong,
         )(None)

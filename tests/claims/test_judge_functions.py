@@ -95,6 +95,32 @@ def test_a_power_with_a_symbol_is_refuted_at_a_point():
     assert at["p"] ** at["m"] != at["m"] * at["p"]
 
 
+x, whole = sympy.Symbol("x", real=True), sympy.Symbol("whole", integer=True)
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        (sympy.Abs(x), x),
+        (sqrt(x**2), x),
+        (Max(x, 0), x),
+        (Min(x, 1), x),
+        (sympy.Abs(whole), whole),
+    ],
+)
+def test_what_holds_for_small_positive_numbers_alone_is_refuted(left, right):
+    found = identity(left, right)
+    assert found.verdict == Verdict.REFUTED
+    ((_, value),) = found.evidence["point"].items()
+    assert not 0 <= Fraction(value) <= 1
+
+
+def test_what_holds_for_every_sign_is_not_refuted():
+    for side in (sympy.Abs(x), sqrt(x**2), Max(x, -x)):
+        assert identity(side**2, x**2).verdict != Verdict.REFUTED
+        assert identity(side, sympy.Abs(x)).verdict != Verdict.REFUTED
+
+
 @pytest.mark.parametrize("right", [Fraction(1), 1.0])
 def test_numbers_above_all_floats_are_compared(right):
     case = Case({"r": HUGE}, HUGE, right, lambda: (HUGE, 1))

@@ -97,6 +97,13 @@ def test_an_equation_of_python_is_told_from_one() -> None:
     assert judge.implied([equal(eta, 1 / L)], eta * L <= 1, "all").passes()
     found = judge.implied([], eta == 1 / L, "all")
     assert "write equal(a, b)" in found.reason
+
+
+def test_an_inequality_that_sympy_denies_is_not_told_of_as_an_equation():
+    for hypotheses, conclusion in (([], 2 * eta <= eta), ([2 * eta <= eta], eta <= 1)):
+        found = judge.implied(hypotheses, conclusion, "every eta")
+        assert found.verdict == Verdict.INCONCLUSIVE
+        assert "==" not in found.reason
     impossible = judge.implied([eta <= L, eta > L], eta * L <= 1, "all")
     assert impossible.verdict == Verdict.INCONCLUSIVE
     assert "equal" not in impossible.reason

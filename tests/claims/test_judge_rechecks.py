@@ -86,3 +86,18 @@ def test_a_bound_that_is_loosened_on_one_side_is_noticed(monkeypatch):
     monkeypatch.setattr(file, "Case", lambda at, a, b, again: Case(at, a, 3 * b, again))
     assert judge.instances(file.chords(1), "<=", file.CHORDS).verdict == OPEN
     assert file.convexity.check().verdict == OPEN
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "told"),
+    [
+        (F(1, 3) + F(1, 10**30), F(1, 3), "1/3 + 1e-30 <= 1/3"),
+        (1 + F(1, 10**40), F(1), "1 + 1e-40 <= 1"),
+        (F(10**400 + 1, 3), F(10**400, 3), "3.33333e+399 + 1/3 <= 3.33333e+399"),
+        (F(1, 3) + F(1, 10**3), F(1, 3), "1003/3000 <= 1/3"),  # six digits tell these
+        (F(10**30, 3), F(10**30, 7), "3.33333e+29 <= 1.42857e+29"),
+    ],
+)
+def test_a_reason_shows_which_of_two_near_sides_is_larger(left, right, told):
+    case = Case({"r": 1}, left, right, lambda: (left, right))
+    assert judge.instances([case], "<=", "r = 1").reason == f"{told} fails at r = 1"

@@ -123,7 +123,7 @@ def test_a_rate_has_no_more_to_spare_than_it_has():
     assert shared.spare_rate(half, half).verdict == PROVED
     rate = (1 + shared.reached) * (1 - shared.x) ** 2 * shared.power
     held = [(1 + shared.reached) * shared.power <= shared.goal, 2 * shared.x <= 1]
-    found = judge.implied(held, rate <= (1 - shared.x) ** 3 * shared.goal, "")
+    found = judge.implied(held, rate <= (1 - shared.x) ** 3 * shared.goal, "all")
     assert found.verdict == REFUTED
 
 

@@ -139,6 +139,18 @@ def test_what_is_no_text(ask, given):
     refuses(ask, given)
 
 
+@pytest.mark.parametrize("blank", ["", " \n"])
+@pytest.mark.parametrize("judged", sorted({*OF_TEXTS} - {"all_of", "source", "paper"}))
+def test_a_scope_is_not_blank(judged, blank):
+    assert "must not be blank" in refuses(OF_TEXTS[judged], blank)
+
+
+@pytest.mark.parametrize("part", ["id", "proposition"])
+def test_a_claim_has_a_name_and_says_something(part):
+    told = refuses(lambda given: made(part, given), " ")
+    assert f"the {part} of a claim must not be blank" in told
+
+
 NO_PART = {n: one for n, one in NOTHING.items() if n not in ("None", "mapping")}
 
 

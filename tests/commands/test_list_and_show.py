@@ -111,6 +111,8 @@ def test_bad_input(fails, shipped, tmp_path):
     there = fails("show", "demo.sun", "--file", shipped)
     assert "must be that of a claim" in there
     assert "--file" not in there
+    there = fails("show", "nope", "--file", shipped)  # which `flverify list` has not
+    assert f"see `flverify list {shipped}`" in there
     assert "did you mean" not in fails("show", "nope")
     assert "Python file" in fails("show", "x", "--file", tmp_path / "missing.py")
     for folder in (tmp_path, ".", ""):

@@ -108,6 +108,19 @@ def test_the_agnostic_period_follows_the_schedule(run):
     assert asked["settings"]["period"] == 7
 
 
+def test_a_coin_that_is_not_that_of_the_law_is_told(run):
+    def notes(law, *more):
+        asked = ("proxskip", "--law", law, "--n-clients", 2, "--set", "probability=1/3")
+        return " ".join(run("rate", *asked, *more, "--json").json["notes"])
+
+    for law in ("full", "allornothing:1/2", "bernoulli:1/3"):
+        assert f"probability of the setting, 1/3, or nobody; the law {law}" in notes(
+            law
+        )
+    for more in ((), ("--float",)):
+        assert "in the paper" not in notes("allornothing:1/3", *more)
+
+
 def test_the_law_fills_in_probability_and_weights(run):
     coin = run("rate", "proxskip", "--law", "allornothing:1/5", "--json").json
     assert coin["settings"]["probability"] == "1/5"

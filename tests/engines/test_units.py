@@ -9,7 +9,7 @@ import pytest
 
 from flverify import moments
 from flverify._core.errors import RefusedError
-from flverify.algorithms import FedAvg, Focus, ProxSkip, Scaffold
+from flverify.algorithms import FedAvg, Focus, Mifa, ProxSkip, Scaffold
 from flverify.engines.moments._large import LargeMoments
 from flverify.participation import AllOrNothing, Bernoulli, Full, UniformCohort
 from flverify.problems import Quadratics
@@ -176,3 +176,22 @@ def test_rounding_of_what_cancels_in_the_model_is_no_unit_of_points():
     found = moments(given, ProxSkip(0.5, **paper), AllOrNothing(4, 0.5))
     assert found.mean_fixed_point[0] == pytest.approx(best.mean_fixed_point[0])
     assert found.stationary_mean_square_error == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("n_clients", "size"),
+    [(2, 1.0), (2, 1e9), (2, 1e12), (40, 1e6), (40, 1e9), (40, 1e-9)],
+)
+def test_a_table_that_nobody_reads_hides_no_rate(n_clients, size):
+    # where all take part, MIFA replaces its whole table before it is read
+    curvatures = size * (1 + np.random.default_rng(0).random(n_clients))
+    problem = Quadratics(curvatures[:, None, None], np.full((n_clients, 1), size))
+    found = moments(problem, Mifa(0.1 / size), Full(n_clients))
+    kept = 1 - 0.1 / size * curvatures.mean()
+    assert found.mean_rate == pytest.approx(kept, rel=1e-12)
+    assert found.mean_square_rate == pytest.approx(kept**2, rel=1e-12)
+    low, high = found.mean_square_rate_interval
+    assert low <= kept**2 * (1 + 1e-12) <= high * (1 + 2e-12)
+    assert high - low < 1e-9
+    assert found.stationary_mean_square_error == pytest.approx(0, abs=1e-20)
+    assert abs(found.bias[0]) < 1e-12

@@ -123,6 +123,15 @@ def test_bad_input(
         ridge_regression(features, targets, regularisation)
 
 
+@pytest.mark.filterwarnings("error")
+def test_data_whose_squares_are_no_floats_are_named_in_one_sentence() -> None:
+    for features, targets in ((1e200, 1.0), (1e200, 1e200), (1e10, 1e300)):
+        with pytest.raises(DomainError, match="features and targets must be floats"):
+            ridge_regression([[[features]]], [[targets]], 1)
+    exact = ridge_regression([[[10**200]]], [[1]], 1)
+    assert exact.hessians[0, 0, 0] == 2 * 10**400 + 2
+
+
 def test_synthetic_sizes_and_seeds() -> None:
     problem = synthetic_ridge()
     assert (problem.n_clients, problem.dim, problem.exact) == (16, 100, False)

@@ -64,6 +64,9 @@ def test_a_shipped_claim_and_one_of_a_file(tmp_path):
     path.write_text(FILE, encoding="utf-8")
     found = assert_claim("mine.sum", "PROVED", path=path)
     assert found.reproduce == f"flverify show mine.sum --file {path}"
+    with pytest.raises(UnknownNameError) as caught:
+        assert_claim("mine.none", "PROVED", path=path)
+    assert f"see `flverify list {path}`" in str(caught.value)
 
 
 @pytest.mark.slow

@@ -219,6 +219,10 @@ def another_client(masks, gradient, start):
     return [start + gradient(9, start)] * (len(masks) + 1)
 
 
+def counted_from_one(masks, gradient, start):
+    return [start + gradient(0 - 1, start)] * (len(masks) + 1)
+
+
 def another_shape(masks, gradient, start):
     return [start + gradient(0, np.zeros(2))] * (len(masks) + 1)
 
@@ -227,7 +231,8 @@ def another_shape(masks, gradient, start):
     ("wrong", "words"),
     [
         (no_third, "TypeError: no_third() takes 2 positional arguments"),
-        (another_client, "test_functions.py raised IndexError: index 9 is out of"),
+        (another_client, "raised IndexError: a client is one of 0, ..., 1; got 9"),
+        (counted_from_one, "raised IndexError: a client is one of 0, ..., 1; got -1"),
         (another_shape, "test_functions.py raised ValueError: matmul"),
     ],
 )

@@ -494,6 +494,32 @@ def test_a_small_budget_is_no_answer(agreeing, law):
     assert assert_linear_rate(*parts, **exact)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"rate": "9/10", "rounds": 3},
+        {"rate": 0.9999, "rounds": 4},
+        {"rate": "1/2", "rounds": 2, "constant": 1000},
+        {"rate": "1/2", "rounds": 2, "constant": 1e300},
+    ],
+)
+def test_no_rate_is_seen_where_a_method_that_stands_still_would_pass(
+    agreeing, law, options
+):
+    def still(masks, gradient, start):
+        return [start.copy() for _ in range(len(masks) + 1)]
+
+    found = unanswered(agreeing, still, law, **options)
+    assert "a method that stands still would pass" in found.reason
+
+
+def test_bounds_above_the_start_can_still_be_broken(agreeing, law):
+    def away(masks, gradient, start):
+        return [start + 1000 * r for r in range(len(masks) + 1)]
+
+    assert broken(agreeing, away, law, rate="9/10", rounds=5)
+
+
 def test_a_sample_that_contradicts_its_assumption_accepts_nothing(agreeing, law):
     options = {"rate": "1/2", "method": "sampled", "rounds": 6}
     parts = agreeing, FedAvg("1/4", 2), law

@@ -14,9 +14,10 @@ import numpy as np
 from flverify._core.exact import Array
 from flverify.engines.moments._operator import SecondMoments
 from flverify.engines.moments._radius import float_radius
-from flverify.engines.moments._reduce import means, units_beside
+from flverify.engines.moments._reduce import means
 from flverify.engines.moments._system import System
 from flverify.engines.moments._thin import Thin
+from flverify.engines.moments._units import units_beside
 
 FAINT = 1e-13  # of the largest entry: weaker ones may not be followed
 GROWS = 1e-2  # above 1: less may be rounding of an eigenvalue 1 that is repeated

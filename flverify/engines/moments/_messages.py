@@ -29,8 +29,8 @@ from flverify.engines.lower import (
     lower,
 )
 from flverify.engines.moments._range import require_finite, require_squares
-from flverify.engines.moments._reduce import most, power_of_two, units_beside
 from flverify.engines.moments._system import feature_moments
+from flverify.engines.moments._units import most, power_of_two, units_beside
 from flverify.engines.trace import Trace, trace
 
 CANCELLED = 1e-14  # of its terms: a sum so small is 0

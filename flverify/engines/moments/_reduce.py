@@ -7,18 +7,18 @@ feels, rates do not depend on how the state is stored.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
-from scipy.linalg import matrix_balance, qr
+from scipy.linalg import qr
 
 from flverify._core.exact import Array
 from flverify._core.rationals import row_basis, solve
 from flverify.engines.arithmetic import FLOAT, RATIONAL, Arithmetic
 from flverify.engines.moments._system import Move, System
+from flverify.engines.moments._units import units_beside
 
 # Float directions are taken strongest first, so that weak ones are not made of the
 # rounding of others; below the last level a direction does not count.
@@ -123,33 +123,6 @@ def _mapped(system: System, change: Callable[[Array], Array]) -> System:
         for move in system.moves
     )
     return replace(system, moves=moves)
-
-
-def most(values: Array) -> float:
-    """Return the largest size of the entries, 0 for none."""
-    return float(np.abs(values).max(initial=0.0))
-
-
-def power_of_two(size: float) -> float:
-    """Return one below a size, 1 for 0."""
-    return 2.0 ** math.floor(math.log2(size)) if 0 < size < math.inf else 1.0
-
-
-def units_beside(values: Array, start: Array, readout: Array) -> Array:
-    """Units that balance a map of floats, powers of 2; that of what is read is 1.
-
-    Examples
-    --------
-    >>> one = np.array([[1.0], [0.0]])
-    >>> units_beside(np.array([[1.0, 2.0**-40], [2.0**40, 1.0]]), one, one.T)
-    array([1.00000000e+00, 1.09951163e+12])
-    """
-    # what is read is led back to where it starts: slots nobody reads have a unit, too
-    closed = np.abs(values) + np.abs(start) @ np.abs(readout)
-    np.fill_diagonal(closed, 0.0)  # has no unit, and is counted with what has
-    with np.errstate(invalid="ignore"):  # of a permutation that is not asked for
-        _, scales = matrix_balance(closed, permute=False, separate=True)
-    return np.asarray(scales[0] / scales[0][np.abs(readout[0]).argmax()])
 
 
 def differences(system: System) -> System:

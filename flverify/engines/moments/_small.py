@@ -17,7 +17,7 @@ import numpy as np
 from flverify._core.errors import RefusedError
 from flverify._core.exact import Array, Scalar
 from flverify._core.rationals import entries, matrix, nearest_floats
-from flverify.engines.moments import _reduce
+from flverify.engines.moments import _reduce, _units
 from flverify.engines.moments._fixed import fixed_modes
 from flverify.engines.moments._limit import Settled, at_rest, is_still
 from flverify.engines.moments._operator import SecondMoments
@@ -183,14 +183,14 @@ class SmallMoments:
         for _ in state:
             later = sizes[:-1, :-1] @ state
             seen, then = (readout[:-1, :-1] @ one for one in (state, later))
-            if _reduce.most(seen) > VANISHED * _reduce.most(then):
+            if _units.most(seen) > VANISHED * _units.most(then):
                 return np.asarray(seen)
             state = later
         return np.zeros(1)
 
     def _unit_of(self, *points: Array) -> float:
         """Return a unit of points; what is less than rounds add may be all rounding."""
-        return _reduce.power_of_two(max(map(_reduce.most, (self._added, *points))))
+        return _units.power_of_two(max(map(_units.most, (self._added, *points))))
 
     def _in_unit(self, unit: float) -> SmallMoments:
         """Measure points in a power of 2, and slots to which more is added in that."""
@@ -198,7 +198,7 @@ class SmallMoments:
         twin = None if self.twin is None else _reduce.rescaled(self.twin, unit)
         if len(set(system.sizes)) == 1:
             added = _reduce.sizes(system)[:-1, -1]
-            own = [_reduce.power_of_two(max(size, 1.0)) for size in added]
+            own = [_units.power_of_two(max(size, 1.0)) for size in added]
             units = np.append(own, 1.0)
             system = _reduce.measured(system, units)
             twin = None if twin is None else _reduce.measured(twin, units)

@@ -12,7 +12,8 @@ import numpy as np
 from flverify._core.exact import Array
 from flverify.engines.lower import Layout
 from flverify.engines.moments._messages import MessageSystem
-from flverify.engines.moments._reduce import LEVELS, float_rows, units_beside
+from flverify.engines.moments._reduce import LEVELS, float_rows
+from flverify.engines.moments._units import units_beside
 
 ROUNDING = 1e-15  # of their sizes: what a product leaves of terms that cancel
 
