@@ -127,7 +127,7 @@ def _certified(certificate: Any, rounds: int, at_optimum: float = 0.0) -> Array:
     """rho^r (C1 + C2 mean|g*|^2) from |x_0 - x*| = 1, as the checker proved it."""
     told = check(certificate)
     # the search minimises rho alone: other processors find C1 some 1e-4 away
-    start = upwards(1.001 * (float(told.C1) + float(told.C2) * at_optimum))
+    start = upwards(1.002 * (float(told.C1) + float(told.C2) * at_optimum))
     return float(told.rho) ** np.arange(rounds + 1) * start
 
 

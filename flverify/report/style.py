@@ -122,7 +122,7 @@ _LOOKS = {
     "mifa": Look("MIFA", "#A915F9", (6.0, 1.5, 2.0, 1.5), "<"),
     "fedvarp": Look("FedVARP", "#841D40", (1.5, 2.5), ">"),
     "fedawe": Look("FedAWE", "#0A0789", (4.0, 1.0, 1.0, 1.0, 1.0, 1.0), "*"),
-    "fedprox": Look("FedProx", "#0E2C06", (3.0, 1.0, 1.0, 1.0), "*"),
+    "fedprox": Look("FedProx", "#0E2C06", (3.0, 1.0, 1.0, 1.0), "X"),
     "feddyn": Look("FedDyn", "#987EFF", (4.0, 1.0), "8"),
     "gradient_descent": Look("gradient descent", "#000000", (2.0, 1.0), "x"),
 }

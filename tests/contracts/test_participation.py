@@ -247,7 +247,7 @@ def test_clients_are_a_set(law):
 @every_law
 @pytest.mark.parametrize("client", [-1, 99, True, 0.0, "0", None])
 def test_bad_client(law, client):
-    with pytest.raises(DomainError, match="client must be an integer between"):
+    with pytest.raises(DomainError, match=r"client must be (an integer between )?0"):
         law.moment((client,), 1)
 
 
