@@ -11,16 +11,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from hashlib import sha256
+from inspect import signature
 from typing import Any
 
 from flverify import algorithms
 from flverify._core.exact import Scalar
 from flverify.certify.ansatz import Level
+from flverify.certify.check._loops import LOOPS, UNPRINTED
+from flverify.certify.check.one_by_one import OWN, Loop
 from flverify.certify.coordinates import Coordinates
 from flverify.certify.inequality import Unknown
 
 VERSION = 1
-UNPRINTED = {"notebook": "the FOCUS authors' notebook; printed nowhere"}  # by variant
 NAMES = {
     "Focus": "focus",
     "FedAvg": "fedavg",
@@ -57,9 +59,15 @@ class Proof:
 
 
 def write(
-    proof: Proof, algorithm: Any, strong_convexity: Fraction, smoothness: Fraction
+    proof: Proof,
+    algorithm: Any,
+    strong_convexity: Fraction,
+    smoothness: Fraction,
+    own: Loop | None = None,
 ) -> dict[str, Any]:
     """Return the certificate for f_i of smoothness L, as JSON data.
+
+    `own` is the loop of a method that the checker has none of.
 
     With f = L f', x = x' and g = L g', V(x, g) = V'(x, g/L), multipliers and values
     shrink by L, and rho stays.
@@ -73,10 +81,7 @@ def write(
         "kind": "neighbourhood" if neighbourhood else "rate",
         "level": proof.level.name,
         "algorithm": {
-            "name": loop_of(algorithm),
-            "source": UNPRINTED.get(
-                str(settings.get("variant")), str(algorithm.source)
-            ),
+            **_named(algorithm, settings, own),
             "settings": settings,
         },
         "function_class": {
@@ -86,10 +91,20 @@ def write(
         "law": space.reading.classes.description,
         "rho": str(proof.rho),
         "neighbourhood": _neighbourhood(proof, smoothness),
-        **_structure(space, smoothness),
+        **_structure(space, smoothness, _slots(algorithm, own)),
         **_values(proof, smoothness),
     }
     return {**body, "digest": digest(body)}
+
+
+def _named(
+    algorithm: Any, settings: Mapping[str, Any], own: Loop | None
+) -> dict[str, str | None]:
+    """Return the name of an algorithm and where its box, or its loop, is found."""
+    if own is not None:
+        return {"name": OWN + type(algorithm).__name__, "source": own.source}
+    source = UNPRINTED.get(str(settings.get("variant")), str(algorithm.source))
+    return {"name": loop_of(algorithm), "source": source}
 
 
 def loop_of(algorithm: object) -> str | None:
@@ -156,16 +171,29 @@ def _neighbourhood(proof: Proof, smoothness: Fraction) -> dict[str, str] | None:
     return {"weight": str(proof.weight), "constant": str(constant)}
 
 
-def _structure(space: Coordinates, smoothness: Fraction) -> dict[str, Any]:
+def _slots(algorithm: Any, own: Loop | None) -> set[str]:
+    """Return the slots of the plain loop, which may do without sums of others."""
+    start = own.start if own else LOOPS[str(loop_of(algorithm))][0].start
+    names = [name for name in signature(start).parameters if hasattr(algorithm, name)]
+    settings = {name: getattr(algorithm, name) for name in names}
+    return {*start(lambda *_: [0], 1, [0], **settings)}
+
+
+def _structure(
+    space: Coordinates, smoothness: Fraction, slots: set[str]
+) -> dict[str, Any]:
     found = space.structure
+    spared = found.eliminated.keys() - slots
+    rest = {s: at for s, at in found.equilibrium.items() if s not in spared}
     return {
-        "equilibrium": {s: [str(a), str(b)] for s, (a, b) in found.equilibrium.items()},
+        "equilibrium": {s: [str(a), str(b)] for s, (a, b) in rest.items()},
         "eliminated": {
             slot: {
                 name: str(value * _unit_ratio(space, slot, name, smoothness))
                 for name, value in parts.items()
             }
             for slot, parts in found.eliminated.items()
+            if slot not in spared
         },
         "calls": len(space.reading.points),
         "memories": [

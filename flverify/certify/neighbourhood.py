@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import chain, islice
 from math import sqrt
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -22,8 +23,8 @@ from flverify._core.errors import RefusedError
 from flverify._core.exact import Array
 from flverify.algorithms._algorithm import Algorithm
 from flverify.certify.ansatz import Level
-from flverify.certify.certificate import Proof, write
-from flverify.certify.check import Rejected, check
+from flverify.certify.certificate import Proof
+from flverify.certify.check import Rejected
 from flverify.certify.discover import discover
 from flverify.certify.inequality import Sweep
 from flverify.certify.rates import BLURRED, MISSED, TOO_NEAR, Status, asked_rate
@@ -38,6 +39,7 @@ from flverify.certify.search import (
     read_round,
     search,
     smallest,
+    written,
 )
 from flverify.certify.short_rates import trials
 from flverify.certify.solve import Programme, is_infeasible, least, widest_margin
@@ -78,12 +80,13 @@ def distance(
     participation: Participation,
     strong_convexity: object,
     smoothness: object,
+    loop: ModuleType | None = None,
 ) -> Neighbourhood:
     """Certify c with lim sup (1/R) sum_{r<R} E|x_r - x*|^2 <= c mean|grad f_i(x*)|^2.
 
     Parameters
     ----------
-    algorithm, participation, strong_convexity, smoothness
+    algorithm, participation, strong_convexity, smoothness, loop
         As in `flverify.certify.rates.certify`.
 
     Returns
@@ -107,7 +110,7 @@ def distance(
     >>> found.status, round(float(found.constant), 5)
     ('certified', 0.00935)
     """
-    setting = problem(algorithm, participation, strong_convexity, smoothness)
+    setting = problem(algorithm, participation, strong_convexity, smoothness, loop)
     found, one = _search(setting), Fraction(1)
     tried: list[Neighbourhood] = []
     for units in _units(found):
@@ -130,6 +133,7 @@ def contraction(
     strong_convexity: object,
     smoothness: object,
     rate: object | None = None,
+    loop: ModuleType | None = None,
 ) -> Neighbourhood:
     """Certify the smallest rho with some c: E V+ <= rho V + c mean|grad f_i(x*)|^2.
 
@@ -155,7 +159,7 @@ def contraction(
     >>> found.status, float(found.rate)
     ('certified', 0.960601)
     """
-    setting = problem(algorithm, participation, strong_convexity, smoothness)
+    setting = problem(algorithm, participation, strong_convexity, smoothness, loop)
     wanted = None if rate is None else asked_rate(rate)
     found = _search(setting)
     unit = _unit(found)
@@ -215,14 +219,8 @@ def _certified(
         proof = _proof(found, programme, best.values, least_c + room, rho, unit)
         if proof is None:
             continue
-        certificate = write(
-            replace(proof, weight=weight),
-            setting.algorithm,
-            setting.strong_convexity,
-            setting.smoothness,
-        )
         try:
-            check(certificate)
+            certificate = written(replace(proof, weight=weight), setting)
         except Rejected as error:
             word = f"the checker rejects the rounded point: {error}"
             continue

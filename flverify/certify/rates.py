@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from heapq import merge
 from itertools import islice, repeat, tee
+from types import ModuleType
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -86,13 +87,15 @@ def certify(
     smoothness: object,
     rate: object | None = None,
     lower_bound: object | None = None,
+    loop: ModuleType | None = None,
 ) -> Certified:
     """Certify E|x_r - x*|^2 <= rho^r (C1 |x_0 - x*|^2 + C2 mean|g*|^2) for the class.
 
     Parameters
     ----------
     algorithm : Algorithm
-        FOCUS, SCAFFOLD, FedDyn, ProxSkip or gradient descent, with rational settings.
+        FOCUS, SCAFFOLD, FedDyn, ProxSkip or gradient descent, or one's own with its
+        loop; with rational settings.
     participation : Participation
         Full, Bernoulli, uniform or all-or-nothing.
     strong_convexity, smoothness : rational, weight f/x^2
@@ -103,6 +106,10 @@ def certify(
     lower_bound : rational, optional
         A rate that no certificate can be below, such as that of the worst quadratic;
         the search for a better ansatz stops within 1e-5 of it.
+    loop : module, optional
+        The plain loop of an algorithm of one's own, by the functions start and play
+        that `flverify.certify.check.own.check_own` describes; it is first compared
+        with the round.
 
     Returns
     -------
@@ -125,7 +132,7 @@ def certify(
     >>> found.status, float(found.rate)
     ('certified', 0.918113)
     """
-    setting = problem(algorithm, participation, strong_convexity, smoothness)
+    setting = problem(algorithm, participation, strong_convexity, smoothness, loop)
     reading = read_round(setting)
     structure = discover(reading)
     if structure.neighbourhood:

@@ -20,8 +20,9 @@ from flverify._core.exact import Array, is_exact, within_floats
 from flverify._core.shown import shown
 from flverify.algorithms._algorithm import Algorithm
 from flverify.certify.ansatz import Ansatz, Level
-from flverify.certify.certificate import NAMES, Proof, loop_of, write
-from flverify.certify.check import MOST_CLIENTS, Rejected, check
+from flverify.certify.certificate import Proof, write
+from flverify.certify.check import MOST_CLIENTS, Rejected
+from flverify.certify.check.one_by_one import Loop
 from flverify.certify.classes import Classes, classes
 from flverify.certify.coordinates import Coordinates, Memory, Structure
 from flverify.certify.discover import previous_point
@@ -30,6 +31,7 @@ from flverify.certify.forms import Reading, read
 from flverify.certify.inequality import Sweep
 from flverify.certify.known_points import KnownPoints
 from flverify.certify.loop_shift import shifted
+from flverify.certify.own_loops import judged, own_loop
 from flverify.certify.quadratics.unseen import unseen
 from flverify.certify.rationalise import Mended, Values, rationalise
 from flverify.certify.short_rates import SHARE, short
@@ -37,6 +39,7 @@ from flverify.certify.solve import Solution, given, least
 from flverify.certify.start import Start
 from flverify.certify.threshold import WIDE_ENOUGH, Margin, threshold
 from flverify.engines.kinds import require_algorithm, require_law
+from flverify.engines.own_rounds import require_number
 from flverify.participation._law import Participation
 
 LEVELS = ("slots", "lifted", "previous point", "last step", "previous gradients")
@@ -58,6 +61,7 @@ class Problem:
     classes: Classes
     strong_convexity: Fraction
     smoothness: Fraction
+    own: Loop | None = None  # of a method that the checker has none of
 
     @property
     def mu(self) -> Fraction:
@@ -70,6 +74,7 @@ def problem(
     participation: Participation,
     strong_convexity: object,
     smoothness: object,
+    loop: object = None,
 ) -> Problem:
     """Check a setting and bring it to smoothness 1.
 
@@ -83,8 +88,9 @@ def problem(
     RefusedError
         If the algorithm or the law has no certificates.
     """
-    require_algorithm(algorithm, "step_size", "local_steps")
+    require_algorithm(algorithm, "step_size")
     require_law(participation)
+    require_number(algorithm)
     mu = positive(strong_convexity, "strong_convexity")
     smooth = positive(smoothness, "smoothness")
     _require_rational(mu, smooth, algorithm.step_size)
@@ -93,20 +99,14 @@ def problem(
             f"strong_convexity must be below smoothness; got {shown(mu)} and "
             f"{shown(smooth)}; lower one or raise the other."
         )
-    whole(algorithm.local_steps, "local_steps of a certificate", most=MOST_STEPS)
+    steps = getattr(algorithm, "local_steps", 1)
+    whole(steps, "local_steps of a certificate", most=MOST_STEPS)
     whole(participation.n_clients, "n_clients of a certificate", most=MOST_CLIENTS)
-    if loop_of(algorithm) is None:
-        kind = type(algorithm)
-        own = f" of {kind.__module__}" if kind.__name__ in NAMES else ""
-        raise RefusedError(
-            f"a certificate must be for one of {', '.join(sorted(NAMES))}; got "
-            f"{kind.__name__}{own}; take its rate on one problem from moments, "
-            "or prove a lemma of its round by flverify.certify.gram."
-        )
+    own = own_loop(algorithm, participation, smooth, loop)
     _require_rational(*(v for v in vars(algorithm).values() if isinstance(v, float)))
     scaled = algorithm.rescaled(1 / Fraction(smooth))
     within_floats(scaled.step_size, "step_size times smoothness")
-    return Problem(algorithm, scaled, classes(participation), mu, smooth)
+    return Problem(algorithm, scaled, classes(participation), mu, smooth, own)
 
 
 def _require_rational(*numbers: Any) -> None:
@@ -280,16 +280,27 @@ def prove(
         if start is None:
             continue
         proof = Proof(found.space, found.level, values, start, rho)
-        certificate = write(
-            proof, setting.algorithm, setting.strong_convexity, setting.smoothness
-        )
         try:
-            check(certificate)
+            certificate = written(proof, setting)
         except Rejected as error:
             word = f"the checker rejects the rounded point: {error}"
             continue
         return certificate, ""
     return None, word
+
+
+def written(proof: Proof, setting: Problem) -> dict[str, Any]:
+    """Write a certificate, and let the checker judge it.
+
+    Raises
+    ------
+    Rejected
+        If it proves nothing.
+    """
+    mu, smoothness, own = setting.strong_convexity, setting.smoothness, setting.own
+    certificate = write(proof, setting.algorithm, mu, smoothness, own)
+    judged(certificate, own)
+    return certificate
 
 
 def _normalised(found: Search, values: Array) -> Array | None:

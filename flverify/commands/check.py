@@ -11,9 +11,10 @@ from typing import Any
 
 import click
 
-from flverify._core.errors import FormatError, RefusedError
+from flverify._core.errors import FormatError, InputError, RefusedError
 from flverify._core.sentences import sentence
 from flverify.certify.check import Rejected, Summary, check, load
+from flverify.certify.check.own import OWN, Loop, check_own, load_loop
 from flverify.certify.check.plain import TooManyError, check_plainly, effort
 from flverify.commands._refusals import Reporting, refused, told
 from flverify.report.certificates import proved_lines, setting_lines, statement
@@ -40,6 +41,10 @@ numbers of participants. Where that takes more than a moment it is left out; --p
 asks for it. It takes minutes for hundreds of clients that are drawn one by one, or for
 tens in classes.
 
+A certificate of a method of one's own needs its plain loop, --loop FILE.py: that file
+is run, and the certificate is about what it does, so read it first. It is judged by the
+second checker, with every client written out.
+
 The exit code is 0 if the certificate is accepted, 1 if it is rejected, and 2 if the
 file is none, or --plain is asked of too many numbers or gradients.
 """
@@ -48,17 +53,30 @@ file is none, or --plain is asked of too many numbers or gradients.
 @click.command(name="check", cls=Reporting, help=_HELP)
 @click.argument("path", metavar="CERT.json", type=click.Path(path_type=Path))
 @click.option(
+    "--loop",
+    metavar="FILE.py",
+    type=click.Path(path_type=Path),
+    help="The plain loop of a method of one's own, with start and play.",
+)
+@click.option(
     "--plain", is_flag=True, help="By the short checker, too, however long it takes."
 )
 # in the words of the other commands, whose options need more than click
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead.")
 @click.pass_context
-def command(ctx: click.Context, path: Path, plain: bool, as_json: bool) -> None:
+def command(
+    ctx: click.Context, path: Path, loop: Path | None, plain: bool, as_json: bool
+) -> None:
     """Read, check, print; exit code 1 if the certificate is rejected."""
     try:
         certificate = _read(path)
-        proved, plainly = _proved(certificate, plain)
-    except (FormatError, RefusedError) as error:  # what is refused is not accepted
+        own = _loop(certificate, loop)
+        proved, plainly = _proved(certificate, plain, own)
+    except (
+        FormatError,
+        InputError,
+        RefusedError,
+    ) as error:  # what is refused is not accepted
         if as_json:
             click.echo(refused("check", sentence(error), accepted=False))
             told(ctx)
@@ -72,13 +90,45 @@ def command(ctx: click.Context, path: Path, plain: bool, as_json: bool) -> None:
         click.echo(_json(_record(certificate, proved, plainly)))
     else:
         lines = [*setting_lines(certificate), *proved_lines(proved)]
+        if own is not None:
+            lines.append(("loop", f"{loop}, with which it was certified"))
         lines.append(("plain", PLAINLY if plainly else LEFT_OUT))
         meant = ("statement", statement(proved))
         click.echo(_wrapped([("accepted", str(path)), meant, *lines]))
 
 
-def _proved(certificate: Mapping[str, Any], plain: bool) -> tuple[Summary, bool]:
+def _loop(certificate: Mapping[str, Any], path: Path | None) -> Loop | None:
+    """Run the file of a loop, if the certificate is of a method of one's own."""
+    algorithm = certificate.get("algorithm")
+    name = str(algorithm.get("name") if isinstance(algorithm, Mapping) else None)
+    own = name.startswith(OWN)
+    if own and path is None:
+        raise InputError(
+            f"--loop must name the plain loop of {name[:60]!r}; got none; name the "
+            "FILE.py with start and play that it was certified with."
+        )
+    if path is None:
+        return None
+    if not own:
+        raise InputError(
+            f"--loop must come with a method of one's own; got {name[:60]!r}, "
+            "whose loop the checker has; leave it out."
+        )
+    try:
+        return load_loop(path)
+    except ValueError as error:
+        raise InputError(str(error)) from error
+
+
+def _proved(
+    certificate: Mapping[str, Any], plain: bool, own: Loop | None
+) -> tuple[Summary, bool]:
     """Ask both checkers, the plain one only where it is wanted or quick."""
+    if own is not None:
+        try:
+            return check_own(certificate, own, _watched), True
+        except TooManyError as error:
+            raise RefusedError(f"{error}; it cannot be checked.") from error
     proved = check(certificate)
     try:
         if not plain and effort(certificate) > A_MOMENT:

@@ -1217,4 +1217,4 @@ def test_the_checker_imports_the_standard_library_and_the_loops_alone():
             for module in found:
                 standard = module.partition(".")[0] in sys.stdlib_module_names
                 assert standard or module == "flverify.reference"
-    assert len(seen) == 8
+    assert len(seen) == 10

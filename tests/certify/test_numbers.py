@@ -13,7 +13,7 @@ import pytest
 
 from flverify._core.errors import DomainError
 from flverify.algorithms import FedAvg, Focus, GradientDescent, Scaffold
-from flverify.certify import neighbourhood
+from flverify.certify import neighbourhood, own_loops
 from flverify.certify.check import Rejected, check
 from flverify.certify.neighbourhood import contraction, distance
 from flverify.certify.rates import TOO_NEAR, TOO_SLOW, certify
@@ -297,7 +297,7 @@ def test_without_the_checkers_consent_no_neighbourhood_is_certified(monkeypatch)
     def never(certificate):
         raise Rejected("not today")
 
-    monkeypatch.setattr(neighbourhood, "check", never)
+    monkeypatch.setattr(own_loops, "check", never)
     setting = FedAvg("1/10", 2), Full(2), MU, SMOOTH
     for found in (distance(*setting), contraction(*setting, Fraction(97, 100))):
         assert (found.status, found.certificate) == ("inconclusive", None)

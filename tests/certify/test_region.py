@@ -27,7 +27,7 @@ from flverify.algorithms import (
     Scaffold,
     WeightedFedAvg,
 )
-from flverify.certify import search
+from flverify.certify import own_loops, search
 from flverify.certify.check import Rejected, check
 from flverify.certify.discover import discover
 from flverify.certify.ladder import Ladder
@@ -280,7 +280,7 @@ def test_every_rate_comes_with_a_certificate_of_its_own(monkeypatch):
         accepted[step, proved.rho] = json.dumps(certificate)
         return proved
 
-    monkeypatch.setattr(search, "check", spy)
+    monkeypatch.setattr(own_loops, "check", spy)
     cells = [cell for cell in found(row(Focus(1))).cells if cell.rate is not None]
     for cell in cells:
         written = json.loads(accepted[cell.step_size, cell.rate])
@@ -294,7 +294,7 @@ def test_without_the_checkers_consent_nothing_is_certified(monkeypatch):
     def never(certificate):
         raise Rejected("not today")
 
-    monkeypatch.setattr(search, "check", never)
+    monkeypatch.setattr(own_loops, "check", never)
     out = found(row(Focus(1)), STEPS[:1])
     assert [cell.status for cell in out.cells] == ["inconclusive"]
     assert all(cell.rate is None for cell in out.cells)

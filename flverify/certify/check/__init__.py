@@ -48,6 +48,7 @@ from ._forms import Matrix, smallest_pivot
 from ._json import Rejected, require
 from ._law_outcomes import MOST_CLIENTS
 from ._reading import read
+from .one_by_one import Loop
 
 __all__ = [
     "MOST_CLIENTS",
@@ -142,15 +143,29 @@ def check(certificate: Mapping[str, Any]) -> Summary:
     flverify.certify.check._json.Rejected: a certificate must have the keys
     """
     try:
-        c = read(certificate)
-        _judge_numbers(c)
-        _judge_words(c)
-        require(_digest(certificate) == certificate["digest"], "the digest must match")
+        c = examined(certificate)
         pivots = _judge(conditions(c))
     except RecursionError as error:
         raise Rejected("the certificate must not be nested so deeply") from error
     except (ArithmeticError, ValueError) as error:  # such as an integer too long
         raise Rejected(f"the certificate holds what cannot be read: {error}") from error
+    return summary(c, pivots)
+
+
+def examined(certificate: Mapping[str, Any], own: Loop | None = None) -> Certificate:
+    """Return a certificate in numbers, whose words and digest are right.
+
+    Its conditions are not judged.
+    """
+    c = read(certificate, own)
+    _judge_numbers(c)
+    _judge_words(c)
+    require(_digest(certificate) == certificate["digest"], "the digest must match")
+    return c
+
+
+def summary(c: Certificate, pivots: Mapping[str, Fraction]) -> Summary:
+    """Say what a certificate proves whose conditions hold."""
     return Summary(
         kind=c.kind,
         n_clients=c.case.law.n_clients,

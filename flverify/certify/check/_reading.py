@@ -7,21 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from functools import partial
-from inspect import Parameter, signature
-from reprlib import repr as shortened
 from typing import Any
 
-from flverify.reference import (
-    Population,
-    fedavg,
-    feddyn,
-    fedprox,
-    focus,
-    gradient_descent,
-    proxskip,
-    scaffold,
-)
+from flverify.reference import Population
 
 from ._certificate import (
     Bound,
@@ -36,18 +24,10 @@ from ._certificate import (
 from ._forms import Form, Matrix, Number, form, vector
 from ._json import choice, entries, items, names, number, require, text, whole
 from ._law_outcomes import Law, read_law
+from ._loops import settled, source_of
 from ._playing import played
+from .one_by_one import Loop
 
-LOOPS = {
-    "fedavg": (fedavg, "focus, eq. (2); mcmahan2017, Algorithm 1"),
-    "feddyn": (feddyn, "acar2021, Algorithm 1"),
-    "fedprox": (fedprox, "li2020, Algorithm 2"),
-    "focus": (focus, "focus, Algorithm 1"),
-    "gradient_descent": (gradient_descent, "flverify, gradient descent on sum f_i"),
-    "proxskip": (proxskip, "mishchenko2022, Algorithm 1 (Scaffnew)"),
-    "scaffold": (scaffold, "karimireddy2020, Algorithm 1"),
-}  # the plain loops, and where the boxes that they transcribe are printed
-UNPRINTED = {"notebook": "the FOCUS authors' notebook; printed nowhere"}  # by variant
 FAMILIES = (
     "For all L-smooth and mu-strongly convex f_1, ..., f_N, x* the minimiser of "
     "their mean and every round r: "
@@ -58,7 +38,6 @@ STATEMENTS = {
     "neighbourhood": FAMILIES
     + "E V_{r+1} <= rho E V_r - s E|x_r - x*|^2 + c mean|grad f_i(x*)|^2.",
 }
-NUMBERS = ("step_size", "server_step_size", "probability", "proximal_weight")
 KEYS = [
     *("format", "version", "statement", "kind", "level", "algorithm"),
     *("function_class", "law", "rho", "neighbourhood", "equilibrium", "eliminated"),
@@ -70,8 +49,11 @@ MOST_COLUMNS = 400
 WORK = 50_000_000  # clients times gradients and columns, some ten seconds
 
 
-def read(certificate: object) -> Certificate:
-    """Return the certificate in numbers, or raise Rejected."""
+def read(certificate: object, own: Loop | None = None) -> Certificate:
+    """Return the certificate in numbers, or raise Rejected.
+
+    A method of the user's own has its loop beside the certificate.
+    """
     c = entries(certificate, KEYS, "a certificate")
     choice(c["format"], "format", ["flverify/certificate"])
     whole(c["version"], "version", 1, 1)
@@ -79,7 +61,7 @@ def read(certificate: object) -> Certificate:
     kind = choice(c["kind"], "kind", ["rate", "neighbourhood"])
     mu, smoothness = _function_class(c["function_class"])
     law = read_law(c["law"])
-    case = _case(c, law, kind)
+    case = _case(c, law, kind, own)
     values = [_value(v, case) for v in items(c["values"], "values")]
     positivity = entries(c["positivity"], ["multipliers", "lower"], "positivity")
     keys = ["multipliers", "upper", "lower"]
@@ -104,7 +86,7 @@ def read(certificate: object) -> Certificate:
         start=_part("start", start, at_start, sizes),
         C1=number(start["C1"], "C1"),
         C2=number(start["C2"], "C2"),
-        words=_words(c, kind, case, len(values)),
+        words=_words(c, case, len(values), own),
     )
 
 
@@ -130,7 +112,7 @@ def _ghost_values(value: object, case: Case) -> list[list[Number]]:
 
 
 def _words(
-    c: dict[str, Any], kind: str, case: Case, n_values: int
+    c: dict[str, Any], case: Case, n_values: int, own: Loop | None
 ) -> dict[str, tuple[str, str]]:
     """Return the words of a certificate beside those that the rest of it allows.
 
@@ -143,10 +125,10 @@ def _words(
         richer = "previous gradients"
     level = richer if case.memories else "slots"
     algorithm = names(c["algorithm"], "algorithm")
-    printed = LOOPS[algorithm["name"]][1]
-    source = UNPRINTED.get(algorithm["settings"].get("variant"), printed)
+    variant = algorithm["settings"].get("variant")
+    source = source_of(algorithm["name"], variant, own)
     return {
-        "statement": (text(c["statement"], "statement"), STATEMENTS[kind]),
+        "statement": (text(c["statement"], "statement"), STATEMENTS[c["kind"]]),
         "source": (text(algorithm["source"], "source"), source),
         "level": (text(c["level"], "level"), level),
     }
@@ -172,44 +154,8 @@ def _neighbourhood(value: object, kind: str) -> tuple[Number, Number]:
     return number(c["weight"], "weight"), number(c["constant"], "constant")
 
 
-def _loop(value: object) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Return start and play of the reference loop with their settings."""
-    c = entries(value, ["name", "source", "settings"], "algorithm")
-    module, _ = LOOPS[choice(c["name"], "algorithm.name", sorted(LOOPS))]
-    given = {k: _setting(k, v) for k, v in names(c["settings"], "settings").items()}
-    bound, known = [], set()
-    for loop in (module.start, module.play):
-        options = [
-            p
-            for p in signature(loop).parameters.values()
-            if p.kind is Parameter.KEYWORD_ONLY
-        ]
-        for option in options:
-            # a default may be another one day; None is for what does not apply
-            missing = option.default is not None and option.name not in given
-            require(not missing, f"settings must give {option.name}")
-        wanted = {option.name for option in options}
-        known |= wanted
-        bound.append(partial(loop, **{k: v for k, v in given.items() if k in wanted}))
-    extra = sorted(set(given) - known)
-    require(
-        not extra, f"settings must be among {sorted(known)}; got {shortened(extra)}"
-    )
-    return bound[0], bound[1]
-
-
-def _setting(key: str, value: object) -> int | str | Fraction:
-    if key in NUMBERS:
-        positive = Fraction(number(value, key))
-        require(positive > 0, f"{key} must be positive; got {positive}")
-        return positive
-    if key == "local_steps":
-        return whole(value, key, 1, MOST_COLUMNS)
-    return text(value, f"the setting {shortened(key)}")
-
-
-def _case(c: dict[str, Any], law: Law, kind: str) -> Case:
-    start, play = _loop(c["algorithm"])
+def _case(c: dict[str, Any], law: Law, kind: str, own: Loop | None) -> Case:
+    start, play = settled(c["algorithm"], own)
     layout = _layout(start, law.n_clients)
     calls = whole(c["calls"], "calls", 1, MOST_COLUMNS)
     equilibrium = _equilibrium(c["equilibrium"], layout)

@@ -36,12 +36,14 @@ from ._groups import casts, sorts
 from ._proof import Proof, Watched
 from ._sums import TooManyError, exact, judge
 
-__all__ = ["TooManyError", "check_plainly", "effort"]
+__all__ = ["TooManyError", "Watched", "check_plainly", "effort"]
 
 LONG = 2000  # bits of a common denominator that take their time
 
 
-def check_plainly(certificate: Any, watched: Watched = iter) -> Fraction:
+def check_plainly(
+    certificate: Any, watched: Watched = iter, own: Any = None
+) -> Fraction:
     """Return the rho that a certificate proves.
 
     Definition: the three conditions are E V+ <= rho V - s |x - x*|^2 + c mean|g*_i|^2,
@@ -54,6 +56,9 @@ def check_plainly(certificate: Any, watched: Watched = iter) -> Fraction:
         The object of the format "flverify/certificate", version 1.
     watched : callable
         Is given the list of rounds of every class, and iterates over it.
+    own : Loop, optional
+        Of a method that the checkers have no loop of, as `flverify.certify.check.own`
+        makes it.
 
     Raises
     ------
@@ -80,7 +85,7 @@ def check_plainly(certificate: Any, watched: Watched = iter) -> Fraction:
         for cast in lists:
             sorts(c.law, cast)
         for cast in lists:
-            for name, form in Proof(c, cast).conditions(watched):
+            for name, form in Proof(c, cast, own).conditions(watched):
                 judge(name, form)
     except (*malformed, RecursionError) as error:
         raise Rejected(f"the certificate holds what cannot be read: {error}") from error

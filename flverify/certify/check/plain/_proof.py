@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from functools import partial
+from inspect import signature
 from itertools import product
 from math import lcm
 from operator import itemgetter
@@ -64,7 +65,7 @@ def _weighted(rows: list[Any]) -> list[Any]:
 class Proof:
     """A certificate, and what its loop does to the unknown vectors of some groups."""
 
-    def __init__(self, c: Any, cast: list[Group]) -> None:
+    def __init__(self, c: Any, cast: list[Group], own: Any = None) -> None:
         self.c, self.cast, self.relations = c, cast, vars(c.eliminated)
         self.mu, self.L = c.function_class.strong_convexity, c.function_class.smoothness
         self.n = sum(g.many for g in cast)
@@ -75,17 +76,32 @@ class Proof:
         self.stars = {g.parts: x - middle for g, x in free.each("g*")}
         few = f"at most {MOST_CALLS} gradients a client are written out; got {c.calls}"
         demand(c.calls <= MOST_CALLS, few, TooManyError)
-        loop, play = LOOPS[c.algorithm.name], dict(vars(c.algorithm.settings))
-        defaults = [f.__kwdefaults__ or {} for f in (loop.start, loop.play)]
-        named = {k for d in defaults for k, x in d.items() if x is not None}
-        demand(named <= play.keys(), f"settings must give all of {sorted(named)}")
-        positive = [x > 0 for x in play.values() if not isinstance(x, str)]
-        demand(all(positive), "settings that are numbers must be positive")
+        loop = LOOPS[c.algorithm.name] if own is None else own
+        given, asked = vars(c.algorithm.settings), (loop.start, loop.play)
+        known = [
+            {
+                k: p.default
+                for k, p in signature(f).parameters.items()
+                if p.kind == p.KEYWORD_ONLY
+            }
+            for f in asked
+        ]
+        named = {k for options in known for k, x in options.items() if x is not None}
+        demand(named <= given.keys(), f"settings must give all of {sorted(named)}")
+        demand(
+            given.keys() <= {*known[0], *known[1]}, "settings must be the loop's own"
+        )
+        signs = [x > 0 for x in given.values() if not isinstance(x, str)]
+        demand(
+            own is not None or all(signs), "settings that are numbers must be positive"
+        )
         few = f"at most {MOST_CALLS} local steps are played; got {{}}"
-        steps = play.get("local_steps", 1)
+        steps = given.get("local_steps", 1)
         demand(steps <= MOST_CALLS, few.format(steps), TooManyError)
-        start = {key: play.pop(key) for key in [*play] if key.startswith("initial")}
-        self.start, self.play = partial(loop.start, **start), partial(loop.play, **play)
+        self.start, self.play = (
+            partial(f, **{k: x for k, x in given.items() if k in options})
+            for f, options in zip(asked, known, strict=True)
+        )
         begun = self.start(lambda *_: [NOTHING], _crowd(cast), [NOTHING])
         demand(begun.keys() == vars(c.equilibrium).keys(), "other slots are meant")
         self.stacks = [slot for slot in begun if isinstance(begun[slot][0], list)]
@@ -209,7 +225,7 @@ class Proof:
 
     def after(self, before: State, groups: list[Group]) -> tuple[State, list[Points]]:
         """Play a round from a state; return its slots and the points of gradients."""
-        raw = {slot: x[:1] for slot, x in before.at.items()}
+        raw = {slot: before.at[slot][:1] for slot in vars(self.c.equilibrium)}
         for slot in self.stacks:
             own = {g.parts: x for g, x in before.each(slot)}
             raw[slot] = [[own[g.parts]] for g in groups]
