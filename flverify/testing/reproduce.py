@@ -37,6 +37,13 @@ def command(verb: str, asked: Setting, *more: str) -> str:
     return " ".join(shlex.quote(word) for word in words)
 
 
+def certificate_words(algorithm: Any, law: Participation) -> list[str]:
+    """Return the first words of `flverify certify`; none if it has no such method."""
+    parts = [_algorithm_words(algorithm), _law(law)]
+    size = ["--n-clients", str(law.n_clients)]
+    return ["flverify", "certify", *parts[0], *parts[1], *size] if all(parts) else []
+
+
 def law_command(law: Participation) -> str:
     """Return the command that tabulates a law; empty if there is none."""
     words = _law(law)
@@ -78,8 +85,11 @@ def _option(name: str, value: object) -> list[str]:
 
 
 def _algorithm(asked: Setting) -> list[str]:
-    given = asked.algorithm
-    if asked.is_function or not type(given).__module__.startswith(CATALOGUE):
+    return [] if asked.is_function else _algorithm_words(asked.algorithm)
+
+
+def _algorithm_words(given: Any) -> list[str]:
+    if not type(given).__module__.startswith(CATALOGUE):
         return []
     words = [type(given).__module__.removeprefix(CATALOGUE)]
     for one in fields(given):

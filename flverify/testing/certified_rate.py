@@ -1,0 +1,157 @@
+"""`assert_certified_rate`: a linear rate for every problem of a function class."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from types import ModuleType
+from typing import Any
+
+from flverify._core.checks import flag
+from flverify._core.errors import ReadingError, RefusedError
+from flverify.algorithms._algorithm import Algorithm
+from flverify.certify.neighbourhood import Neighbourhood, contraction
+from flverify.certify.rates import Certified, asked_rate, certify
+from flverify.certify.sandwich import WorstQuadratic, limits, worst_quadratic
+from flverify.certify.search import problem
+from flverify.participation._law import Participation
+from flverify.testing import reproduce, written
+from flverify.testing.outcome import Outcome, Status, settle
+from flverify.testing.written import number
+
+NAME = "assert_certified_rate"
+
+
+def assert_certified_rate(
+    algorithm: Any,
+    participation: Any,
+    *,
+    strong_convexity: object,
+    smoothness: object,
+    rate: object,
+    neighbourhood: bool = False,
+    loop: ModuleType | None = None,
+) -> Outcome:
+    """Assert a linear rate for all smooth strongly convex f_i, in any dimension.
+
+    Definition: there are C1 and C2 such that E|x_r - x*|^2 <= rate^r (C1 |x_0 - x*|^2 +
+    C2 M) for all L-smooth, mu-strongly convex f_1, ..., f_N and every r, with M the
+    mean of |grad f_i(x*)|^2; around a neighbourhood, up to a further multiple of M.
+
+    Parameters
+    ----------
+    algorithm, participation, loop
+        As in `flverify.certify.rates.certify`.
+    strong_convexity, smoothness : rational, weight f/x^2
+        0 < mu < L.
+    rate : rational in (0, 1), weight 1
+    neighbourhood : bool
+        Whether the method may stay away from x*, as FedAvg does.
+
+    Returns
+    -------
+    outcome : Outcome
+
+    Raises
+    ------
+    Broken
+        If quadratics of the class are slower, by a bound in rationals.
+    Inconclusive
+        If neither a certificate nor such quadratics are found.
+    InputError
+        If a part of the setting is of another kind, or a number outside its domain.
+
+    Examples
+    --------
+    >>> from flverify.algorithms import Focus
+    >>> from flverify.participation import Bernoulli
+    >>> law = Bernoulli(["1/2", "1/2"])
+    >>> asked = {"strong_convexity": "1/10", "smoothness": 1}
+    >>> assert_certified_rate(Focus("1/5"), law, rate="0.92", **asked).found
+    'a certificate of the rate 23/25, accepted by the checker'
+    >>> try:
+    ...     assert_certified_rate(Focus("1/5"), law, rate="0.91", **asked)
+    ... except AssertionError as error:
+    ...     print(error.outcome.found)
+    rate above 0.918111 for f_i = h_i x^2/2 with clients by h_i: 2 x 1/10
+    """
+    __tracebackhide__ = True
+    wanted = asked_rate(rate)
+    around = flag(neighbourhood, "neighbourhood")
+    problem(algorithm, participation, strong_convexity, smoothness, loop)
+    mu, smooth = limits(strong_convexity, smoothness)
+    return settle(
+        _Claim(algorithm, participation, mu, smooth, wanted, around, loop).judged()
+    )
+
+
+@dataclass(frozen=True)
+class _Claim:
+    algorithm: Algorithm
+    law: Participation
+    mu: Fraction
+    smoothness: Fraction
+    rate: Fraction
+    around: bool
+    loop: ModuleType | None
+
+    def judged(self) -> Outcome:
+        """Look for quadratics that are slower, then for a certificate."""
+        try:
+            worst = worst_quadratic(*self._setting())
+            if worst.lower_bound > self.rate:
+                return self._broken(worst)
+            found = self._certified()
+        except (ReadingError, RefusedError) as error:
+            return replace(self._outcome(), reason=str(error))
+        if found.status == "certified":
+            shown = f"a certificate of the rate {number(self.rate)}, accepted by the"
+            held = replace(self._outcome(), status=Status.HOLDS)
+            return replace(held, found=f"{shown} checker")
+        slowest = f"the slowest quadratics found have the rate {worst.rate:.6g}"
+        shown = f"no certificate; {slowest}"
+        return replace(self._outcome(), found=shown, reason=found.reason)
+
+    def _certified(self) -> Certified | Neighbourhood:
+        if self.around:
+            return contraction(*self._setting(), self.rate, self.loop)
+        return certify(*self._setting(), self.rate, loop=self.loop)
+
+    def _broken(self, worst: WorstQuadratic) -> Outcome:
+        above = f"{float(worst.lower_bound):.6g}"
+        return replace(
+            self._outcome(),
+            status=Status.BROKEN,
+            found=f"rate above {above} for f_i = h_i x^2/2 with clients by h_i: "
+            f"{worst.instance}",
+            answered_by="the exact rate of quadratics, bounded from below in rationals",
+        )
+
+    def _setting(self) -> tuple[Algorithm, Participation, Fraction, Fraction]:
+        return self.algorithm, self.law, self.mu, self.smoothness
+
+    def _outcome(self) -> Outcome:
+        """Return the outcome before anything is known."""
+        rate, more = number(self.rate), " + C3 M" if self.around else ""
+        power = f"({rate})^r" if "/" in rate else f"{rate}^r"
+        bound = f"{power} (C1 |x_0 - x*|^2 + C2 M){more}"
+        mu, smoothness = number(self.mu), number(self.smoothness)
+        law = written.law(self.law)
+        return Outcome(
+            NAME,
+            Status.INCONCLUSIVE,
+            f"E|x_r - x*|^2 <= {bound} for all f_i with mu = {mu}, L = {smoothness}",
+            found="nothing",
+            answered_by="a certificate in rationals, by an independent checker",
+            setting=f"{written.algorithm(self.algorithm)} under {law}",
+            reproduce=self._reproduce(),
+        )
+
+    def _reproduce(self) -> str:
+        words = reproduce.certificate_words(self.algorithm, self.law)
+        if not words or self.loop is not None:
+            return ""
+        asked = {"--mu": self.mu, "--smoothness": self.smoothness, "--rate": self.rate}
+        more = [word for name, value in asked.items() for word in (name, str(value))]
+        return " ".join(shlex.quote(word) for word in [*words, *more])
