@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from hashlib import sha256
 from inspect import signature
@@ -28,6 +28,8 @@ NAMES = {
     "FedAvg": "fedavg",
     "FedDyn": "feddyn",
     "FedProx": "fedprox",
+    "FedVarp": "fedvarp",
+    "Mifa": "mifa",
     "Scaffold": "scaffold",
     "ProxSkip": "proxskip",
     "GradientDescent": "gradient_descent",
@@ -48,6 +50,8 @@ class Proof:
     rho : Fraction
     weight : Fraction
         s, the factor of |x - x*|^2 in a neighbourhood's decrease.
+    units : dict
+        Of the slots, as `slot_units` finds them.
     """
 
     space: Coordinates
@@ -56,6 +60,13 @@ class Proof:
     start: Mapping[Unknown, Fraction]
     rho: Fraction
     weight: Fraction = Fraction(0)
+    units: Mapping[str, int] = field(default_factory=dict)
+
+    def power(self, name: str) -> int:
+        """Return the unit of a coordinate, as a power of L."""
+        if name.startswith("ghost:"):
+            return int(name.endswith("gradient"))
+        return self.units.get(name, 0)
 
 
 def write(
@@ -70,7 +81,7 @@ def write(
     `own` is the loop of a method that the checker has none of.
 
     With f = L f', x = x' and g = L g', V(x, g) = V'(x, g/L), multipliers and values
-    shrink by L, and rho stays.
+    shrink by L, and rho stays. What slots are in terms of others changes with units.
     """
     space, neighbourhood = proof.space, proof.space.structure.neighbourhood
     settings = _settings(algorithm)
@@ -91,7 +102,7 @@ def write(
         "law": space.reading.classes.description,
         "rho": str(proof.rho),
         "neighbourhood": _neighbourhood(proof, smoothness),
-        **_structure(space, smoothness, _slots(algorithm, own)),
+        **_structure(proof, smoothness, _slots(algorithm, own)),
         **_values(proof, smoothness),
     }
     return {**body, "digest": digest(body)}
@@ -179,52 +190,34 @@ def _slots(algorithm: Any, own: Loop | None) -> set[str]:
     return {*start(lambda *_: [0], 1, [0], **settings)}
 
 
-def _structure(
-    space: Coordinates, smoothness: Fraction, slots: set[str]
-) -> dict[str, Any]:
-    found = space.structure
+def _structure(proof: Proof, smoothness: Fraction, slots: set[str]) -> dict[str, Any]:
+    found = proof.space.structure
     spared = found.eliminated.keys() - slots
     rest = {s: at for s, at in found.equilibrium.items() if s not in spared}
+
+    def scaled(value: Fraction, slot: str | None, unit: int) -> str:
+        power = 0 if slot is None else proof.power(slot) - unit
+        return str(value * smoothness**power)
+
     return {
-        "equilibrium": {s: [str(a), str(b)] for s, (a, b) in rest.items()},
+        "equilibrium": {
+            s: [scaled(a, s, 0), scaled(b, s, 1)] for s, (a, b) in rest.items()
+        },
         "eliminated": {
-            slot: {
-                name: str(value * _unit_ratio(space, slot, name, smoothness))
-                for name, value in parts.items()
-            }
+            slot: {n: scaled(v, slot, proof.power(n)) for n, v in parts.items()}
             for slot, parts in found.eliminated.items()
             if slot not in spared
         },
-        "calls": len(space.reading.points),
+        "calls": len(proof.space.reading.points),
         "memories": [
             {
                 "slot": memory.slot,
                 "calls": list(memory.calls),
-                "weights": [str(w) for w in memory.weights],
+                "weights": [scaled(w, memory.slot, 1) for w in memory.weights],
             }
             for memory in found.memories
         ],
     }
-
-
-def units(space: Coordinates, name: str) -> int:
-    """1 for a coordinate in units of a gradient, 0 for one in units of x."""
-    if name.startswith("ghost:"):
-        return int(name.endswith("gradient"))
-    alpha, beta = space.structure.equilibrium[name]
-    return int(alpha == 0 and beta != 0)
-
-
-def _unit_ratio(
-    space: Coordinates, slot: str, name: str, smoothness: Fraction
-) -> Fraction:
-    """Return what L does to the coefficient of a coordinate in what a slot equals.
-
-    A slot that rests at zero does not show its unit: it has that of its coordinates.
-    """
-    if not any(space.structure.equilibrium[slot]):
-        return Fraction(1)
-    return smoothness ** (units(space, slot) - units(space, name))
 
 
 def _values(proof: Proof, smoothness: Fraction) -> dict[str, Any]:
@@ -264,7 +257,7 @@ def _value_terms(proof: Proof, smoothness: Fraction) -> list[dict[str, Any]]:
     return [
         {
             "point": {
-                name: str(value / smoothness ** units(proof.space, name))
+                name: str(value / smoothness ** proof.power(name))
                 for name, value in point.items()
             },
             "delta": str(proof.values["delta", w] / smoothness),
@@ -299,7 +292,7 @@ def _matrix(
             return Fraction(0)
         low, high = sorted((place[a], place[b]))
         names = (name if isinstance(name, str) else name[-1] for name in (a, b))
-        power = sum(units(proof.space, name) for name in names)
+        power = sum(map(proof.power, names))
         return proof.values[*kind, low, high] / smoothness**power
 
     return [[str(entry(a, b)) for b in whole] for a in whole]

@@ -51,7 +51,8 @@ class Structure:
     memories : tuple of Memory
         Clients slots replaced by the points and gradients they remember.
     neighbourhood : bool
-        Whether g* is a family of vectors and no part of an equilibrium.
+        Whether g* is a family of vectors and no part of an equilibrium; beta g*_i is
+        then only where deviations are measured from.
     unseen : set of str
         Clients slots that never reach the model; they are no coordinates.
     """
@@ -223,7 +224,17 @@ class Coordinates:
         for memory, ghosts in self._memories():
             if memory.slot == name:
                 return self._remembered(memory, ghosts)
-        return self.nothing() if name in self.structure.unseen else self._own(name)
+        if name in self.structure.unseen:
+            return self.nothing()
+        return self._own(name) + self._rest(name)
+
+    def _rest(self, slot: str) -> Row:
+        """Row of beta g*_i, where g* is a family of vectors."""
+        if not self.structure.neighbourhood:
+            return self.nothing()
+        beta = self.number(self.structure.equilibrium[slot][1])
+        star = self._own("star")
+        return Row(beta * star.z, beta * star.own)
 
     def _memories(self) -> list[tuple[Memory, range]]:
         out, first = [], 0
@@ -264,7 +275,8 @@ class Coordinates:
             form = branch.after[name]
             if not isinstance(form, ClientForm):
                 raise TypeError(name)
-            return self.client_form(form)
+            after, rest = self.client_form(form), self.number(-1) * self._rest(name)
+            return {**after, ONE: after.get(ONE, self.nothing()) + rest}
         j, part = ghost_part(name)
         call = self.structure.ghosts[j]
         new = self.point(call) if part == "point" else self.gradient(call)

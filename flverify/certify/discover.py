@@ -60,7 +60,11 @@ def discover(reading: Reading) -> Structure:
             "a certificate needs a round that stays at x* when all clients agree on "
             "it; got a round that moves away; use rate for this setting."
         )
-    return Structure(eliminated, plain, (), neighbourhood=True)
+    # a table of a biased method is near what it would be if all models were x*
+    zero = Fraction(0)
+    near = {m.slot: (zero, sum(m.weights, zero)) for m in _memories(reading)}
+    rest = {slot: near.get(slot, at) for slot, at in plain.items()}
+    return Structure(eliminated, rest, (), neighbourhood=True)
 
 
 def _kernel(table: Array) -> list[list[Fraction]]:

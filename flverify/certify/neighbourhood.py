@@ -191,8 +191,10 @@ def contraction(
 def _search(setting: Problem, *, shared: bool = False) -> Search:
     """Lay out V in the slots; `shared`: x* minimises every f_i, so that g* is zero."""
     reading = read_round(setting)
-    structure = replace(discover(reading), neighbourhood=True, memories=())
-    if any(beta for _, beta in structure.equilibrium.values()):
+    found = discover(reading)
+    structure = replace(found, neighbourhood=True, memories=())
+    stays = any(beta for _, beta in structure.equilibrium.values())
+    if stays and not found.neighbourhood:
         raise RefusedError(
             "a neighbourhood is for methods that move away from x*; got one that "
             "stays there; certify its rate."

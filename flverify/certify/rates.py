@@ -94,8 +94,8 @@ def certify(
     Parameters
     ----------
     algorithm : Algorithm
-        FOCUS, SCAFFOLD, FedDyn, ProxSkip or gradient descent, or one's own with its
-        loop; with rational settings.
+        FOCUS, SCAFFOLD, FedDyn, ProxSkip, gradient descent, MIFA or FedVARP with one
+        local step, or one's own with its loop; with rational settings.
     participation : Participation
         Full, Bernoulli, uniform or all-or-nothing.
     strong_convexity, smoothness : rational, weight f/x^2

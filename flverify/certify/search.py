@@ -35,6 +35,7 @@ from flverify.certify.own_loops import judged, own_loop
 from flverify.certify.quadratics.unseen import unseen
 from flverify.certify.rationalise import Mended, Values, rationalise
 from flverify.certify.short_rates import SHARE, short
+from flverify.certify.slot_units import slot_units
 from flverify.certify.solve import Solution, given, least
 from flverify.certify.start import Start
 from flverify.certify.threshold import WIDE_ENOUGH, Margin, threshold
@@ -67,6 +68,14 @@ class Problem:
     def mu(self) -> Fraction:
         """Strong convexity at smoothness 1."""
         return self.strong_convexity / self.smoothness
+
+    @cached_property
+    def units(self) -> dict[str, int]:
+        """Units of the slots, in powers of the smoothness."""
+        if self.smoothness == 1:
+            return {}
+        own, scaled = (read(a, self.classes) for a in (self.algorithm, self.scaled))
+        return slot_units(own, scaled, self.smoothness)
 
 
 def problem(
@@ -298,7 +307,8 @@ def written(proof: Proof, setting: Problem) -> dict[str, Any]:
         If it proves nothing.
     """
     mu, smoothness, own = setting.strong_convexity, setting.smoothness, setting.own
-    certificate = write(proof, setting.algorithm, mu, smoothness, own)
+    told = replace(proof, units=setting.units)
+    certificate = write(told, setting.algorithm, mu, smoothness, own)
     judged(certificate, own)
     return certificate
 

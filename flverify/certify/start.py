@@ -93,16 +93,21 @@ class Start(Inequality):
             j, part = ghost_part(name)
             ghost = self._ghost(j)
             return ghost.x if part == "point" else ghost.g
-        z, own = np.zeros(len(self.z)), np.zeros(len(self.own))
         form = self.space.reading.start[name]
         if not isinstance(form, ClientForm):
             raise TypeError(form)
+        row = self._form_row(form)
+        rest = float(self.space.structure.equilibrium[name][1]) * own_star(self)
+        return Row(row.z, row.own - rest)
+
+    def _form_row(self, form: ClientForm) -> Row:
+        """Row of x_0 and of gradients of the start."""
+        z, own = np.zeros(len(self.z)), np.zeros(len(self.own))
         for (_, symbol), value in form.terms.items():
             if symbol[0] == "server":
                 z[0] += float(value)
             else:
                 own += float(value) * (self._unit(f"call:{symbol[1]}") + own_star(self))
-        own -= float(self.space.structure.equilibrium[name][1]) * own_star(self)
         return Row(z, own)
 
     def _memory_of(self, j: int) -> tuple[int, Memory]:
@@ -133,11 +138,9 @@ class Start(Inequality):
         return ClientPoint("star", zero, zero)
 
     def _call(self, k: int) -> ClientPoint:
-        here, nowhere = np.zeros(len(self.z)), np.zeros(len(self.z))
-        here[0] = 1.0
-        nothing = np.zeros(len(self.own))
-        gradient = Row(nowhere, self._unit(f"call:{k}"))
-        return ClientPoint(f"start_call:{k}", Row(here, nothing), gradient)
+        gradient = Row(np.zeros(len(self.z)), self._unit(f"call:{k}"))
+        here = self._form_row(self.space.reading.start_points[k])
+        return ClientPoint(f"start_call:{k}", here, gradient)
 
     def points(self) -> list[ClientPoint]:
         """Return the star, the start's calls, and the memories that start at zero."""

@@ -13,7 +13,6 @@ from fractions import Fraction
 from functools import lru_cache
 
 from flverify._core.errors import RefusedError
-from flverify.certify.certificate import loop_of
 from flverify.certify.ladder import Ladder
 from flverify.certify.quadratics import QuadraticRates
 from flverify.certify.rates import Certified
@@ -31,7 +30,6 @@ from flverify.explore.corners import law_of
 from flverify.explore.stability_map import ENDS
 from flverify.explore.view import View
 from flverify.report.rows import RowTable
-from flverify.report.style import look
 
 CERTIFIED = r"\mathbb{E}V(z_{r+1})\le\rho\,\mathbb{E}V(z_r)\ \text{for the class}"
 NO_ROUNDS = "none follow"  # from a rate to a neighbourhood
@@ -142,8 +140,6 @@ def _certified(view: View) -> RowFound | str:
 
 def _missing(view: View) -> str:
     """Say what keeps every certificate of a view away; nothing if nothing does."""
-    if loop_of(view.algorithm_object()) is None:
-        return f"there are no certificates of {look(view.algorithm).label}"
     if view.number("strong_convexity") == view.number("smoothness"):
         return "a certificate needs a strong convexity below the smoothness"
     return ""

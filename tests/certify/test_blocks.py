@@ -18,8 +18,10 @@ from flverify.algorithms import (
     FedAvg,
     FedDyn,
     FedProx,
+    FedVarp,
     Focus,
     GradientDescent,
+    Mifa,
     ProxSkip,
     Scaffold,
 )
@@ -58,6 +60,9 @@ SETTINGS: dict[str, tuple[Any, Any]] = {
     "fedavg exact": (FedAvg("1/9"), Full(3)),
     "fedavg": (FedAvg("1/9", 2), UniformCohort(4, 2)),
     "fedavg classes": (FedAvg("1/9", 3, "2/3"), Bernoulli(["1/2", "1/5", "1/5"])),
+    "fedvarp": (FedVarp("1/9", 2), UniformCohort(4, 2)),
+    "mifa": (Mifa("1/9", 2), Bernoulli(["1/2", "1/5", "1/5"])),
+    "mifa from zero": (Mifa("1/9", 1, "3/4", "zero"), UniformCohort(4, 2)),
     "fedprox": (FedProx("1/9", "3/4", 2), Bernoulli(["1/2", "1/5", "1/5"])),
     "fedavg all": (FedAvg("1/9", 2, aggregation="all"), Bernoulli([HALF] * 3)),
 }

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from flint import fmpq, fmpq_mat
 
-from flverify.algorithms import FedDyn, Focus, ProxSkip, Scaffold
+from flverify.algorithms import FedDyn, FedVarp, Focus, ProxSkip, Scaffold
 from flverify.certify.check import Rejected, blocks, cancellations, load
 from flverify.certify.rates import certify
 from flverify.participation import AllOrNothing, Bernoulli, UniformCohort
@@ -40,6 +40,7 @@ FOUND = {
     "previous gradients, classes": (Scaffold("1/2"), Bernoulli(["1/2"] * 2 + ["1/5"])),
     "three classes": (Focus("1/9", 2), Bernoulli(["1", "1/3", "1/3", "1/9"])),
     "option I": (Scaffold("1/9", 2, option="I"), Bernoulli(["1/2"] * 3)),
+    "table": (FedVarp("1/10"), Bernoulli(["1/2"] * 2 + ["1/5"])),
     "duals": (FedDyn("1/2", 1, 2), Bernoulli(["1/2"] * 2 + ["1/5"])),
     "coin": (ProxSkip("1/3", probability="1/5"), AllOrNothing(4, "1/5")),
 }

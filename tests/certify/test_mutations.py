@@ -20,8 +20,10 @@ from flverify.algorithms import (
     FedAvg,
     FedDyn,
     FedProx,
+    FedVarp,
     Focus,
     GradientDescent,
+    Mifa,
     ProxSkip,
     Scaffold,
 )
@@ -51,6 +53,8 @@ ORIGINALS = {
     "descent": (certify, GradientDescent("2/5"), Full(3)),
     "fedavg": (distance, FedAvg("1/10", 2), Full(2)),
     "contraction": (contraction, FedAvg("1/10", 2), UniformCohort(4, 1)),
+    "fedvarp": (contraction, FedVarp("1/10", 2), Bernoulli(["1/2"] * 3)),
+    "mifa": (certify, Mifa("1/10"), UniformCohort(4, 2)),
     "fedprox": (contraction, FedProx("1/10", "1/2", 2), Bernoulli(["1/2"] * 3)),
 }
 QUICK, WHOLE = 72, 1008

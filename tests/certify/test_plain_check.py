@@ -20,8 +20,10 @@ from flverify.algorithms import (
     FedAvg,
     FedDyn,
     FedProx,
+    FedVarp,
     Focus,
     GradientDescent,
+    Mifa,
     ProxSkip,
     Scaffold,
 )
@@ -69,6 +71,8 @@ FOUND = {
     "descent of two": (certify, GradientDescent("1/2"), Full(2)),
     "one client": (certify, GradientDescent("1/2"), Full(1)),
     "drift": (contraction, FedAvg("1/10", 2), Bernoulli(["1/2"] * 2)),
+    "a table": (certify, Mifa("1/10"), UniformCohort(3, 2)),
+    "a biased table": (contraction, FedVarp("1/10", 2), Bernoulli(["1/2", "1/3"])),
     "pulled back": (contraction, FedProx("1/10", 1, 2), Bernoulli(["1/2", "1/3"])),
     "drift of classes": (distance, FedAvg("1/10", 2), Bernoulli(["1/2", "1/3"])),
 }

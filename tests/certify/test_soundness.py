@@ -26,8 +26,10 @@ from flverify.algorithms import (
     FedAvg,
     FedDyn,
     FedProx,
+    FedVarp,
     Focus,
     GradientDescent,
+    Mifa,
     ProxSkip,
     Scaffold,
 )
@@ -258,6 +260,8 @@ FOUND = {
     "proxskip": (certify, ProxSkip("1/3", probability="1/5"), AllOrNothing(3, "1/5")),
     "descent": (certify, GradientDescent("2/5"), Full(3)),
     "contraction": (contraction, FedAvg("1/10", 2), UniformCohort(4, 1)),
+    "fedvarp": (certify, FedVarp("1/10"), UniformCohort(4, 2)),
+    "mifa": (contraction, Mifa("1/10", 2), Bernoulli(["1/2"] * 4)),
     "fedprox": (contraction, FedProx("1/10", "1/2", 2), UniformCohort(4, 2)),
     "distance": (distance, FedAvg("1/10", 3), Bernoulli(["1/2"] * 3)),
 }

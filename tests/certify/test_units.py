@@ -7,7 +7,15 @@ from typing import Any
 
 import pytest
 
-from flverify.algorithms import FedDyn, Focus, GradientDescent, ProxSkip, Scaffold
+from flverify.algorithms import (
+    FedDyn,
+    FedVarp,
+    Focus,
+    GradientDescent,
+    Mifa,
+    ProxSkip,
+    Scaffold,
+)
 from flverify.certify.check import check
 from flverify.certify.check.plain import check_plainly
 from flverify.certify.rates import certify
@@ -19,6 +27,8 @@ SETTINGS: dict[str, tuple[Any, Any]] = {
     "scaffold": (Scaffold("1/10", 2), UniformCohort(4, 2)),
     "proxskip": (ProxSkip("1/10", probability="1/2"), AllOrNothing(2, "1/2")),
     "feddyn": (FedDyn("1/2", 1, 2), UniformCohort(4, 2)),
+    "mifa": (Mifa("1/10", initial_table="zero"), UniformCohort(4, 2)),
+    "fedvarp": (FedVarp("1/10"), UniformCohort(4, 2)),  # its table is of models
     # what its model equals is of two units: models and shifts
     "notebook": (ProxSkip("1/10", 2, variant="notebook"), Full(2)),
     "gradient descent": (GradientDescent("1/10"), Full(2)),

@@ -481,7 +481,7 @@ HERE = (*TWO, *CLASS, "--step-size", "1/5")
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["fedau", *HERE], "must be for one of fedavg, feddyn, fedprox, focus, gr"),
+        (["fedau", *HERE], "must be for one of fedavg, feddyn, fedprox, fedvarp"),
         (["agnostic_fedavg", *HERE, "--set", "projection=ball:1"], "for one of"),
         (["weighted_fedavg", *HERE], "a certificate must be for one of"),
         (["focus", *HERE, "--law", "nonempty:bernoulli:1/2"], "or all-or-nothing"),
@@ -527,7 +527,7 @@ def test_too_many_classes_are_refused(fails):
         ([], "Missing argument"),
         (["focus", "scaffold", *HERE], "unexpected extra argument"),
         (["nonsense", *HERE], "a certificate must be for one of"),
-        (["sag", *HERE], "for one of fedavg, feddyn, fedprox, focus, gradient_descent"),
+        (["sag", *HERE], "for one of fedavg, feddyn, fedprox, fedvarp, focus,"),
         (["focus", *TWO, "--smoothness", 1, "--step-size", 1], "Missing option '--mu'"),
         (["focus", *TWO, "--mu", "0.1", "--step-size", 1], "'--smoothness'"),
         (["focus", *TWO, *CLASS], "Missing option '--step-size'"),
@@ -646,7 +646,7 @@ def test_help_shows_an_example(run):
     text = run("certify", "--help").stdout
     assert "flverify certify focus --n-clients 2 --participation bernoulli:1/2" in text
     assert "flverify check cert.json" in text
-    assert "fedavg, feddyn, fedprox, focus, gradient_descent," in text
+    assert "fedavg, feddyn, fedprox, fedvarp, focus," in text
     assert "nothing about the method" in " ".join(text.split())
 
 

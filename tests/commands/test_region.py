@@ -609,7 +609,10 @@ def test_rows_of_another_setting_are_refused_and_kept(fails, tmp_path, run):
     [
         (["region"], "Missing argument"),
         (["region", "foo", *FAST[2:]], "a certificate must be for one of"),
-        (["region", "sag", *FAST[2:]], "one of fedavg, feddyn, fedprox, focus, grad"),
+        (
+            ["region", "sag", *FAST[2:]],
+            "one of fedavg, feddyn, fedprox, fedvarp, focus",
+        ),
         (["region", "agnostic_fedavg", *FAST[2:]], "must be for one of fedavg, fe"),
         ([*HALVES, "--mu", "1"], "--mu must be below --smoothness; got 1 and 1"),
         ([*FAST, "--law", "allornothing:0"], "positive probability"),

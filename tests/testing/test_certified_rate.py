@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from flverify._core.errors import DomainError, InputError, RefusedError
-from flverify.algorithms import FedAvg, Focus, GradientDescent, Mifa
+from flverify.algorithms import FedAvg, Focus, GradientDescent, WeightedFedAvg
 from flverify.participation import Bernoulli, Full
 from flverify.testing import Broken, Inconclusive, Status, assert_certified_rate
 from tests.certify import momentum
@@ -88,4 +88,6 @@ def test_what_is_outside_is_one_sentence(change, error):
 
 def test_a_method_without_a_loop_is_refused():
     with pytest.raises(RefusedError, match="plain loop"):
-        assert_certified_rate(Mifa("1/5"), LAW, rate="0.95", **CLASS)
+        assert_certified_rate(
+            WeightedFedAvg("1/5", 2, weights=["1/2", "1/2"]), LAW, rate="0.95", **CLASS
+        )

@@ -13,8 +13,10 @@ from flverify.reference import (
     fedavg,
     feddyn,
     fedprox,
+    fedvarp,
     focus,
     gradient_descent,
+    mifa,
     proxskip,
     scaffold,
 )
@@ -26,8 +28,10 @@ LOOPS = {
     "fedavg": (fedavg, "focus, eq. (2); mcmahan2017, Algorithm 1"),
     "feddyn": (feddyn, "acar2021, Algorithm 1"),
     "fedprox": (fedprox, "li2020, Algorithm 2"),
+    "fedvarp": (fedvarp, "jhunjhunwala2022, Algorithm 2"),
     "focus": (focus, "focus, Algorithm 1"),
     "gradient_descent": (gradient_descent, "flverify, gradient descent on sum f_i"),
+    "mifa": (mifa, "gu2021, Algorithm 1"),
     "proxskip": (proxskip, "mishchenko2022, Algorithm 1 (Scaffnew)"),
     "scaffold": (scaffold, "karimireddy2020, Algorithm 1"),
 }  # the plain loops, and where the boxes that they transcribe are printed

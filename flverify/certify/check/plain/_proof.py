@@ -16,8 +16,10 @@ from flverify.reference import (
     fedavg,
     feddyn,
     fedprox,
+    fedvarp,
     focus,
     gradient_descent,
+    mifa,
     proxskip,
     scaffold,
 )
@@ -27,7 +29,7 @@ from ._sums import NOTHING, TooManyError, Vector, demand, quadratic, total, unkn
 
 LOOPS = {"fedavg": fedavg, "focus": focus, "gradient_descent": gradient_descent}
 LOOPS |= {"proxskip": proxskip, "scaffold": scaffold}
-LOOPS |= {"feddyn": feddyn, "fedprox": fedprox}
+LOOPS |= {"feddyn": feddyn, "fedprox": fedprox, "fedvarp": fedvarp, "mifa": mifa}
 MOST_CALLS = 20
 Points: TypeAlias = dict[tuple[str, Parts], Point]  # by name and sort of client
 Watched: TypeAlias = Callable[[list[Any]], Iterable[Any]]
