@@ -16,7 +16,14 @@ from typing import Any
 from flverify._core.whole_files import replacing
 from flverify.claims.claim import Claim
 from flverify.claims.fingerprint import fingerprint
-from flverify.claims.store import as_data, file_name, plain, read_finding
+from flverify.claims.store import (
+    as_data,
+    file_name,
+    plain,
+    read_finding,
+    sealed,
+    unsealed,
+)
 from flverify.claims.verdict import Finding
 
 FORMAT = "flverify/probes"
@@ -88,7 +95,7 @@ class Probes:
     def _keep(self, key: str, found: Finding) -> None:
         """Write a finding to the file, whole; a closed folder keeps nothing."""
         self._kept[key] = json.loads(json.dumps(as_data(found)))
-        text = json.dumps({**self._head, "findings": self._kept})
+        text = sealed({**self._head, "findings": self._kept})
         with suppress(OSError):
             self._file.parent.mkdir(parents=True, exist_ok=True)
             with replacing(self._file) as scratch:
@@ -97,7 +104,7 @@ class Probes:
     def _read(self) -> dict[str, Any]:
         """Return what is kept; a file that is damaged or of another state is absent."""
         with suppress(OSError, *UNFIT):
-            kept = json.loads(self._file.read_text(encoding="utf-8"))
+            kept = unsealed(self._file.read_text(encoding="utf-8"))
             if {name: kept[name] for name in self._head} == self._head:
                 return dict(kept["findings"])
         return {}

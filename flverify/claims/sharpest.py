@@ -115,19 +115,21 @@ class Sharpest:
         return notes
 
     def _of_print(self) -> list[str]:
-        """Say that the printed value fails, or lies beyond one that does."""
+        """Say that the printed value fails, is beyond one that does, or was untried."""
         printed, beyond = self.printed, self.bracket.beyond
         sides = {t.value: t.side for t in self.bracket.tried}
         if printed in sides:
             refuted = sides[printed] is Side.FAILS
             note = f"the printed value {printed} is refuted{self._beside()}"
             return [note] if refuted else []
-        if printed is None or beyond is None:
+        if printed is None:
             return []
         sign = 1 if self.free.weaker == "smaller" else -1
-        stronger = sign * printed > sign * beyond.value
-        note = f"the printed value {printed} is stronger than {beyond.value}, refuted"
-        return [note + self._beside()] if stronger else []
+        if beyond is not None and sign * printed > sign * beyond.value:
+            note = f"the printed value {printed} is stronger than {beyond.value}"
+            return [f"{note}, refuted{self._beside()}"]
+        ends = f"{self.free.low} to {self.free.high}"
+        return [f"the printed value {printed} was not tried: the range is {ends}"]
 
     def _beside(self) -> str:
         """Name constants beside the free one that are not as in print."""

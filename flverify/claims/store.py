@@ -1,7 +1,7 @@
 """Findings kept between audits: one file per claim, read back only if nothing changed.
 
 What is kept is what a report shows: words and exact texts. A file is written whole; one
-that is damaged, or of another fingerprint, counts as absent.
+that is damaged or was changed by hand, or of another fingerprint, counts as absent.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Mapping
 from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,7 @@ class Store:
     def get(self, claim: Claim, fingerprint: str) -> Audited | None:
         """Return what was found of a claim; None if it changed or is absent."""
         try:
-            kept = json.loads(self._file(claim.id).read_text(encoding="utf-8"))
+            kept = unsealed(self._file(claim.id).read_text(encoding="utf-8"))
             known = (kept["format"], kept["version"], kept["id"], kept["fingerprint"])
             if known != (FORMAT, VERSION, claim.id, fingerprint):
                 return None
@@ -61,7 +62,7 @@ class Store:
     def put(self, audited: Audited, fingerprint: str) -> None:
         """Keep what was found of a claim; a closed folder keeps nothing."""
         head = {"format": FORMAT, "version": VERSION, "id": audited.claim.id}
-        text = json.dumps({**head, "fingerprint": fingerprint, **written(audited)})
+        text = sealed({**head, "fingerprint": fingerprint, **written(audited)})
         target = self._file(audited.claim.id)
         with suppress(OSError):
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -70,6 +71,39 @@ class Store:
 
     def _file(self, key: str) -> Path:
         return self.folder / file_name(key)
+
+
+def sealed(content: Mapping[str, Any]) -> str:
+    """Return JSON text that shows whether it was changed.
+
+    Examples
+    --------
+    >>> text = sealed({"verdict": "REFUTED"})
+    >>> unsealed(text)["verdict"]
+    'REFUTED'
+    >>> unsealed(text.replace("REFUTED", "PROVED"))
+    Traceback (most recent call last):
+    ValueError: the digest is of another content
+    """
+    return json.dumps({**content, "digest": _digest(content)})
+
+
+def unsealed(text: str) -> dict[str, Any]:
+    """Return what `sealed` made a text of.
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError
+        If it is no such text, or was changed.
+    """
+    kept = dict(json.loads(text))
+    if kept.pop("digest") != _digest(kept):
+        raise ValueError("the digest is of another content")
+    return kept
+
+
+def _digest(content: Mapping[str, Any]) -> str:
+    return sha256(json.dumps(content, sort_keys=True).encode("ascii")).hexdigest()
 
 
 def file_name(key: str) -> str:

@@ -139,8 +139,9 @@ def test_what_is_kept_may_be_forgotten(edge, tmp_path):
         lambda kept: json.dumps({**json.loads(kept), "findings": 3}),
         lambda kept: kept.replace('"REFUTED"', '"MAYBE"').replace('"SUPP', '"'),
         lambda kept: kept.replace('"readings": {', '"readings": {"x": {}, '),
+        lambda kept: kept.replace('"REFUTED"', '"SUPPORTED"'),
     ],
-    ids=["half", "list", "version", "number", "verdict", "reading"],
+    ids=["half", "list", "version", "number", "verdict", "reading", "by hand"],
 )
 def test_a_damaged_file_counts_as_absent(edge, tmp_path, damage):
     expected = search(edge, tmp_path)

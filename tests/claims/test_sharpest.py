@@ -585,16 +585,16 @@ def test_instances_that_miss_a_violation_are_no_constant_of_two_sides():
         (Free("c", 0, 1, weaker="smaller"), lambda _: True, None),  # ends before print
     ],
 )
-def test_a_print_outside_the_range_is_told_where_it_is_the_stronger(
-    free, holds, stronger
-):
+def test_a_print_outside_the_range_is_told(free, holds, stronger):
     found = sharpest(by_value(lambda c: holding(holds(c))), free, "1/8")
     told = [note for note in found.remarks() if note.startswith("the printed")]
     beyond = found.bracket.beyond
     said = f"the printed value 2 is stronger than {beyond and beyond.value}, refuted"
-    assert told == ([said] if stronger else [])
+    ends = f"the range is {free.low} to {free.high}"
+    untried = f"the printed value 2 was not tried: {ends}"
+    assert told == [said if stronger else untried]
     if stronger is None:
-        assert found.remarks() == ["passes to the end of the range, 1"]
+        assert found.remarks() == ["passes to the end of the range, 1", untried]
 
 
 def test_a_print_refuted_beside_other_constants_is_told_with_these():

@@ -203,6 +203,16 @@ def test_a_damaged_file_counts_as_absent(path, tmp_path, damage):
     assert judged(path, kept)[1] == [False, False]
 
 
+def test_a_verdict_changed_by_hand_is_judged_anew(path, tmp_path):
+    kept = Store(tmp_path / "kept")
+    judged(path, kept)
+    for file in kept.folder.iterdir():
+        text = file.read_text(encoding="utf-8")
+        words = next(w for w in ("PROVED", "SUPPORTED", "REFUTED") if f'"{w}"' in text)
+        file.write_text(text.replace(f'"{words}"', '"CERTIFIED"'), encoding="utf-8")
+    assert judged(path, kept)[1] == [False, False]
+
+
 def test_a_closed_folder_keeps_nothing(path, tmp_path):
     (tmp_path / "file").write_text("", encoding="utf-8")
     kept = Store(tmp_path / "file" / "inside")
