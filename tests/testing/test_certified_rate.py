@@ -89,5 +89,5 @@ def test_what_is_outside_is_one_sentence(change, error):
 def test_a_method_without_a_loop_is_refused():
     with pytest.raises(RefusedError, match="plain loop"):
         assert_certified_rate(
-            WeightedFedAvg("1/5", 2, weights=["1/2", "1/2"]), LAW, rate="0.95", **CLASS
+            WeightedFedAvg("1/5", ["1/2", "1/2"]), LAW, rate="0.95", **CLASS
         )
