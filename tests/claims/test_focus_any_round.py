@@ -10,6 +10,7 @@ import pytest
 from flverify.claims import (
     focus_any_box,
     focus_any_lines,
+    focus_any_moves,
     focus_any_round,
     focus_any_rows,
     judge,
@@ -21,6 +22,13 @@ from flverify.claims.focus_recursions import PLAIN, SWITCHED, Reading
 from flverify.claims.focus_runs import formal_rounds
 from flverify.claims.verdict import Verdict
 
+MODULES = (
+    focus_any_box,
+    focus_any_round,
+    focus_any_rows,
+    focus_any_lines,
+    focus_any_moves,
+)
 N, TAU, STEP = 6, 4, Fraction(1, 16)
 DRAWS = random.Random(3)
 COHORTS = [set(DRAWS.sample(range(1, N + 1), m)) for m in (2, 0, 6, 3, 1)]
@@ -41,7 +49,7 @@ def _anew():
 
 
 def _forget():
-    for module in (focus_any_box, focus_any_round, focus_any_rows, focus_any_lines):
+    for module in MODULES:
         for kept in vars(module).values():
             if hasattr(kept, "cache_clear"):
                 kept.cache_clear()
@@ -196,3 +204,22 @@ def test_tables_with_another_offset_have_another_schedule():
 
 def test_as_read_is_the_reading_of_the_lines():
     assert focus_any_box.lines(AS_READ).verdict == Verdict.PROVED
+
+
+def test_moves_of_another_sign_are_refuted():
+    wrong = [
+        focus_any_moves.unrolled(-1),
+        focus_any_moves.server_and_row(1, 1),
+        focus_any_moves.server_and_row(-1, 2),
+    ]
+    assert {found.verdict for found in wrong} == {Verdict.REFUTED}
+
+
+def test_a_row_that_moves_twice_is_seen(monkeypatch):
+    right = focus_any_moves.iterate
+
+    def twice(form, at, old):
+        return right(form, at, right(form, at, old))
+
+    monkeypatch.setattr(focus_any_moves, "iterate", twice)
+    assert focus_any_moves.unrolled(1).verdict == Verdict.REFUTED
