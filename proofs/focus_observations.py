@@ -24,6 +24,7 @@ from flverify import mixing
 from flverify._core.sources import Source
 from flverify.claims import cohorts, judge
 from flverify.claims.any_cohort import OneCohort
+from flverify.claims.any_number import tracked
 from flverify.claims.claim import claim
 from flverify.claims.focus_any_box import EVERY
 from flverify.claims.focus_any_rows import empties, telescopes
@@ -113,8 +114,14 @@ def tracking(c: SimpleNamespace) -> Finding:
     """Induction over k for any column stochastic C_k; the box under each start."""
     return judge.readings(
         {
-            "(i) (65)-(69) with y_0 = grad f(x_{-1})": judge.identity(
-                _tracked(c.sum), "1 to 4 nodes, every column stochastic C_k, every f_i"
+            "(i) (65)-(69) with y_0 = grad f(x_{-1})": judge.all_of(
+                {
+                    "listed": judge.identity(_tracked(c.sum), "1 to 4 nodes"),
+                    "a column": tracked(1, 1, c.sum),
+                },
+                scope="every number of nodes, column stochastic C_k, and f_i",
+                argument="the sum of all rows is that of the columns, each of what one "
+                "node adds",
             ),
             "(ii) Algorithm 1, g_i = y_0 = 0, with 0 until a client comes": box_sum(
                 c.sum, 0, 0
