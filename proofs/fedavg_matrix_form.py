@@ -377,5 +377,7 @@ def _doubly_stochastic(dropped: int, how: str) -> Finding:
             "the column of an absent client": judge.identity(
                 [("entries", list(absent), [0] * 5)], "every N and S not empty"
             ),
-        }
+        },
+        scope="every N and S, not empty, that misses a client",
+        argument="the column of an absent client adds up to 0, and not to 1",
     )
