@@ -26,6 +26,12 @@ import sympy
 
 from flverify._core.sources import Source
 from flverify.claims import judge
+from flverify.claims.any_number import (
+    CLIENTS,
+    rows_add_up,
+    stack_pairs,
+    unmoved_by_the_server,
+)
 from flverify.claims.claim import claim
 from flverify.claims.fedavg_any_round import all_rows_averaged, pulled_and_averaged
 from flverify.claims.fedavg_recursions import (
@@ -175,41 +181,17 @@ def _stepped(row: int, model: Fraction) -> Fraction:
 )
 def notation_stack(c: SimpleNamespace) -> Finding:
     """Compare with (1), (9), (28) and (33); f_0 is c times the sum of coordinates."""
-    pairs: list[judge.Pair] = []
-    for n, dim in product((1, 2, 3, 4), (1, 2, 3)):
-        pairs += _stack_pairs(n, dim, c)
-    return judge.identity(pairs, "N = 1..4, d = 1..3, every differentiable f_i")
-
-
-def _stack_pairs(n: int, dim: int, c: SimpleNamespace) -> list[judge.Pair]:
-    point = sympy.symbols(f"x1:{dim + 1}")
-    rows = [sympy.symbols(f"x{i}_1:{dim + 1}") for i in range(n + 1)]
-    names = [sympy.Function(f"f{i}") for i in range(1, n + 1)]
-    clients = [lambda at, f=f: f(*at) for f in names]
-    every = [lambda at: c.f_0 * sum(at), *clients]
-    gradient = [_gradient(f, row) for f, row in zip(every, rows, strict=True)]
-    together = [_gradient(f, point) for f in every]
-    mean = sum(f(point) for f in clients) / n
-    moved = [
-        x - sympy.Symbol("eta") * g for x, g in zip(rows[0], gradient[0], strict=True)
-    ]
-    label = f"N = {n}, d = {dim}"
-    return [
-        (f"{label}: server row", gradient[0], [0] * dim),
-        (f"{label}: shape", [len(gradient), len(gradient[0])], [n + 1, dim]),
-        (f"{label}: F with f_0", sum(f(point) for f in every) / n, mean),
-        (
-            f"{label}: (28)",
-            [sum(column) for column in zip(*together, strict=True)],
-            [n * sympy.diff(mean, x) for x in point],
-        ),
-        (f"{label}: server in (33)", moved, list(rows[0])),
-    ]
-
-
-def _gradient(function: Callable[[Any], Any], at: Sequence[Any]) -> list[Any]:
-    value = sympy.sympify(function(at))
-    return [sympy.diff(value, x) for x in at]
+    sizes = product((1, 2, 3, 4), (1, 2, 3))
+    pairs = [pair for n, dim in sizes for pair in stack_pairs(n, dim, c.f_0)]
+    return judge.all_of(
+        {
+            "small": judge.identity(pairs, "N = 1..4, d = 1..3"),
+            "the server": unmoved_by_the_server(c.f_0),
+            "(28)": rows_add_up(c.f_0, 1),
+        },
+        scope=CLIENTS,
+        argument="what is listed for small sizes is a second computation",
+    )
 
 
 MENDED = {"weights_at": "[0, i]", "range_from": 1, "pulled": 1}
@@ -395,5 +377,7 @@ def _doubly_stochastic(dropped: int, how: str) -> Finding:
             "the column of an absent client": judge.identity(
                 [("entries", list(absent), [0] * 5)], "every N and S not empty"
             ),
-        }
+        },
+        scope="every N and S, not empty, that misses a client",
+        argument="the column of an absent client adds up to 0, and not to 1",
     )

@@ -34,6 +34,7 @@ from typing import Any
 from flverify._core.sources import Source
 from flverify.claims import judge
 from flverify.claims.claim import claim
+from flverify.claims.focus_any_box import EVERY, first_stored, kept_sum, telescoped
 from flverify.claims.focus_box import (
     AS_READ,
     Variant,
@@ -41,6 +42,7 @@ from flverify.claims.focus_box import (
     box_round,
     box_states,
     closed_form,
+    line_by_line,
     started,
 )
 from flverify.claims.focus_induction import box_is_recursion, recursion_is_box
@@ -129,7 +131,7 @@ def algorithm_1(c: SimpleNamespace) -> Finding:
             name: judge.all_of(
                 {
                     "server models": box_is_recursion(variant, stored),
-                    "y_r = sum_i g_i": _invariant(stored, c.tracker),
+                    "y_r = sum_i g_i": _invariant(variant, stored, c.tracker),
                     "messages": _messages(variant, c.message),
                 }
             )
@@ -139,38 +141,60 @@ def algorithm_1(c: SimpleNamespace) -> Finding:
 
 
 @cache
-def _invariant(stored: str, tracker: int) -> Finding:
+def _invariant(variant: Variant, stored: str, tracker: int) -> Finding:
     """y_r - sum_i g_i is 0 at the start, and every round keeps it."""
     cases = (
         judge.Case(
             {**run.where(r), "stored at the start": list(started(run, stored).stored)},
-            *_tracked(run, stored, tracker)[r],
-            lambda run=run, r=r: _tracked_again(run, stored, tracker)[r],
+            *_tracked(run, variant, stored, tracker)[r],
+            lambda run=run, r=r: _tracked_again(run, variant, stored, tracker)[r],
         )
         for run in rational_runs()
         for r in (0, 1, 2)
     )
     search = judge.instances(cases, "==", "scalar quadratics, two rounds")
-    pairs = (p for run in formal_rounds() for p in _kept(run, stored, tracker))
-    return judge.proof_or_search(judge.identity(pairs, FORMAL), search)
+    listed = (
+        p for run in formal_rounds() for p in _kept(run, variant, stored, tracker)
+    )
+    begun = ("round 0", tracker, sum(first_stored(stored)))
+    proof = judge.all_of(
+        {
+            "listed": judge.identity(listed, FORMAL),
+            "start": judge.identity([begun], EVERY),
+            "any round": kept_sum(1, variant),
+        },
+        scope=EVERY,
+        argument="the difference is 0 at the start, and every round keeps it",
+    )
+    return judge.proof_or_search(proof, search)
 
 
-def _tracked(run: Run, stored: str, tracker: int) -> list[tuple[Any, Any]]:
-    states = box_states(run, started(run, stored))
+def _tracked(
+    run: Run, variant: Variant, stored: str, tracker: int
+) -> list[tuple[Any, Any]]:
+    states = box_states(run, started(run, stored), variant)
     return [(s.y + tracker, sum(s.stored, Fraction(0))) for s in states]
 
 
-def _tracked_again(run: Run, stored: str, tracker: int) -> list[tuple[Any, Any]]:
-    given = started(run, stored).stored
-    _, trackers, tables = closed_form(run, given)
+def _tracked_again(
+    run: Run, variant: Variant, stored: str, tracker: int
+) -> list[tuple[Any, Any]]:
+    start = started(run, stored)
+    _, trackers, tables = (
+        closed_form(run, start.stored)
+        if variant == AS_READ
+        else line_by_line(run, start, variant)
+    )
     sums = [sum(table, Fraction(0)) for table in tables]
     return [(y + tracker, total) for y, total in zip(trackers, sums, strict=True)]
 
 
-def _kept(run: Run, stored: str, tracker: int) -> Iterator[judge.Pair]:
+def _kept(
+    run: Run, variant: Variant, stored: str, tracker: int
+) -> Iterator[judge.Pair]:
     start, box = started(run, stored), any_state(run)
     yield f"{run}: round 0", start.y + tracker, sum(start.stored)
-    after, _ = box_round(run, run.cohorts[0], box)
+    after, _ = box_round(run, run.cohorts[0], box, variant)
     gap = tidied(after.y - sum(after.stored))
     yield f"{run}: kept", gap, box.y - sum(box.stored)
 
@@ -188,4 +212,12 @@ def _messages(variant: Variant, factor: int) -> Finding:
             client = f"{run}, client {i + 1}"
             pairs.append((f"{client}: y_1", trace[1], first))
             pairs.append((f"{client}: message", factor * trace[-1], change))
-    return judge.identity(pairs, FORMAL)
+    return judge.all_of(
+        {
+            "listed": judge.identity(pairs, FORMAL),
+            "any number of steps": telescoped(variant, factor),
+        },
+        scope=EVERY,
+        argument="y_t is what the client remembers less what it stored, for t = 1 and "
+        "from t to t + 1, and the last one remembered is stored",
+    )

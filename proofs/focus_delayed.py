@@ -26,6 +26,8 @@ from flverify.algorithms import Focus
 from flverify.claims import focus_theorem1_rates as rates
 from flverify.claims import judge
 from flverify.claims.claim import Free, claim
+from flverify.claims.focus_any_box import EVERY, sum_at_rows
+from flverify.claims.focus_any_round import any_round
 from flverify.claims.focus_box import any_state, closed_form
 from flverify.claims.focus_caps import Q_READINGS
 from flverify.claims.focus_induction import pending
@@ -107,7 +109,18 @@ def _sum_of_gradients(factor: int, *, late: bool) -> Finding:
     )
     search = judge.instances(cases, "==", "scalar quadratics, rounds 1 and 2")
     pairs = (p for run in formal_rounds() for p in _late_round(run, factor, late=late))
-    return judge.proof_or_search(judge.identity(pairs, FORMAL), search)
+    proof = judge.all_of(
+        {
+            "listed": judge.identity(pairs, FORMAL),
+            "(13)-(14) are the box": any_round(PLAIN),
+            "any round": sum_at_rows(factor, late=late),
+        },
+        scope=EVERY,
+        argument="The rows of (13)-(14) at the end of a round are the points of the "
+        "box, and what it stores for whoever has joined is the gradient there: for "
+        "participants of the round, and for the absent ones by induction.",
+    )
+    return judge.proof_or_search(proof, search)
 
 
 def _joined(run: Run, r: int) -> frozenset[int]:

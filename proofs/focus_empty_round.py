@@ -26,6 +26,7 @@ from flverify.claims import cohorts, judge
 from flverify.claims.any_cohort import OneCohort
 from flverify.claims.claim import claim
 from flverify.claims.cohorts import Listed, people, sides
+from flverify.claims.focus_any_round import any_round
 from flverify.claims.focus_induction import plain_round
 from flverify.claims.focus_recursions import PLAIN
 from flverify.claims.focus_runs import formal_rounds
@@ -220,7 +221,12 @@ def _nobody_works() -> Finding:
     """Compare a round of nobody in (13)-(14) with lines 12 and 13 of the box."""
     empty = (run for run in formal_rounds() if not run.cohorts[0])
     pairs = (pair for run in empty for pair in plain_round(run, PLAIN))
-    return judge.identity(pairs, "N, tau = 1..3, every state, step size and f_i")
+    listed = judge.identity(pairs, "N, tau = 1..3, every state, step size and f_i")
+    return judge.all_of(
+        {"listed": listed, "any round": any_round(PLAIN)},
+        scope="every N, tau, state, step size and f_i",
+        argument="a round of nobody is one whose sum over participants has no term",
+    )
 
 
 def related() -> Finding:

@@ -22,6 +22,8 @@ from flverify._core.sources import Source
 from flverify.certify import gram
 from flverify.claims import judge
 from flverify.claims.claim import Free, claim
+from flverify.claims.focus_any_moves import ANY_ROWS
+from flverify.claims.focus_any_rows import follows_71
 from flverify.claims.focus_lemma3 import (
     EVERY,
     FORMAL_ROUNDS,
@@ -79,7 +81,14 @@ def expansion(c: SimpleNamespace) -> Finding:
     right = u**2 - rational(c.cross) * eta * u * mean + eta**2 * second
     return judge.all_of(
         {
-            "the server's move": judge.identity(pairs, FORMAL_ROUNDS),
+            "the server's move": judge.all_of(
+                {
+                    "traced": judge.identity(pairs, FORMAL_ROUNDS),
+                    "any round": follows_71(c.collected),
+                },
+                scope=ANY_ROWS,
+                argument="what is traced for small sizes is a second computation",
+            ),
             "the square": judge.identity([("coordinate", left, right)], EVERY),
         },
         argument="An expectation is linear, so that it takes a polynomial in S, of "

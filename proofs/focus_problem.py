@@ -24,6 +24,12 @@ import sympy
 from flverify import mixing
 from flverify._core.sources import Source
 from flverify.claims import cohorts, judge
+from flverify.claims.any_number import (
+    CLIENTS,
+    means_of_gradients,
+    rows_add_up,
+    with_symbols,
+)
 from flverify.claims.claim import claim
 from flverify.claims.fedavg_any_round import all_rows_averaged
 from flverify.claims.fedavg_recursions import Run, formal_runs, single_line
@@ -37,6 +43,7 @@ from flverify.claims.verdict import Finding
 from flverify.participation import ExplicitLaw, Full, UniformCohort
 
 SMALL = "N = 1..4, d = 1..3, every differentiable f_i"
+LISTED_TOO = "what is listed for small sizes is a second computation"
 Function = Callable[[Sequence[Any]], Any]
 
 
@@ -70,22 +77,16 @@ def problem(c: SimpleNamespace) -> Finding:
             (f"{label}: (28)", [n * v for v in gradient], total),
             (f"{label}: (9)", F, sum(f(x) for f, _ in clients) / n),
         ]
-    return judge.identity(
-        _named(pairs), f"{SMALL}, two samples per client, any probabilities"
+    return judge.all_of(
+        {
+            "small": judge.identity(
+                with_symbols(pairs), f"{SMALL}, two samples per client"
+            ),
+            "any number": means_of_gradients(c.factor),
+        },
+        scope=f"{CLIENTS}, any number of samples per client, any probabilities",
+        argument=LISTED_TOO,
     )
-
-
-def _named(pairs: Sequence[judge.Pair]) -> Iterator[judge.Pair]:
-    """Write symbols for functions and their derivatives, so that sides have values."""
-    for label, left, right in pairs:
-        sides = [s if isinstance(s, list) else [s] for s in (left, right)]
-        entries = [sympy.sympify(v) for side in sides for v in side]
-        for kind in (sympy.Derivative, sympy.core.function.AppliedUndef):
-            atoms = sorted({a for v in entries for a in v.atoms(kind)}, key=str)
-            name = kind.__name__[0]
-            put = {a: sympy.Symbol(f"{name}{i}") for i, a in enumerate(atoms)}
-            entries = [v.xreplace(put) for v in entries]
-        yield label, entries[: len(sides[0])], entries[len(sides[0]) :]
 
 
 def _sampled(i: int) -> tuple[Function, Callable[[Sequence[Any], Any], Any]]:
@@ -132,7 +133,7 @@ def constrained(c: SimpleNamespace) -> Finding:
                 _families(int(vars(c)["somebody missing"])),
                 "all families for N = 1..3, families of one or two cohorts for N = 4",
             ),
-            "objective": judge.identity(_named([*_objectives(c.f_0)]), SMALL),
+            "objective": judge.identity(with_symbols([*_objectives(c.f_0)]), SMALL),
         },
         scope="every N, every family of cohorts and every differentiable f_i",
         argument="The constraints are x_i = x_0, once for each i of the union; at "
@@ -223,14 +224,13 @@ def _sum_is_n_times(f_0: int, factor: int) -> Finding:
         F = sum(f.subs(put) for f in fs[1:]) / n
         right = [factor * n * sympy.diff(F, v) for v in common]
         pairs.append((f"N = {n}, d = {dim}", [v.doit() for v in total], right))
-    n, mean, slope = sympy.symbols("N mean slope", positive=True)
-    longer = (n * mean + slope) / (n + 1)  # grad F of N + 1 clients
-    more = ("one client more", f_0 + n * mean + slope, factor * (n + 1) * longer)
     return judge.all_of(
         {
-            "small": judge.identity(_named(pairs), SMALL),
-            "induction": judge.identity([more], "every N"),
-        }
+            "small": judge.identity(with_symbols(pairs), SMALL),
+            "any number": rows_add_up(f_0, factor),
+        },
+        scope=CLIENTS,
+        argument=LISTED_TOO,
     )
 
 

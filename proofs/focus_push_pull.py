@@ -1,7 +1,8 @@
 """Push-pull, Section 4.2.1 of the FOCUS paper: (11)-(12) and the tracking property.
 
 R and C are matrices of symbols with the described row and column sums, gradients are
-symbols; so a finding covers every R, C and f_i, for the listed numbers of nodes.
+symbols; so a finding covers every R, C and f_i. Few nodes are listed; for any number a
+row and a column are judged, whose sums are known.
 
 Conventions: scalar models, since every coordinate obeys the same recursion; the fixed
 point is consensus x = 1 x* with y = 0.
@@ -17,6 +18,7 @@ import sympy
 
 from flverify._core.sources import Source
 from flverify.claims import judge
+from flverify.claims.any_number import sums_kept, tracked
 from flverify.claims.claim import claim
 from flverify.claims.focus_runs import subsets
 from flverify.claims.verdict import Finding
@@ -41,11 +43,19 @@ ETA = sympy.Symbol("eta_k")
     exact=("row_sum", "column_sum"),
 )
 def pushpull(c: SimpleNamespace) -> Finding:
-    """Symbolic R and C with the given row and column sums, 1 to 4 nodes."""
+    """Symbolic R and C with the given sums, 1 to 4 nodes; then term by term."""
     pairs: list[judge.Pair] = []
     for n in (1, 2, 3, 4):
         pairs += _step_pairs(n, c)
-    return judge.identity(pairs, "1 to 4 nodes, every R, C, eta_k and f_i")
+    return judge.all_of(
+        {
+            "listed": judge.identity(pairs, "1 to 4 nodes"),
+            "a row and a column": sums_kept(c.row_sum, c.column_sum),
+        },
+        scope="every number of nodes, every R, C, eta_k and f_i",
+        argument="(11) is one row of R after another; the sum of all rows of (12) is "
+        "that of its columns, each of what one node adds",
+    )
 
 
 def _step_pairs(n: int, c: SimpleNamespace) -> list[judge.Pair]:
@@ -118,7 +128,15 @@ def tracking(c: SimpleNamespace) -> Finding:
         for label, C in _column_stochastic(n, c.column_sum):
             after = sympy.expand(sum(_next_y(C, y, at, ahead)))
             pairs.append((f"{n} nodes, {label}: step", after, sum(ahead)))
-    return judge.identity(pairs, "1 to 5 nodes, every C and every C(S), every f_i")
+    return judge.all_of(
+        {
+            "listed": judge.identity(pairs, "1 to 5 nodes"),
+            "a column": tracked(c.column_sum, c.y_0),
+        },
+        scope="every number of nodes, every C and every C(S), every f_i",
+        argument="the sum of all rows is that of the columns, each of what one node "
+        "adds; so the sum of y is that of the gradients at k = 0, and from k to k + 1",
+    )
 
 
 def _column_stochastic(n: int, column_sum: int) -> Iterator[tuple[str, Any]]:

@@ -14,7 +14,7 @@ switched form D_k is that of (63) one iteration later, as the switch makes it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
@@ -25,18 +25,20 @@ import sympy
 from flverify._core.sources import Source
 from flverify.claims import judge
 from flverify.claims.claim import claim
+from flverify.claims.focus_any_box import EVERY
+from flverify.claims.focus_any_round import same_schedule
+from flverify.claims.focus_any_rows import collects_no_more
 from flverify.claims.focus_box import (
     Variant,
-    any_state,
-    box_round,
     closed_form,
 )
 from flverify.claims.focus_box_rows import followed
+from flverify.claims.focus_dead_step import dead_step_of
 from flverify.claims.focus_induction import box_is_recursion, recursion_is_box
 from flverify.claims.focus_placings import Placing, models, models_again, step
 from flverify.claims.focus_recursions import PLAIN, SWITCHED, Stack, initial
 from flverify.claims.focus_runs import ETA, FORMAL, Run, formal_rounds, rational_runs
-from flverify.claims.scalar_runs import column, tidied
+from flverify.claims.scalar_runs import column
 from flverify.claims.verdict import Finding
 
 SEARCHED = "scalar quadratics, two rounds of any cohorts"
@@ -99,7 +101,13 @@ def _is_box(placing: Placing) -> Finding:
         {
             "the left half": recursion_is_box(PLAIN),
             "the same schedule": judge.identity(_schedules(placing, shift), FORMAL),
-        }
+            "the same offsets": judge.identity(
+                same_schedule(LEFT, placing, shift), EVERY
+            ),
+        },
+        scope=EVERY,
+        argument="what stands at k depends on k less an offset, on tau and on the "
+        "cohorts; so both run through the same rows, one `shift` later",
     )
     return judge.proof_or_search(proof, judge.instances(cases, "==", SEARCHED))
 
@@ -135,7 +143,16 @@ LEFT_HALF = "(i) first table, left half"
 )
 def second_table(c: SimpleNamespace) -> Finding:
     """Substitute in symbols; compare the tables entry by entry."""
-    substituted = judge.identity(_substituted(c.shift), "1 to 3 nodes, every matrix")
+    substituted = judge.all_of(
+        {
+            "listed": judge.identity(_substituted(c.shift, (2, 3)), "2, 3 nodes"),
+            "a term": judge.identity(_substituted(c.shift, (1,)), "one node"),
+        },
+        scope="every number of nodes, every matrix",
+        argument="Rows are sums over nodes. Each term of them, an entry of C times y_j "
+        "and gradients of j, of R times x_j, or of R and D times y_j, is as with one "
+        "node.",
+    )
     halves = {LEFT_HALF: LEFT, "(ii) right half": RIGHT}
     form = replace(SWITCHED, push=c.push)
     return judge.readings(
@@ -143,7 +160,7 @@ def second_table(c: SimpleNamespace) -> Finding:
             name: judge.all_of(
                 {
                     "substitution": substituted,
-                    "tables": judge.identity(_turned(half, c.shift), FORMAL),
+                    "tables": _tables(half, c.shift),
                     "server models": recursion_is_box(form),
                 }
             )
@@ -152,9 +169,23 @@ def second_table(c: SimpleNamespace) -> Finding:
     )
 
 
-def _substituted(shift: int) -> Iterator[judge.Pair]:
+def _tables(half: Placing, shift: int) -> Finding:
+    """Compare listed tables; where they agree, offsets, on which all of them rest."""
+    listed = judge.identity(_turned(half, shift), FORMAL)
+    if not listed.passes():
+        return listed
+    offsets = judge.identity(_offsets(half, shift), EVERY)
+    return judge.all_of(
+        {"listed": listed, "offsets": offsets},
+        scope=EVERY,
+        argument="what stands at k depends on k less an offset, on tau and on the "
+        "cohorts",
+    )
+
+
+def _substituted(shift: int, sizes: Sequence[int]) -> Iterator[judge.Pair]:
     """One step of (63)-(64) with free entries, read as (65)-(66)."""
-    for n in (1, 2, 3):
+    for n in sizes:
         R, C, D = (_square(name, n) for name in "RCD")
         x, y, g, fresh, x_next = (
             _vector(name, n) for name in ("x", "y", "g", "h", "z")
@@ -187,6 +218,12 @@ def _turned(half: Placing, shift: int) -> Iterator[judge.Pair]:
         for place, (one, other) in enumerate(zip(found, wanted, strict=True)):
             what = ("pulls", "pushes", "server", "clients")[place % 4]
             yield f"{run}: {what} at k = {ks[place // 4]}", one, other
+
+
+def _offsets(half: Placing, shift: int) -> list[judge.Pair]:
+    """Compare offsets of the second table and of a half: of C_k at k, else at k + 1."""
+    moved = same_schedule(half, SECOND, shift, ("pull", "server", "range_from"))
+    return [*moved, *same_schedule(half, SECOND, 0, ("push",))]
 
 
 # (67)-(69) -----------------------------------------------------------------------
@@ -238,7 +275,16 @@ def _same(weight: int, cohort_starts: bool, all_starts: bool) -> Finding:
     )
     search = judge.instances(cases, "==", SEARCHED)
     pairs = (p for run in formal_rounds() for p in _kept_zero(run, one, other))
-    return judge.proof_or_search(judge.identity(pairs, FORMAL), search)
+    proof = judge.all_of(
+        {
+            "listed": judge.identity(pairs, FORMAL),
+            **collects_no_more(cohort_starts, all_starts, weight),
+        },
+        scope=EVERY,
+        argument="both start alike with y_i = 0 for all clients, and a round leads "
+        "from such rows to such rows, the same in both",
+    )
+    return judge.proof_or_search(proof, search)
 
 
 def _kept_zero(run: Run, one: Placing, other: Placing) -> Iterator[judge.Pair]:
@@ -322,43 +368,4 @@ def box_and_rows(c: SimpleNamespace) -> Finding:
 )
 def dead_step(c: SimpleNamespace) -> Finding:
     """Replace one local model by a foreign symbol and look for it in what remains."""
-    return judge.identity((p for run in formal_rounds() for p in _used(run, c)), FORMAL)
-
-
-def _used(run: Run, c: SimpleNamespace) -> Iterator[judge.Pair]:
-    tau = run.local_steps
-    for i in sorted(run.cohorts[0]):
-        moves = [_reaches(run, i, t) for t in range(1, tau + 1)]
-        used = range(1, tau - c.dead + 1)
-        wanted = [int(t in used) for t in range(1, tau + 1)]
-        points, stored, _ = _local(run, i)
-        name = f"{run}, client {i + 1}"
-        yield f"{name}: which of x_1, ..., x_tau are used", moves, wanted
-        yield f"{name}: evaluations", len(points), tau
-        yield f"{name}: moves", sum(moves), len(range(tau + 2, 2 * tau + 1))
-        at = points[max(tau - c.stored_before_last, 0)]
-        yield f"{name}: stored", tidied(stored - run.gradient(i, at)), 0
-        after, _ = box_round(run, run.cohorts[0], any_state(run))
-        yield f"{name}: as in the box", stored, after.stored[i]
-
-
-def _local(run: Run, i: int, replaced: int = 0) -> tuple[list[Any], Any, Any]:
-    """Lines 6-10: points of evaluation, the gradient stored, the message pushed.
-
-    x_t is a foreign symbol for t = `replaced`, if that is not 0.
-    """
-    box, foreign = any_state(run), sympy.Symbol("foreign")
-    x, y, old = box.x, sympy.Integer(0), box.stored[i]
-    points: list[Any] = []
-    for t in range(run.local_steps):
-        points.append(x)
-        fresh = run.gradient(i, x)
-        y, old = tidied(y + fresh - old), fresh
-        x = foreign if t + 1 == replaced else tidied(x - ETA * y)
-    return points, old, y
-
-
-def _reaches(run: Run, i: int, t: int) -> int:
-    """Whether x_t has an effect on what is stored or pushed."""
-    _, stored, message = _local(run, i, replaced=t)
-    return int((stored + message).has(sympy.Symbol("foreign")))
+    return dead_step_of(c.dead, c.stored_before_last)

@@ -48,12 +48,12 @@ def drawn_clients(c: Any) -> Finding:
     return judge.readings(
         {
             "(i) q_i the sampling weight": judge.proof_or_search(
-                judge.identity(draws(c.extra_draws, "share"), DRAWS),
+                any_draws(c.extra_draws, "share"),
                 judge.instances(hit_cases(c.extra_draws, "share"), "==", REPLACED),
             ),
             "(ii) q_i the averaging weight, draws counted with multiplicity": (
                 judge.proof_or_search(
-                    judge.identity(draws(c.extra_draws, "count"), DRAWS),
+                    any_draws(c.extra_draws, "count"),
                     judge.instances(hit_cases(c.extra_draws, "count"), "==", REPLACED),
                 )
             ),
@@ -67,8 +67,34 @@ def drawn_clients(c: Any) -> Finding:
     )
 
 
-DRAWS = "every N and all weights, m = 1..6"
+DRAWS = "every N, m and all weights"
 REPLACED = "with replacement, N = 2..4, m = 1..4"
+
+
+def any_draws(extra: int, weight: str) -> Finding:
+    """Judge 1 - (1 - q)^m in listed numbers of draws, by one draw, and by one more."""
+    q, m, hit, power = sympy.symbols("q m hit power", positive=True)
+    once = judge.identity(
+        [("p_i, m = 1", q, sympy.expand(1 - (1 - q) ** (1 + extra)))], DRAWS
+    )
+    more = hit + (1 - hit) * q  # of whoever was not drawn yet
+    step = [("p_i", more.subs(hit, 1 - power), 1 - power * (1 - q))]
+    if weight == "count":  # the mean number of draws over m
+        step.append(("q_i", (m * q + q) / (m + 1), q))
+    return judge.all_of(
+        {
+            "listed": judge.identity(draws(extra, weight), "m = 1..6"),
+            "every m": judge.induction(
+                once,
+                judge.identity(step, DRAWS),
+                DRAWS,
+                "the chance is 1 - power, which stands for (1 - q)^m; draws are "
+                "independent, so that one more hits with chance q",
+            ),
+        },
+        scope=DRAWS,
+        argument="what is listed for small m is a second computation",
+    )
 
 
 def draws(extra: int, weight: str) -> list[tuple[str, Any, Any]]:

@@ -29,6 +29,12 @@ from flverify._core.sources import Source
 from flverify.claims import judge, messages
 from flverify.claims.claim import claim
 from flverify.claims.focus_theorem1_counts import log_below
+from flverify.claims.messages_any import (
+    COINS,
+    SCOPE,
+    proxskip_iteration,
+    scaffold_round,
+)
 from flverify.claims.parts import together
 from flverify.claims.verdict import Finding
 from flverify.reference import proxskip, scaffold
@@ -126,7 +132,7 @@ def _halved_again() -> dict[str, Finding]:
 
 ETA, X = sympy.symbols("eta x_0", positive=True)
 ROUNDS = "N = 1, 2, tau = 1, 2, two rounds of every cohort, any gradients"
-COINS = "N = 1, 2, three iterations, any gradients"
+FEW_COINS = "N = 1, 2, three iterations, any gradients"
 Messages = tuple[Finding, int, int]  # that they are enough, and how many down and up
 
 
@@ -179,7 +185,20 @@ def _scaffold(options: tuple[str, ...], *, heard: bool = True) -> Messages:
             pairs += [(label, sent.models, [x for (x,) in plain])]
             counts |= sent.counts
     ((down, up),) = counts
-    return judge.identity(pairs, ROUNDS), down, up
+    listed = judge.identity(pairs, ROUNDS)
+    every = scaffold_round(options, heard=heard, down=down, up=up)
+    return _also(listed, every, SCOPE), down, up
+
+
+def _also(listed: Finding, every: Finding, scope: str) -> Finding:
+    """Take both; where a listed run differs, that is a counterexample."""
+    if not listed.passes():
+        return listed
+    return judge.all_of(
+        {"listed": listed, "any round": every},
+        scope=scope,
+        argument="what is listed for small sizes is a second computation",
+    )
 
 
 def _listed(slope: Any, i: int, x: Any) -> list[Any]:
@@ -205,7 +224,9 @@ def _proxskip(*, heard: bool) -> Messages:
         pairs += [(f"N = {n}, {coins}", sent.models, means)] if means else []
         counts |= sent.counts
     ((down, up),) = counts
-    return judge.identity(pairs, COINS), down, up
+    listed = judge.identity(pairs, FEW_COINS)
+    every = proxskip_iteration(heard=heard, down=down, up=up)
+    return _also(listed, every, COINS), down, up
 
 
 @claim(

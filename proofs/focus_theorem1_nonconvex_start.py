@@ -40,8 +40,7 @@ from flverify.mixing import pull_matrix
     "k = 0; the twin, any rows, fails in every setting",
 )
 def start(c: SimpleNamespace) -> Finding:
-    """Evaluate C_0 on formal gradients for N, tau = 1, 2, 3 in each setting."""
-    scope = "N, tau = 1, 2, 3, every cohort, differentiable f_i, step size and start"
+    """Evaluate C_0 on formal gradients in each setting, and a term of it."""
     settings = {
         "(i) (67)-(69) with the iteration k = 0, y_0 = grad f(x_{-1}), models equal": (
             True,
@@ -53,10 +52,25 @@ def start(c: SimpleNamespace) -> Finding:
         "(iv) any rows x_0": (False, "any"),
     }
     return judge.readings(
+        {name: _vanishes(moved, rows) for name, (moved, rows) in settings.items()}
+    )
+
+
+def _vanishes(moved: bool, rows: str) -> Finding:
+    """Judge C_0 = 0 in listed rounds; without k = 0, each client's term of it too."""
+    scope = "N, tau = 1, 2, 3, every cohort, differentiable f_i, step size and start"
+    listed = judge.identity(_errors(moved, rows), scope)
+    if moved or not listed.passes():
+        return listed
+    x_0, stored, anything = sympy.symbols("x_0 b z")
+    row = {"equal": x_0, "stored": stored, "any": anything}[rows]
+    return judge.all_of(
         {
-            name: judge.identity(_errors(moved, rows), scope)
-            for name, (moved, rows) in settings.items()
-        }
+            "listed": listed,
+            "a client": judge.identity([("its term", (x_0 - row) ** 2, 0)], "a client"),
+        },
+        scope="every N, tau, cohort, differentiable f_i, step size and start",
+        argument="C_0 is a sum over clients, and without k = 0 the server is at x_0",
     )
 
 

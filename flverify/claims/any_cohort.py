@@ -3,7 +3,8 @@
 The papers define a mixing matrix by cases on i in S, j in S, i = j, i = 0, j = 0 and
 |S|. Such an entry cannot tell two participants apart, nor two absent clients; so two
 of each stand for any number, and the matrix of `AnyCohort`, in which |S| is a symbol,
-shows every entry that any cohort of any N can have.
+shows every entry that any cohort of any N can have. Where two cohorts meet, two of each
+of four kinds do.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ Entry: TypeAlias = Callable[[int, int, Inside, Any], Any]  # (i, j, inside, |S|)
 
 SIZE, ABSENT = sympy.symbols("s a", positive=True)  # |S| and N - |S|
 PARTICIPANTS, OTHERS = (1, 2), (3, 4)  # the representatives
+# two in both of two cohorts, two in either alone, two in none
+THIS, NEXT, OF_TWO = frozenset({1, 2, 3, 4}), frozenset({1, 2, 5, 6}), range(1, 9)
 
 
 @dataclass(frozen=True)
@@ -104,6 +107,18 @@ class AnyCohort:
             other = next(node for node in alike if node != line)
             total += (count - int(line in alike)) * matrix[line, other]
         return sympy.expand(total)
+
+
+def of_two(entry: Entry, cohort: Cohort) -> Array:
+    """Return the matrix of `THIS` or `NEXT` for the server and the clients `OF_TWO`.
+
+    Examples
+    --------
+    >>> from flverify.claims.printed_mixing import push
+    >>> list(of_two(push, THIS)[0])  # the server collects from these
+    [1, 1, 1, 1, 1, 0, 0, 0, 0]
+    """
+    return _matrix(entry, len(OF_TWO) + 1, cohort.__contains__, SIZE)
 
 
 def _matrix(entry: Entry, nodes: int, inside: Inside, size: Any) -> Array:

@@ -13,7 +13,10 @@ from functools import lru_cache, partial
 from itertools import product
 from typing import Any
 
+import sympy
+
 from flverify.claims import judge
+from flverify.claims.fedavg_any_round import SCOPE, pulled_and_averaged
 from flverify.claims.fedavg_recursions import Run, formal_runs, rational_runs
 from flverify.claims.fedavg_rows import closed_form, stepped
 from flverify.claims.scalar_runs import (
@@ -24,10 +27,11 @@ from flverify.claims.scalar_runs import (
     tidy,
 )
 from flverify.claims.verdict import Finding
+from flverify.claims.written import both
 from flverify.mixing import aggregation_matrix, pull_matrix
 
 SEARCHED = "scalar quadratics; any client models at the start"
-SCOPE = (
+LISTED = (
     "N = 1, 2, tau = 1..3, two rounds of any nonempty cohorts, every differentiable "
     "f_i, step size and start; any client models at the start"
 )
@@ -58,7 +62,34 @@ def named(row: str, offset: int, first: int) -> Finding:
         if run.n_clients <= 2
         for r, t, k, i in _compared(run, offset, first)
     )
-    return judge.proof_or_search(judge.identity(pairs, SCOPE), search)
+    listed = judge.identity(pairs, LISTED)
+    return judge.proof_or_search(_in_any_round(listed, row, offset, first), search)
+
+
+# s of the first iteration k = r tau + s at which a participant's row is a local model,
+# x_{0,i} of y and x_{1,i} of the others; from there on both indices count local steps
+BEGINS = {"x": (2, 1), "y": (1, 0), "y+": (1, 1)}
+
+
+def _in_any_round(listed: Finding, row: str, offset: int, first: int) -> Finding:
+    """Judge the index of a row in a round of any length, and that none is outside."""
+    scope = SCOPE.format("any")
+    t, tau = sympy.symbols("t tau", real=True)
+    begins, made = BEGINS[row]
+    steps, asked = t + offset - begins, both(t >= first, t <= first + tau - 1)
+    return judge.all_of(
+        {
+            "listed": listed,
+            "rows": pulled_and_averaged(1, 0, everybody=False),
+            "index": judge.identity([("local steps made", made + steps, t)], scope),
+            "inside": judge.implied([asked], both(steps >= 0, steps < tau), scope),
+        },
+        scope=scope,
+        argument="The server's row of the round is x_r of (2a). A participant's row of "
+        "y_k is that after the pull, at k = r tau + 1, and y_k^+ is one step of (2b) "
+        "further. Inside the round x_{k+1} and y_{k+1} are y_k^+, and so is a client's "
+        "row of x_{k+1} after the average: the index grows by one at every k.",
+    )
 
 
 def _compared(run: Run, offset: int, first: int) -> Iterator[tuple[int, int, int, int]]:

@@ -138,9 +138,10 @@ def closed_form(run: Run, stored: Sequence[Any], tracker: int = 0) -> Table:
     return models, trackers, tables
 
 
-def line_by_line(run: Run, start: Box, variant: Variant) -> list[Fraction]:
-    """Return x_r on `rational_runs` with every client point listed: for rechecks."""
+def line_by_line(run: Run, start: Box, variant: Variant) -> Table:
+    """Return what `closed_form` does, with every client point listed: for rechecks."""
     x, y, models = run.start, Fraction(0), [run.start]
+    trackers, tables = [y], [list(start.stored)]
     memory, last = list(start.stored), list(start.points)
     for cohort in run.cohorts[:-1]:
         for i in cohort:
@@ -154,4 +155,6 @@ def line_by_line(run: Run, start: Box, variant: Variant) -> list[Fraction]:
             y = y + pushed
         x = x - run.step_size * y
         models.append(x)
-    return models
+        trackers.append(y)
+        tables.append(list(memory))
+    return models, trackers, tables

@@ -11,6 +11,8 @@ from functools import partial
 from typing import Any
 
 from flverify.claims import judge
+from flverify.claims.focus_any_box import EVERY
+from flverify.claims.focus_any_rows import box_follows
 from flverify.claims.focus_box import (
     AS_READ,
     Box,
@@ -23,7 +25,11 @@ from flverify.claims.focus_lemma3 import traced
 from flverify.claims.focus_placings import Placing, step
 from flverify.claims.focus_recursions import Stack
 from flverify.claims.focus_runs import FORMAL, Run, formal_rounds, rational_runs
-from flverify.claims.focus_trackers import starting_gradients, starting_tracker
+from flverify.claims.focus_trackers import (
+    started_alike,
+    starting_gradients,
+    starting_tracker,
+)
 from flverify.claims.scalar_runs import CURVATURES, MINIMISERS, column, tidied
 from flverify.claims.verdict import Finding
 
@@ -59,11 +65,17 @@ def followed(
         )
         for run in formal_rounds()
     )
-    proof = {
-        "start": judge.identity(start, FORMAL),
-        "round": judge.identity(pairs, FORMAL),
-    }
-    return judge.proof_or_search(judge.all_of(proof), search)
+    proof = judge.all_of(
+        {
+            "start": judge.identity(start, FORMAL),
+            "round": judge.identity(pairs, FORMAL),
+            "a client's part of the start": started_alike(stores, tracks),
+            "any round": box_follows(factor),
+        },
+        scope=EVERY,
+        argument="the start is such a state, and any round leads from one to the next",
+    )
+    return judge.proof_or_search(proof, search)
 
 
 def _both(

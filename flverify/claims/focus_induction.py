@@ -1,7 +1,8 @@
 """Judge that a matrix recursion of FOCUS and a reading of its box agree.
 
 A search runs both on rational quadratics. The proof is an induction on formal
-gradients: the start satisfies an invariant, and a round of either keeps it.
+gradients: the start satisfies an invariant, and a round of either keeps it. Rounds of
+few clients are listed; those of every N and tau are in `focus_any_round`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ import sympy
 
 from flverify._core.exact import Array
 from flverify.claims import judge
+from flverify.claims.focus_any_box import EVERY, first_stored, lines
+from flverify.claims.focus_any_round import any_round
 from flverify.claims.focus_box import (
     AS_READ,
     Box,
@@ -40,6 +43,10 @@ from flverify.claims.verdict import Finding
 
 SEARCHED = "scalar quadratics, two rounds of any cohorts, any rows at the start"
 ALIKE = SEARCHED.replace("any rows", "equal rows")
+ROUND_BY_ROUND = (
+    "the start is one of the box, and whatever holds from any state of a round of any "
+    "N and tau holds in every round; the listed rounds are a second computation"
+)
 
 
 @cache
@@ -67,7 +74,10 @@ def recursion_is_box(reading: Reading) -> Finding:
     pairs = plain_round if reading.form == "plain" else switched_round
     runs = map(reading.begun, formal_rounds())
     steps = (pair for run in runs for pair in pairs(run, reading))
-    return judge.proof_or_search(judge.identity(steps, FORMAL), search)
+    proof = {"listed": judge.identity(steps, FORMAL), "any round": any_round(reading)}
+    return judge.proof_or_search(
+        judge.all_of(proof, scope=EVERY, argument=ROUND_BY_ROUND), search
+    )
 
 
 @cache
@@ -75,8 +85,8 @@ def box_is_recursion(variant: Variant, stored: str) -> Finding:
     """Judge that a reading of the box runs through the server models of (65)-(66)."""
 
     def checked(run: Run, r: int) -> tuple[Any, Any]:
-        lines = line_by_line(run, started(run, stored), variant)
-        return lines[r], again(run, SWITCHED)[r]
+        models, _, _ = line_by_line(run, started(run, stored), variant)
+        return models[r], again(run, SWITCHED)[r]
 
     cases = (
         judge.Case(
@@ -90,7 +100,16 @@ def box_is_recursion(variant: Variant, stored: str) -> Finding:
     )
     search = judge.instances(cases, "==", SEARCHED)
     pairs = (p for run in formal_rounds() for p in _box_round(run, variant, stored))
-    return judge.proof_or_search(judge.identity(pairs, FORMAL), search)
+    given = first_stored(stored)
+    proof = {
+        "listed": judge.identity(pairs, FORMAL),
+        "line 2": judge.identity([("stored", given, [0] * len(given))], EVERY),
+        "lines 6-10": lines(variant),
+        "any round": any_round(SWITCHED),
+    }
+    return judge.proof_or_search(
+        judge.all_of(proof, scope=EVERY, argument=ROUND_BY_ROUND), search
+    )
 
 
 def plain_round(run: Run, reading: Reading) -> Iterator[judge.Pair]:

@@ -10,6 +10,8 @@ from typing import Any
 import sympy
 
 from flverify.claims import judge
+from flverify.claims.focus_any_box import EVERY
+from flverify.claims.focus_any_rows import follows_71
 from flverify.claims.focus_lemma3 import Traced, traced
 from flverify.claims.focus_placings import Placing, step
 from flverify.claims.focus_recursions import Stack
@@ -39,7 +41,12 @@ def follow_71(at: int, factor: int) -> Finding:
     pairs = (p for one in traced() for p in _server_pairs(one, factor))
     if at:
         return judge.proof_or_search(judge.inconclusive("no proof is tried"), search)
-    return judge.proof_or_search(judge.identity(pairs, FORMAL), search)
+    proof = judge.all_of(
+        {"listed": judge.identity(pairs, FORMAL), "any round": follows_71(factor)},
+        scope=EVERY,
+        argument="whatever holds in a round from any rows of such sums holds in all",
+    )
+    return judge.proof_or_search(proof, search)
 
 
 def _one_client(tau: int, at: int, factor: int) -> list[tuple[Any, Any]]:

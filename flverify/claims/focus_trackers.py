@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from flverify.claims import judge
+from flverify.claims.focus_any_box import EVERY, X, gradient, kept_sum
 from flverify.claims.focus_box import Box, any_state, box_round, box_states, closed_form
 from flverify.claims.focus_runs import FORMAL, Run, formal_rounds, rational_runs
 from flverify.claims.scalar_runs import tidied
@@ -37,8 +38,29 @@ def box_sum(factor: int, stores: int, tracks: int) -> Finding:
         for r in (0, 1, 2)
     )
     search = judge.instances(cases, "==", SEARCHED)
-    proof = (p for run in formal_rounds() for p in _kept(run, stores, tracks, factor))
-    return judge.proof_or_search(judge.identity(proof, FORMAL), search)
+    listed = (p for run in formal_rounds() for p in _kept(run, stores, tracks, factor))
+    proof = judge.all_of(
+        {
+            "listed": judge.identity(listed, FORMAL),
+            "a client's part of the start": started_alike(factor * stores, tracks),
+            "any round": kept_sum(factor),
+        },
+        scope=EVERY,
+        argument="it holds at the start, client by client, and every round keeps it",
+    )
+    return judge.proof_or_search(proof, search)
+
+
+def started_alike(stores: int, tracks: int) -> Finding:
+    """Judge that the tracker starts with what is stored, so many times grad f_i(x_0).
+
+    Examples
+    --------
+    >>> started_alike(1, 1).verdict.name, started_alike(2, 1).verdict.name
+    ('PROVED', 'REFUTED')
+    """
+    slope = gradient(1, X)
+    return judge.identity([("a client", tracks * slope, stores * slope)], EVERY)
 
 
 def starting_gradients(run: Run, stores: int) -> list[Any]:
