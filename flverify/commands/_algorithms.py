@@ -104,7 +104,7 @@ def read_overrides(
     InputError
         If another option gives the setting too, or a second --set.
     """
-    read = _each_once(tuple(_override(text) for text in texts))
+    read = _each_once(tuple(override(text) for text in texts))
     chosen = {name: _types(algorithm_class(name)) for name in names}
     for one in read:
         owners = [one.algorithm] if one.algorithm else list(chosen)
@@ -245,7 +245,14 @@ def _coin(law: Any) -> Scalar:
     )
 
 
-def _override(text: str) -> Override:
+def override(text: str) -> Override:
+    """Read NAME=VALUE or ALGORITHM.NAME=VALUE.
+
+    Raises
+    ------
+    FormatError
+        If a text is neither.
+    """
     place, equals, value = text.partition("=")
     owner, _, name = place.strip().rpartition(".")
     if not equals or not name:

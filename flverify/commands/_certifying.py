@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
+from types import ModuleType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -50,6 +51,7 @@ class Question:
     smoothness: Fraction
     rate: Fraction | None
     neighbourhood: bool
+    loop: ModuleType | None = None  # of a method of one's own
 
     @property
     def setting(self) -> tuple[Any, Participation, Fraction, Fraction]:
@@ -138,10 +140,11 @@ def answer(question: Question) -> Answer:
 
 def _kind(question: Question) -> Kind:
     """Say what can be asked about a setting: a rate if the method stays at x*."""
-    require_certified_name(question.chosen.name)
+    if question.loop is None:
+        require_certified_name(question.chosen.name)
     require_certifiable(question.law)
     require_certified_variant(question.setting[0], question.law)
-    setting = problem(*question.setting)
+    setting = problem(*question.setting, question.loop)
     try:
         read_law(setting.classes.description)
     except Rejected as error:
@@ -255,11 +258,11 @@ def _attempt(question: Question, kind: Kind, beside: Beside) -> Answer:
     """Look for a certificate; one that is found was accepted by the checker."""
     found: Certified | Neighbourhood
     if kind == "rate":
-        found = certify(*question.setting, question.rate)
+        found = certify(*question.setting, question.rate, loop=question.loop)
     elif kind == "contraction":
-        found = contraction(*question.setting, question.rate)
+        found = contraction(*question.setting, question.rate, question.loop)
     else:
-        found = distance(*question.setting)
+        found = distance(*question.setting, question.loop)
     bound = beside.lower_bound
     open_ = kind != "distance" and question.rate is None and found.certificate is None
     if open_ and bound is not None and BLURRED < bound < 1:
@@ -281,8 +284,12 @@ def _next_to(
     question: Question, kind: Kind, bound: Fraction
 ) -> Certified | Neighbourhood:
     """Ask for a rate just above that of the quadratic, where floats miss it."""
-    prove = certify if kind == "rate" else contraction
-    found: Certified | Neighbourhood = prove(*question.setting, just_above(bound))
+    rate, loop = just_above(bound), question.loop
+    found: Certified | Neighbourhood
+    if kind == "rate":
+        found = certify(*question.setting, rate, loop=loop)
+    else:
+        found = contraction(*question.setting, rate, loop)
     if found.status == "certified":
         return found
     return Certified("inconclusive", TOO_SLOW)

@@ -29,6 +29,7 @@ from flverify.commands._options import (
     SMOOTHNESS,
     strong_convexity,
 )
+from flverify.commands._own_methods import build_own, is_own, plain_loop
 from flverify.commands._places import require_place, require_unread, unwritten
 from flverify.commands._refusals import Reporting, told
 from flverify.report import console
@@ -64,7 +65,8 @@ the class can be below, and the one that the algorithm's theorem prints. A rate 
 certified only if the independent checker proves its certificate in exact arithmetic;
 that none was found says nothing about the method.
 
-ALGORITHM is one of {CERTIFIABLE}.
+ALGORITHM is one of {CERTIFIABLE},
+or FILE.py:CLASS, a method of one's own, whose plain loop --loop names; both are run.
 LAW is one of full, bernoulli:P1,P2,... (one number: all clients), uniform:M and
 allornothing:P. Numbers are fractions or decimal text, read exactly.
 
@@ -100,6 +102,12 @@ _LOST = (
     "--neighbourhood",
     is_flag=True,
     help="Certify how far a method that moves away from x* stays from it on average.",
+)
+@click.option(
+    "--loop",
+    metavar="FILE.py",
+    type=click.Path(path_type=Path),
+    help="The plain loop of a method of one's own, with start and play.",
 )
 @click.option(
     "--out",
@@ -143,6 +151,7 @@ def _question(
     overrides: tuple[str, ...],
     rate: str | None,
     neighbourhood: bool,
+    loop: Path | None,
 ) -> Question:
     """Read every option."""
     if rate is not None and neighbourhood:
@@ -150,22 +159,30 @@ def _question(
             "--rate must not come with --neighbourhood, whose answer is a distance; "
             "got both; leave one out."
         )
-    require_known(algorithm)
-    read = read_overrides(overrides, [algorithm], _taken(local_steps))
+    own = is_own(algorithm)
+    if not own:
+        require_known(algorithm)
+    module = plain_loop(algorithm, loop)
     text = DEFAULT_LAW if law is None else law
     written = read_law(text)
     size = require_clients(n_clients or written.size, text)
     built = build_law(written, text, size)
     step = positive_number("--step-size", step_size)
     convexity, smooth = read_class(mu, smoothness)
+    if own:
+        chosen = build_own(algorithm, step, local_steps, overrides)
+    else:
+        read = read_overrides(overrides, [algorithm], _taken(local_steps))
+        chosen = build(algorithm, step, local_steps or 1, read, built)
     return Question(
-        chosen=build(algorithm, step, local_steps or 1, read, built),
+        chosen=chosen,
         law=built,
         law_text=text,
         mu=convexity,
         smoothness=smooth,
         rate=None if rate is None else _rate(rate),
         neighbourhood=neighbourhood,
+        loop=module,
     )
 
 

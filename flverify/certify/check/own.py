@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from hashlib import sha256
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
@@ -21,10 +22,9 @@ from ._playing import played
 from .one_by_one import FAULTS, OWN, Loop, loop_in
 from .plain import TooManyError, Watched, check_plainly
 
-NAME = "own_loop"  # of the module that a file becomes
 MOST_CLIENTS, MOST_GRADIENTS = 1000, 300_000
 
-__all__ = ["OWN", "Loop", "check_own", "load_loop", "loop_in"]
+__all__ = ["OWN", "Loop", "check_own", "load_loop", "load_module", "loop_in"]
 
 
 def check_own(
@@ -119,10 +119,22 @@ def load_loop(path: str | Path) -> Loop:
     ValueError
         If it cannot be run, or has no loop.
     """
-    spec = spec_from_file_location(NAME, path)
+    return loop_in(load_module(path))
+
+
+def load_module(path: str | Path) -> ModuleType:
+    """Run a file of Python and return what it is then.
+
+    Raises
+    ------
+    ValueError
+        If it cannot be run.
+    """
+    name = f"own_loop_{sha256(str(Path(path).resolve()).encode()).hexdigest()[:8]}"
+    spec = spec_from_file_location(name, path)
     if spec is None or spec.loader is None or not Path(path).is_file():
         raise ValueError(f"loop must be a file of Python; got {path}; name FILE.py.")
-    module = sys.modules[NAME] = module_from_spec(spec)  # dataclasses look there
+    module = sys.modules[name] = module_from_spec(spec)  # dataclasses look there
     try:
         spec.loader.exec_module(module)
     except (*FAULTS, ImportError, OSError, SyntaxError) as error:
@@ -130,4 +142,4 @@ def load_loop(path: str | Path) -> Loop:
         raise ValueError(
             f"loop must be a file that runs; {path} ends in {told}"
         ) from error
-    return loop_in(module)
+    return module
