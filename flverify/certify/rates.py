@@ -200,7 +200,7 @@ def _first(
         result = _proved(found, setting, rho)
         if result.status == "certified":
             return result
-        words[found.level.name] = result
+        words[found.name] = result
     return None
 
 
@@ -230,7 +230,7 @@ def _smallest(
         seen += [(rho, found) for rho, found in more if rho is not None]
         result = _first(_trials(seen), setting, words)
     for _, found in seen:  # floats saw a rate, whatever they say at others
-        name = found.level.name
+        name = found.name
         words[name] = replace(words[name], status="inconclusive")
     return result
 
@@ -266,7 +266,7 @@ def _sought(
         word = "rounding would take the rate to 1"
     elif status == "inconclusive":
         word = f"the solver stopped with {word}"
-    words[found.level.name] = Certified(status, word)
+    words[found.name] = Certified(status, word)
     return rho
 
 
