@@ -185,7 +185,7 @@ class QuadraticRates:
         if not np.allclose(one.rates(first), two.rates(second), rtol=1e-8):
             raise RefusedError(
                 "the step size must be the only setting with a dimension; got rates "
-                "that do not depend on eta h alone; go through step sizes with at()."
+                "that do not depend on eta h alone; look at one step size at a time."
             )
         return one
 
