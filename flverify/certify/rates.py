@@ -48,6 +48,7 @@ MISSED = (
 )
 TOO_SLOW = f"{MISSED}; ask for a rate of your own"
 DIVERGES = "a quadratic does not contract"
+NARROW = "floats see a margin that is too narrow to be told from none"
 TOO_NEAR = "a rate above 0.999999 is so near 1 that floats miss what is there"
 
 
@@ -264,6 +265,8 @@ def _sought(
     status: Status = "not_certified" if word == NO_CERTIFICATE else "inconclusive"
     if rho is not None:
         word = "rounding would take the rate to 1"
+    elif status == "not_certified" and found.margin(float(ceiling)).margin > 0:
+        status, word = "inconclusive", NARROW  # asked for, such a rate may be proved
     elif status == "inconclusive":
         word = f"the solver stopped with {word}"
     words[found.name] = Certified(status, word)
