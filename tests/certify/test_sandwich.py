@@ -663,3 +663,21 @@ def test_the_printed_rate_is_not_below_the_worst_quadratic():
         theorem = printed(Focus(step), law, MU, L)
         assert theorem.inside
         assert worst_quadratic(Focus(step), law, MU, L).lower_bound <= theorem.rate
+
+
+@pytest.mark.parametrize("unit", [10**8, Fraction(1, 10**8)])
+@pytest.mark.parametrize(
+    ("algorithm", "law"),
+    [
+        (FedDyn("1/2", "1/50", 3), UniformCohort(3, 1)),
+        (Scaffold("1/3", 2), Bernoulli(["1/2", "1/2"])),
+        (Focus("1/7", 2), UniformCohort(3, 1)),
+    ],
+    ids=["feddyn", "scaffold", "focus"],
+)
+def test_the_worst_instance_is_the_same_in_other_units(algorithm, law, unit):
+    plain = worst_quadratic(algorithm, law, "1/10", 1)
+    other = worst_quadratic(algorithm.rescaled(unit), law, Fraction(unit, 10), unit)
+    assert (other.lower_bound, other.rate) == (plain.lower_bound, plain.rate)
+    here = [unit * h for h in plain.instance.curvatures]
+    assert [*other.instance.curvatures] == here
