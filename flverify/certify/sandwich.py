@@ -117,9 +117,7 @@ def worst_quadratic(
     # at L = 1, as certificates are found: in large units floats lose what is small
     rates = QuadraticRates.of(algorithm.rescaled(1 / smooth), participation)
     found = worst_of(rates, mu / smooth, Fraction(1))
-    groups = found.instance.groups
-    larger = (replace(g, curvature=smooth * Fraction(g.curvature)) for g in groups)
-    return replace(found, instance=Instance.of(larger))
+    return replace(found, instance=found.instance.times(smooth))
 
 
 def worst_of(

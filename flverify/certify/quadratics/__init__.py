@@ -73,6 +73,11 @@ class Instance:
         ordered = sorted(counts.items(), key=lambda item: item[0][0])
         return cls(tuple(Group(r, n, h) for (r, h), n in ordered if n))
 
+    def times(self, factor: Fraction) -> Instance:
+        """Return the instance in other units of f; its curvatures are rational."""
+        larger = (replace(g, curvature=factor * g.curvature) for g in self.groups)
+        return Instance.of(larger)
+
     @property
     def curvatures(self) -> tuple[Scalar, ...]:
         """h_i of every client, the law's clients taken class after class."""
