@@ -184,7 +184,10 @@ def corner_rates(
     tried = search.joined(tables)
     steps = np.asarray(step_sizes, dtype=np.float64)
     if rates.reading.algorithm.curvature_settings:  # rates are not of eta h alone
-        each = (rates.at(Fraction(step)).rates(tried) for step in steps.tolist())
+        method = rates.reading.algorithm.rescaled(1 / smooth)  # in units of L, too
+        one = QuadraticRates.of(method, rates.classes.law)
+        tried = replace(tried, curvatures=tried.curvatures / float(smooth))
+        each = (one.at(smooth * Fraction(step)).rates(tried) for step in steps.tolist())
         return np.array([found.max() for found in each])
     scaled = steps[:, None, None] * tried.curvatures
     many = Batch(

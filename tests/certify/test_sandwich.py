@@ -681,3 +681,12 @@ def test_the_worst_instance_is_the_same_in_other_units(algorithm, law, unit):
     assert (other.lower_bound, other.rate) == (plain.lower_bound, plain.rate)
     here = [unit * h for h in plain.instance.curvatures]
     assert [*other.instance.curvatures] == here
+
+
+def test_corners_rate_the_same_in_other_units():
+    unit, algorithm, law = Fraction(10**8), FedDyn("1/2", 1, 3), Bernoulli(["1/2"] * 3)
+    plain = corner_rates(QuadraticRates.of(algorithm, law), [0.5, 1.0], "1/10", 1)
+    large = QuadraticRates.of(algorithm.rescaled(unit), law)
+    other = corner_rates(large, [0.5e-8, 1e-8], unit / 10, unit)
+    assert plain == pytest.approx(other, rel=1e-12)
+    assert plain[1] > 1.23
