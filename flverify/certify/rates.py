@@ -49,6 +49,7 @@ MISSED = (
 )
 TOO_SLOW = f"{MISSED}; ask for a rate of your own"
 DIVERGES = "a quadratic does not contract"
+NARROW = "floats see a margin that is too narrow to be told from none"
 TOO_NEAR = "a rate above 0.999999 is so near 1 that floats miss what is there"
 
 
@@ -207,7 +208,7 @@ def _first(
         result = _proved(found, setting, rho)
         if result.status == "certified":
             return result
-        words[found.level.name] = result
+        words[found.name] = result
     return None
 
 
@@ -237,7 +238,7 @@ def _smallest(
         seen += [(rho, found) for rho, found in more if rho is not None]
         result = _first(_trials(seen), setting, words)
     for _, found in seen:  # floats saw a rate, whatever they say at others
-        name = found.level.name
+        name = found.name
         words[name] = replace(words[name], status="inconclusive")
     return result
 
@@ -271,9 +272,11 @@ def _sought(
     status: Status = "not_certified" if word == NO_CERTIFICATE else "inconclusive"
     if rho is not None:
         word = "rounding would take the rate to 1"
+    elif status == "not_certified" and found.margin(float(ceiling)).margin > 0:
+        status, word = "inconclusive", NARROW  # asked for, such a rate may be proved
     elif status == "inconclusive":
         word = f"the solver stopped with {word}"
-    words[found.level.name] = Certified(status, word)
+    words[found.name] = Certified(status, word)
     return rho
 
 

@@ -9,7 +9,7 @@ rational bound below its rate.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -19,8 +19,10 @@ from flverify._core.errors import DomainError
 from flverify._core.exact import Array, Scalar, is_exact, within_floats
 from flverify._core.shown import shown
 from flverify.algorithms._algorithm import Algorithm
+from flverify.certify.certificate import loop_of
 from flverify.certify.quadratics import Group, Instance, QuadraticRates, search
 from flverify.certify.quadratics.rows import Batch
+from flverify.engines.kinds import require_algorithm
 from flverify.participation._law import Participation
 
 DIGITS = 10**7  # denominators of curvatures found inside, in units of L
@@ -106,9 +108,16 @@ def worst_quadratic(
     >>> str(worst.instance), worst.lower_bound
     ('4 x 1/10', Fraction(361, 400))
     """
-    return worst_of(
-        QuadraticRates.of(algorithm, participation), strong_convexity, smoothness
-    )
+    require_algorithm(algorithm, "step_size")
+    if loop_of(algorithm) is None:  # what else has a dimension is not known
+        rates = QuadraticRates.of(algorithm, participation)
+        return worst_of(rates, strong_convexity, smoothness)
+    mu, smooth = limits(strong_convexity, smoothness)
+    within_floats(smooth, "smoothness")
+    # at L = 1, as certificates are found: in large units floats lose what is small
+    rates = QuadraticRates.of(algorithm.rescaled(1 / smooth), participation)
+    found = worst_of(rates, mu / smooth, Fraction(1))
+    return replace(found, instance=found.instance.times(smooth))
 
 
 def worst_of(
@@ -175,7 +184,10 @@ def corner_rates(
     tried = search.joined(tables)
     steps = np.asarray(step_sizes, dtype=np.float64)
     if rates.reading.algorithm.curvature_settings:  # rates are not of eta h alone
-        each = (rates.at(Fraction(step)).rates(tried) for step in steps.tolist())
+        method = rates.reading.algorithm.rescaled(1 / smooth)  # in units of L, too
+        one = QuadraticRates.of(method, rates.classes.law)
+        tried = replace(tried, curvatures=tried.curvatures / float(smooth))
+        each = (one.at(smooth * Fraction(step)).rates(tried) for step in steps.tolist())
         return np.array([found.max() for found in each])
     scaled = steps[:, None, None] * tried.curvatures
     many = Batch(

@@ -6,7 +6,7 @@ rate. Only the checker speaks: what the solver calls feasible is a proposal.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
@@ -47,6 +47,7 @@ LEVELS = ("slots", "lifted", "previous point", "last step", "previous gradients"
 ALONG = tuple(Fraction(k, 4) for k in (0, 4, 2, 1, 3))  # parts of the last step
 MOST_STEPS = 40  # local steps; the inequality grows with their square
 ACCURACY = 2e-6  # width at which the float search stops
+IN_UNITS = ", duals in units of the weight"
 NO_CERTIFICATE = "floats see none of this ansatz"
 CLOSE = 0.5  # mu/L above which gradients are shifted; below, that gains nothing
 NARROWEST = 1 - Fraction(1, 10**6)  # the largest mu, with L = 1, that is searched for
@@ -137,6 +138,12 @@ class Search:
     sweep: Sweep
     bases: dict[str, Array]
     known: dict[float, Solution] = field(default_factory=dict, compare=False)
+    units: str = ""
+
+    @property
+    def name(self) -> str:
+        """What V knows, and in which units it is sought if not in the usual ones."""
+        return self.level.name + self.units
 
     def margin(self, rho: float) -> Solution:
         """Widest margin at one rho and its slope, measured anew on the mended point."""
@@ -200,7 +207,10 @@ def levels(reading: Reading, structure: Structure) -> list[tuple[Structure, Leve
 def searches(
     reading: Reading, rungs: Iterable[tuple[Structure, Level]], mu: Fraction
 ) -> Iterator[Search]:
-    """Lay out ansaetze, each when it is asked for; those of one structure share it."""
+    """Lay out ansaetze, each when it is asked for; those of one structure share it.
+
+    The last comes once more in other units, if there are duals to be measured.
+    """
     space = None
     for structure, level in rungs:
         if space is None or space.structure is not structure:
@@ -208,6 +218,8 @@ def searches(
             expected = expected_round(space)
             known = KnownPoints(space, min(mu, NARROWEST), 1)
         yield _laid_out(known, level, expected)
+    if space is not None and (units := _dual_units(space)):
+        yield _measured(_laid_out(known, level, expected), units)
 
 
 def search(
@@ -228,6 +240,33 @@ def _laid_out(known: KnownPoints, level: Level, expected: Round) -> Search:
     near = ansatz.mu > CLOSE
     bases = shifted(space, float(ansatz.mu), ansatz.sizes) if near else {}
     return Search(space, level, ansatz, Sweep(ansatz, bases=bases), bases)
+
+
+def _dual_units(space: Coordinates) -> dict[str, float]:
+    """Return the unit of each slot that a weight moves along with the model.
+
+    Rounds move duals by that weight times moves of the model. Where it is far from 1,
+    floats see no margin beside the model's, in one of the two units or in the other.
+    """
+    algorithm, structure = space.reading.algorithm, space.structure
+    weights = [float(getattr(algorithm, k)) for k in algorithm.curvature_settings]
+    if weights in ([], [1.0]):
+        return {}
+    remembered = {memory.slot for memory in structure.memories}
+    at_gradient = [slot for slot, (_, beta) in structure.equilibrium.items() if beta]
+    return {slot: weights[0] for slot in at_gradient if slot not in remembered}
+
+
+def _measured(found: Search, units: Mapping[str, float]) -> Search:
+    """Lay out the same ansatz with slots in units of their own."""
+    space, bases = found.space, {}
+    own = np.array([units.get(name, 1.0) for name in space.own])
+    mean = np.array([units.get(name[-1], 1.0) for name in space.z])
+    for block, size in found.ansatz.sizes.items():
+        scale = mean if block.endswith("/mean") else own
+        bases[block] = found.bases.get(block, np.eye(size)) * scale[:size]
+    sweep = Sweep(found.ansatz, bases=bases)
+    return replace(found, sweep=sweep, bases=bases, known={}, units=IN_UNITS)
 
 
 def smallest(

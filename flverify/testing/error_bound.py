@@ -233,10 +233,12 @@ def _sizes(claim: _Claim, answer: Answer, curve: Array) -> Array:
 
 def _closest(claim: _Claim, curve: Array) -> str:
     """Say where the error comes closest to its bound, or exceeds it most."""
-    pairs = enumerate(zip(curve, claim.values, strict=True))
+    pairs = list(enumerate(zip(curve, claim.values, strict=True)))
+    without = [r for r, (e, b) in pairs if not b > 0 and e > b]  # any ratio
     ratios = {r: _ratio(e, b) for r, (e, b) in pairs if b > 0}
-    if not ratios:
-        return f"E|x_r - x*|^2 = {number(curve[0])} at round 0"
+    if without or not ratios:
+        r = without[0] if without else 0
+        return f"E|x_r - x*|^2 = {number(curve[r])} at round {r}"
     r = max(ratios, key=lambda place: ratios[place])
     return (
         f"largest error over bound: {ratios[r]:.6g} at round {r}, where "

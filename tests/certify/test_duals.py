@@ -57,3 +57,23 @@ def test_certificates_come_near_quadratics(algorithm, law, gap):
 
 def test_where_clients_keep_nothing_there_is_nothing_more_to_know():
     assert [*rates(GradientDescent("1/2"), Full(2))] == ["slots"]
+
+
+def test_duals_of_a_small_weight_are_seen_in_its_units():
+    algorithm, law, mu = FedDyn("1/100", "1/50"), Full(1), Fraction(1, 100)
+    floor = worst_quadratic(algorithm, law, mu, 1).lower_bound
+    halfway = (1 + floor) / 2  # certified, whatever the search for the smallest says
+    assert certify(algorithm, law, mu, 1, halfway).status == "certified"
+    found = certify(algorithm, law, mu, 1)
+    assert floor <= found.rate < floor + Fraction(1, 10**4)
+    assert check(found.certificate).rho == check_plainly(found.certificate)
+
+
+@pytest.mark.parametrize("weight", [1, "1/50"])
+def test_other_units_are_tried_where_the_weight_is_not_one(weight):
+    setting = problem(FedDyn("1/100", weight), Full(1), MU, 1)
+    reading = read_round(setting)
+    found = searches(reading, levels(reading, discover(reading)), setting.mu)
+    other = [one.name for one in found if one.name != one.level.name]
+    expected = "previous gradients, duals in units of the weight"
+    assert other == ([] if weight == 1 else [expected])

@@ -21,6 +21,7 @@ from flverify._core.errors import (
 from flverify._core.exact import parse_number
 from flverify.algorithms import (
     FedAvg,
+    FedDyn,
     Focus,
     GradientDescent,
     ProxSkip,
@@ -526,3 +527,25 @@ def test_the_text_of_a_number_is_read_back_as_the_same():
         assert parse_number(exact(value)) == value
     assert exact(Fraction(3, 10**5)) == "0.00003"
     assert exact(Fraction(1, 180)) == "1/180"
+
+
+def test_that_no_stability_boundary_is_sought_is_told_to_readers_of_a_table():
+    rates = QuadraticRates.of(FedDyn("1/10", 1), Full(1))
+    boundary, remark = region_row._stability(rates, Fraction(1, 10), Fraction(1))
+    assert boundary is None
+    assert remark.startswith("no stability boundary: the step size must be the only")
+    assert remark.endswith("; look at one step size at a time")  # others follow
+
+
+@pytest.mark.parametrize("unit", [10**8, Fraction(1, 10**8)])
+@pytest.mark.parametrize(
+    ("algorithm", "bound"), [(FedDyn("1/2", 1, 3), 1.2325), (Scaffold("1/3", 2), 0.7)]
+)
+def test_what_does_not_contract_is_seen_in_all_units(algorithm, bound, unit):
+    bounds = []
+    for one, scale in ((algorithm, Fraction(1)), (algorithm.rescaled(unit), unit)):
+        rates = QuadraticRates.of(one, Bernoulli(["1/2"] * 3))
+        floor = Floor.of(rates, (Fraction(scale) / 10, scale), [one.step_size])
+        bounds.append([floor.at(one.step_size), floor.at(2 * one.step_size)])
+    assert bounds[0] == bounds[1]
+    assert bounds[0][1] > bound

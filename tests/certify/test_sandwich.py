@@ -667,3 +667,30 @@ def test_the_printed_rate_is_not_below_the_worst_quadratic():
         theorem = printed(Focus(step), law, MU, L)
         assert theorem.inside
         assert worst_quadratic(Focus(step), law, MU, L).lower_bound <= theorem.rate
+
+
+@pytest.mark.parametrize("unit", [10**8, Fraction(1, 10**8)])
+@pytest.mark.parametrize(
+    ("algorithm", "law"),
+    [
+        (FedDyn("1/2", "1/50", 3), UniformCohort(3, 1)),
+        (Scaffold("1/3", 2), Bernoulli(["1/2", "1/2"])),
+        (Focus("1/7", 2), UniformCohort(3, 1)),
+    ],
+    ids=["feddyn", "scaffold", "focus"],
+)
+def test_the_worst_instance_is_the_same_in_other_units(algorithm, law, unit):
+    plain = worst_quadratic(algorithm, law, "1/10", 1)
+    other = worst_quadratic(algorithm.rescaled(unit), law, Fraction(unit, 10), unit)
+    assert (other.lower_bound, other.rate) == (plain.lower_bound, plain.rate)
+    here = [unit * h for h in plain.instance.curvatures]
+    assert [*other.instance.curvatures] == here
+
+
+def test_corners_rate_the_same_in_other_units():
+    unit, algorithm, law = Fraction(10**8), FedDyn("1/2", 1, 3), Bernoulli(["1/2"] * 3)
+    plain = corner_rates(QuadraticRates.of(algorithm, law), [0.5, 1.0], "1/10", 1)
+    large = QuadraticRates.of(algorithm.rescaled(unit), law)
+    other = corner_rates(large, [0.5e-8, 1e-8], unit / 10, unit)
+    assert plain == pytest.approx(other, rel=1e-12)
+    assert plain[1] > 1.23

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
@@ -277,3 +278,18 @@ def test_where_a_quadratic_does_not_contract_that_is_the_reason(bound):
     found = certify(GradientDescent(2), Full(1), "1/10", 1, lower_bound=bound)
     assert found.status == "not_certified"
     assert found.reason == "a quadratic does not contract"
+
+
+@pytest.mark.parametrize(
+    ("margin", "status"), [(5e-12, "inconclusive"), (-5e-12, "not_certified")]
+)
+def test_a_margin_too_narrow_for_floats_is_no_sign_of_none(margin, status, monkeypatch):
+    """So narrow ones were proved where a rate of one's own was asked for."""
+    solved = search_module.Search.margin
+
+    def narrowed(found, rho):
+        return replace(solved(found, rho), margin=margin)
+
+    monkeypatch.setattr(search_module.Search, "margin", narrowed)
+    found = certify(*ALIKE)
+    assert (found.status, rates.NARROW in found.reason) == (status, margin > 0)

@@ -86,6 +86,12 @@ def test_where_the_error_comes_closest_is_told():
     found = assert_error_bound(*plain, bound=lambda r: 4.0 + (r != 3), rounds=5)
     assert found.found.startswith("largest error over bound: 0.8 at round 0, ")
     assert caught_by(*parts, bound=0).found == "E|x_r - x*|^2 = 4 at round 0"
+    # no ratio tells of a round whose bound is 0
+    later = caught_by(*parts, bound=lambda r: 5 * (r < 2), rounds=3)
+    assert (later.found, later.first_break[:2]) == (
+        "E|x_r - x*|^2 = 1/4 at round 2",
+        "2:",
+    )
 
 
 def test_what_was_claimed_is_written_as_it_was_given():

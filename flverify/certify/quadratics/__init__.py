@@ -73,6 +73,11 @@ class Instance:
         ordered = sorted(counts.items(), key=lambda item: item[0][0])
         return cls(tuple(Group(r, n, h) for (r, h), n in ordered if n))
 
+    def times(self, factor: Fraction) -> Instance:
+        """Return the instance in other units of f; its curvatures are rational."""
+        larger = (replace(g, curvature=factor * g.curvature) for g in self.groups)
+        return Instance.of(larger)
+
     @property
     def curvatures(self) -> tuple[Scalar, ...]:
         """h_i of every client, the law's clients taken class after class."""
@@ -185,7 +190,7 @@ class QuadraticRates:
         if not np.allclose(one.rates(first), two.rates(second), rtol=1e-8):
             raise RefusedError(
                 "the step size must be the only setting with a dimension; got rates "
-                "that do not depend on eta h alone; go through step sizes with at()."
+                "that do not depend on eta h alone; look at one step size at a time."
             )
         return one
 

@@ -17,6 +17,7 @@ from flverify.certify.quadratics.rows import Batch
 from flverify.certify.sandwich import worst_of
 from flverify.certify.stability import Boundary
 
+ONE = Fraction(1)
 ANCHORS = 5  # step sizes at which the whole search is done
 
 
@@ -36,6 +37,9 @@ class Floor:
         Others.
     unstable : Fraction or None
         Step size from which some quadratic does not contract.
+    unit : Fraction
+        Of curvatures: all of the above is at L = 1, but for the last step size. In
+        other units floats lose what is small.
     """
 
     rates: QuadraticRates
@@ -43,6 +47,7 @@ class Floor:
     limits: tuple[Fraction, Fraction]
     pool: tuple[Instance, ...]
     unstable: Fraction | None = None
+    unit: Fraction = Fraction(1)
 
     @classmethod
     def of(
@@ -55,12 +60,15 @@ class Floor:
         """Search at a few of the step sizes below the stability boundary."""
         unstable = None if boundary is None else first_unstable(boundary)
         stable = [s for s in step_sizes if unstable is None or s < unstable]
-        pool = [] if boundary is None else [boundary.instance]
+        mu, unit = limits
+        scaled = rates.reading.algorithm.rescaled(1 / unit)
+        rates, limits = QuadraticRates.of(scaled, rates.classes.law), (mu / unit, ONE)
+        pool = [] if boundary is None else [boundary.instance.times(1 / unit)]
         for step in _some(stable):
-            pool.append(worst_of(rates.at(step), *limits).instance)
+            pool.append(worst_of(rates.at(step * unit), *limits).instance)
         span = search.Range(*(float(end) for end in limits))
         corners = search.corners(rates.classes.sizes, span)
-        return cls(rates, corners, limits, tuple(dict.fromkeys(pool)), unstable)
+        return cls(rates, corners, limits, tuple(dict.fromkeys(pool)), unstable, unit)
 
     def at(self, step_size: Fraction) -> Fraction:
         """Return a rational at most the rate of the worst instance, at a step size.
@@ -75,7 +83,7 @@ class Floor:
         >>> floor.at(Fraction(1, 8)), floor.at(Fraction(9, 20))
         (Fraction(361, 400), Fraction(1681, 2500))
         """
-        here = self.rates.at(step_size)
+        here = self.rates.at(step_size * self.unit)
         heights = here.rates(self.corners)
         best = int(np.argmax(heights > heights.max() * (1 - 1e-12)))
         choices = [(float(heights[best]), self._corner(best))]

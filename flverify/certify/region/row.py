@@ -195,7 +195,7 @@ def _stability(
     try:
         return boundary_of(rates, strong_convexity, smoothness), ""
     except RefusedError as error:
-        return None, str(error)
+        return None, f"no stability boundary: {str(error).rstrip('.')}"
 
 
 def _cell(ladder: Ladder, floor: Floor, step: Fraction) -> Cell:
