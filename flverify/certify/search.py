@@ -26,6 +26,7 @@ from flverify.certify.check.one_by_one import Loop
 from flverify.certify.classes import Classes, classes
 from flverify.certify.coordinates import Coordinates, Memory, Structure
 from flverify.certify.discover import previous_point
+from flverify.certify.dual_units import dual_units, measured
 from flverify.certify.expect import Round, expected_round
 from flverify.certify.forms import Reading, read
 from flverify.certify.inequality import Sweep
@@ -218,7 +219,7 @@ def searches(
             expected = expected_round(space)
             known = KnownPoints(space, min(mu, NARROWEST), 1)
         yield _laid_out(known, level, expected)
-    if space is not None and (units := _dual_units(space)):
+    if space is not None and (units := dual_units(space)):
         yield _measured(_laid_out(known, level, expected), units)
 
 
@@ -242,29 +243,9 @@ def _laid_out(known: KnownPoints, level: Level, expected: Round) -> Search:
     return Search(space, level, ansatz, Sweep(ansatz, bases=bases), bases)
 
 
-def _dual_units(space: Coordinates) -> dict[str, float]:
-    """Return the unit of each slot that a weight moves along with the model.
-
-    Rounds move duals by that weight times moves of the model. Where it is far from 1,
-    floats see no margin beside the model's, in one of the two units or in the other.
-    """
-    algorithm, structure = space.reading.algorithm, space.structure
-    weights = [float(getattr(algorithm, k)) for k in algorithm.curvature_settings]
-    if weights in ([], [1.0]):
-        return {}
-    remembered = {memory.slot for memory in structure.memories}
-    at_gradient = [slot for slot, (_, beta) in structure.equilibrium.items() if beta]
-    return {slot: weights[0] for slot in at_gradient if slot not in remembered}
-
-
 def _measured(found: Search, units: Mapping[str, float]) -> Search:
     """Lay out the same ansatz with slots in units of their own."""
-    space, bases = found.space, {}
-    own = np.array([units.get(name, 1.0) for name in space.own])
-    mean = np.array([units.get(name[-1], 1.0) for name in space.z])
-    for block, size in found.ansatz.sizes.items():
-        scale = mean if block.endswith("/mean") else own
-        bases[block] = found.bases.get(block, np.eye(size)) * scale[:size]
+    bases = measured(found.space, found.ansatz.sizes, found.bases, units)
     sweep = Sweep(found.ansatz, bases=bases)
     return replace(found, sweep=sweep, bases=bases, known={}, units=IN_UNITS)
 
