@@ -29,7 +29,7 @@ class AsItStands(SourceFileLoader):
 
 @lru_cache(maxsize=KEPT)
 def _code(text: bytes, path: str) -> CodeType:
-    code: CodeType = compile(text, path, "exec", dont_inherit=True)
+    code: CodeType = SourceFileLoader("", path).source_to_code(text, path)
     return code
 
 
