@@ -2,16 +2,20 @@
 
 Python takes bytecode for that of a file which has its size and its second of change.
 Two versions of a claim may share both, and one would get the verdict of the other.
+Here code is kept by the text itself, for as long as the process lives.
 """
 
 from __future__ import annotations
 
 import ast
 import sys
+from functools import lru_cache
 from importlib.machinery import SourceFileLoader
 from importlib.util import find_spec, module_from_spec, spec_from_loader
 from pathlib import Path
 from types import CodeType, ModuleType
+
+KEPT = 256  # texts of files; about a hundred are shipped
 
 
 class AsItStands(SourceFileLoader):
@@ -20,8 +24,13 @@ class AsItStands(SourceFileLoader):
     def get_code(self, fullname: str) -> CodeType:
         """Return the code of the text that is in the file now."""
         path = self.get_filename(fullname)
-        code: CodeType = self.source_to_code(self.get_data(path), path)
-        return code
+        return _code(self.get_data(path), path)
+
+
+@lru_cache(maxsize=KEPT)
+def _code(text: bytes, path: str) -> CodeType:
+    code: CodeType = SourceFileLoader("", path).source_to_code(text, path)
+    return code
 
 
 def run_file(path: Path, name: str) -> ModuleType:
@@ -43,7 +52,7 @@ def run_file(path: Path, name: str) -> ModuleType:
     2
     """
     folder = path.resolve().parent
-    if any(_only_beside(one, folder) for one in _imported(path)):
+    if any(_only_beside(one, folder) for one in _imported(path.read_bytes())):
         sys.path.append(str(folder))  # the last, so that nothing changes its meaning
     spec = spec_from_loader(name, AsItStands(name, str(path)))
     if spec is None or spec.loader is None:  # for the types: a loader is given
@@ -54,15 +63,28 @@ def run_file(path: Path, name: str) -> ModuleType:
     return module
 
 
-def _imported(path: Path) -> set[str]:
+@lru_cache(maxsize=1)  # what is asked of one text is asked of it in turn
+def nodes_of(text: bytes) -> tuple[ast.AST, ...]:
+    """Return all nodes of a program; whatever is wrong with it is raised.
+
+    Examples
+    --------
+    >>> len(nodes_of(b"x"))
+    4
+    """
+    return (*ast.walk(ast.parse(text)),)
+
+
+@lru_cache(maxsize=KEPT)
+def _imported(text: bytes) -> frozenset[str]:
     """Return the first names of the modules that a file imports anywhere."""
     try:
-        nodes = [*ast.walk(ast.parse(path.read_bytes()))]
+        nodes = nodes_of(text)
     except (SyntaxError, ValueError):  # which running it will say
-        return set()
+        return frozenset()
     whole = [a.name for n in nodes if isinstance(n, ast.Import) for a in n.names]
     parts = [n.module for n in nodes if isinstance(n, ast.ImportFrom) and not n.level]
-    return {name.split(".")[0] for name in (*whole, *parts) if name}
+    return frozenset(name.split(".")[0] for name in (*whole, *parts) if name)
 
 
 def _only_beside(name: str, folder: Path) -> bool:

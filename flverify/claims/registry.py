@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import TypeGuard
@@ -13,7 +14,7 @@ from flverify._core import sentences
 from flverify._core.errors import FormatError, InputError, UnknownNameError
 from flverify._core.shipped import shipped_folder
 from flverify._core.shown import shown
-from flverify._core.source_files import last_name, run_file
+from flverify._core.source_files import KEPT, last_name, nodes_of, run_file
 from flverify.claims import _made
 from flverify.claims.claim import Claim
 from flverify.claims.untouched import untouched
@@ -67,17 +68,25 @@ def load_file(path: Path) -> ModuleType:
 
 def _require_judged(path: Path) -> None:
     """Check that a file makes no finding itself, nor gives one another verdict."""
-    for node in ast.walk(ast.parse(path.read_bytes())):
+    wrong = _unjudged(path.read_bytes())
+    if wrong is not None:
+        must, line, instead = wrong
+        raise FormatError(f"{must}; {path.name}, line {line}, {instead}.")
+
+
+@lru_cache(maxsize=KEPT)  # by the text: claims are read often, and take long to search
+def _unjudged(text: bytes) -> tuple[str, int, str] | None:
+    """Say what must hold of a file and where it does not, if anywhere."""
+    nodes_of.cache_clear()  # a file that ran before may have changed what was kept
+    for node in nodes_of(text):
         if isinstance(node, ast.Call) and last_name(node.func) in ENDS:
-            raise FormatError(
-                f"a file of claims must let the audit go on; {path.name}, line "
-                f"{node.lineno}, ends the process; return or raise."
-            )
+            must = "a file of claims must let the audit go on"
+            return must, node.lineno, "ends the process; return or raise"
         if isinstance(node, SEEN) and _makes_one(node):
-            raise FormatError(
-                f"verdicts must be made by the judge; {path.name}, line {node.lineno}, "
-                "makes one itself; return what flverify.claims.judge gives."
-            )
+            must = "verdicts must be made by the judge"
+            instead = "makes one itself; return what flverify.claims.judge gives"
+            return must, node.lineno, instead
+    return None
 
 
 def _makes_one(node: ast.AST) -> TypeGuard[ast.stmt | ast.expr]:

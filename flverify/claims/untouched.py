@@ -7,18 +7,19 @@ called of the loaded modules is compared before and after a file is run, or a ch
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
-from types import ModuleType
+from operator import is_
+from types import FunctionType, ModuleType
 from typing import Any, TypeAlias
 
 from flverify._core.errors import FormatError
 
 PACKAGE = "flverify"
 READ = property, cached_property, staticmethod, classmethod  # not called themselves
-Members: TypeAlias = dict[str, tuple[Any, Any]]  # by name, with the code they run
-Contents: TypeAlias = list[tuple[str, Any, Members]]  # name, owner, members
+Held: TypeAlias = dict[str, Any]  # by name
+Contents: TypeAlias = list[tuple[str, Any, Held, Held]]  # name, owner, members, codes
 
 
 @contextmanager
@@ -53,40 +54,55 @@ name of its own.
 
 
 def _contents() -> Contents:
-    """List what loaded modules, and their classes, hold that runs."""
+    """List what loaded modules, and their classes, hold, and the code that runs."""
     out: Contents = []
     for name, module in list(sys.modules.items()):
         ours = name == PACKAGE or name.startswith(f"{PACKAGE}.")
         if not ours or not isinstance(module, ModuleType):
             continue
-        members = _members(module)
-        out.append((name, module, members))
-        out += [
-            (f"{name}.{key}", one, _members(one))
-            for key, (one, _) in members.items()
-            if isinstance(one, type) and one.__module__ == name
-        ]
+        held = vars(module).copy()  # copied whole: what runs is asked of what changed
+        out.append((name, module, held, _codes(held)))
+        for key, one in held.items():
+            if isinstance(one, type) and one.__module__ == name:
+                members = vars(one).copy()
+                out.append((f"{name}.{key}", one, members, _codes(members)))
     return out
 
 
-def _members(owner: Any) -> Members:
-    return {
-        key: (one, getattr(one, "__code__", None))
-        for key, one in vars(owner).items()
-        if callable(one) or isinstance(one, READ)
+def _codes(held: Held) -> Held:
+    codes = {
+        key: one.__code__ if type(one) is FunctionType else _code(one)
+        for key, one in held.items()
+        if callable(one) and not isinstance(one, type)
     }
+    return {key: code for key, code in codes.items() if code is not None}
+
+
+def _code(one: Any) -> Any:
+    return getattr(one, "__code__", None)
 
 
 def _put_back(before: Contents) -> list[str]:
     """Set anew what is another one now, or runs other code, and name it."""
     out = []
-    for name, owner, members in before:
+    for name, owner, held, codes in before:
+        if _as_before(vars(owner), held, codes):
+            continue
         now = vars(owner)
-        for key, (one, code) in members.items():
+        for key, one in held.items():
+            code = codes.get(key)
             if now.get(key) is not one:
-                setattr(owner, key, one)
-                out.append(f"{name}.{key}")
+                if callable(one) or isinstance(one, READ):
+                    setattr(owner, key, one)
+                    out.append(f"{name}.{key}")
             elif code is not None and getattr(one, "__code__", code) is not code:
                 setattr(one, "__code__", code)  # noqa: B010 - some have none, for types
                 out.append(f"{name}.{key}")
     return out
+
+
+def _as_before(now: Mapping[str, Any], held: Held, codes: Held) -> bool:
+    """Whether nothing at all is another one; that is so nearly always."""
+    if not all(map(is_, map(now.get, held), held.values())):
+        return False
+    return all(_code(held[key]) is code for key, code in codes.items())

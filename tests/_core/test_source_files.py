@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from flverify._core.errors import FormatError
 from flverify._core.source_files import run_file
 from flverify.claims.registry import load_file
 from flverify.report.figures import load_figure
@@ -49,3 +50,24 @@ def test_modules_beside_a_file_can_be_imported(load, more, tmp_path, monkeypatch
     file = tmp_path / "mine.py"
     file.write_text(f"import statistics\nfrom only_beside_it import VALUE\n{more}\n")
     assert load(file).VALUE == 3
+
+
+ENDING = "import os\n\n\ndef stop():\n    os._exit(0)\n"
+REWRITING = f"""import ast
+from flverify._core.source_files import nodes_of
+
+for node in nodes_of({ENDING.encode()!r}):
+    if isinstance(node, ast.Call):
+        node.func = ast.Name("print")
+"""
+
+
+def test_no_file_changes_what_the_next_one_is_searched_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "modules", dict(sys.modules))
+    first, second = tmp_path / "first.py", tmp_path / "second.py"
+    first.write_text(REWRITING)
+    second.write_text(ENDING)
+    load_file(first)
+    for _ in range(2):  # what was found is kept
+        with pytest.raises(FormatError, match=r"second.py, line 5, ends the process"):
+            load_file(second)

@@ -122,15 +122,20 @@ MISLEADING = [
     (Min(1 / (n * m), half), {n: 2, m: 2}, Rational(1, 4)),
     (Max(0, 3 / (twos * n) - 1), {twos: 4, n: 1}, 0),
     (sqrt((half - 1 / (n * m)) ** 2), {n: 2, m: 2}, Rational(1, 4)),
-    (Sum(alternating, (k, 0, any_)).doit(), {any_: 0}, 1),
-    (Sum(k * alternating, (k, 0, any_)).doit(), {any_: 1}, -1),
-    (at_last.doit(), {any_: 2}, 1),
+    (Sum(alternating, (k, 0, any_)), {any_: 0}, 1),
+    (Sum(k * alternating, (k, 0, any_)), {any_: 1}, -1),
+    (at_last, {any_: 2}, 1),
 ]
+
+
+def done(built):
+    """Add up what is a sum: not as this file is read, which every process does."""
+    return built.doit() if isinstance(built, (Sum, Product)) else built
 
 
 @pytest.mark.parametrize(("built", "at", "value"), MISLEADING)
 def test_what_is_built_keeps_its_value(built, at, value):
-    assert built.subs(at).doit() == value
+    assert done(built).subs(at).doit() == value
 
 
 @pytest.mark.parametrize(("asked", "at", "value", "told"), JUMPING)
@@ -153,18 +158,18 @@ def test_single_terms_are_not_lost(asked, at, value, told):
         (Min(1 / (n * m), half), half),
         (Abs(1 / (n * m) - half), 1 / (n * m) - half),
         (KroneckerDelta(rf(half, z), 1), 0),
-        (Sum(alternating, (k, 0, any_)).doit(), 0),
-        (Sum(k * alternating, (k, 0, any_)).doit(), 0),
-        (at_last.doit(), 0),
-        *((built.doit(), told) for built, _, _, told in JUMPING),
-        (Sum(Abs(above), (above, -2, 2)).doit(), 0),
-        (Sum(sqrt(above**2), (above, -n, n)).doit(), 0),
-        (Sum(Integer(0) ** above, (above, 0, n)).doit(), 0),
-        (Sum((-1) ** even * KroneckerDelta(even, 1), (even, 0, 4)).doit(), 1),
+        (Sum(alternating, (k, 0, any_)), 0),
+        (Sum(k * alternating, (k, 0, any_)), 0),
+        (at_last, 0),
+        *((built, told) for built, _, _, told in JUMPING),
+        (Sum(Abs(above), (above, -2, 2)), 0),
+        (Sum(sqrt(above**2), (above, -n, n)), 0),
+        (Sum(Integer(0) ** above, (above, 0, n)), 0),
+        (Sum((-1) ** even * KroneckerDelta(even, 1), (even, 0, 4)), 1),
     ],
 )
 def test_no_identity_is_proved_by_such_a_rule(left, right):
-    found = judge.identity([("it", left, right)], "all")
+    found = judge.identity([("it", done(left), right)], "all")
     assert found.verdict != Verdict.PROVED
 
 

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from itertools import combinations
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -89,16 +90,16 @@ def laid_out(figure: Any, table: Any) -> Figure:
 
 def computing(work: Callable[[], object]) -> list[str]:
     """Functions of the engines and of the model that are called on the way."""
-    called: set[str] = set()
+    called: dict[int, tuple[CodeType, str]] = {}  # each is looked at once, and kept
     places = tuple(f"/flverify/{name}/" for name in COMPUTING)
 
     def watch(frame: Any, event: str, argument: object) -> None:
         del argument
-        file = frame.f_code.co_filename.replace("\\", "/")
-        if event == "call" and frame.f_code.co_name != "<module>":
-            called.update(
-                f"{file}: {frame.f_code.co_name}" for place in places if place in file
-            )
+        code = frame.f_code
+        if event == "call" and id(code) not in called:
+            file = code.co_filename.replace("\\", "/")
+            ours = code.co_name != "<module>" and any(one in file for one in places)
+            called[id(code)] = code, f"{file}: {code.co_name}" if ours else ""
 
     before = sys.getprofile()
     sys.setprofile(watch)
@@ -106,7 +107,7 @@ def computing(work: Callable[[], object]) -> list[str]:
         work()
     finally:
         sys.setprofile(before)
-    return sorted(called)
+    return sorted({name for _, name in called.values()} - {""})
 
 
 def shown_axes(canvas: Figure) -> list[Axes]:

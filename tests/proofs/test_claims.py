@@ -44,6 +44,7 @@ LONG = {
     "focus.fig4",
     "focus.table1",
     "focus.thm1.nc",
+    "focus.thm1.nc.stack",
     "focus.thm1.pl",
     "focus.thm2",
     "sgfocus.E3.closing",

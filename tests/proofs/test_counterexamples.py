@@ -23,6 +23,13 @@ from flverify.claims.registry import claims_in, proofs_folder, shipped_claims
 LEDGER = proofs_folder() / "ledger.toml"
 FOLDER = counterexamples.folder(LEDGER)
 SCRIPTS = sorted(FOLDER.glob("*.py"))
+LONG = {"sgfocus.thm5"}  # it plays for seconds
+ALONE = [
+    pytest.param(
+        path, id=path.stem, marks=pytest.mark.slow if path.stem in LONG else ()
+    )
+    for path in SCRIPTS
+]
 ALLOWED = {"fractions", "itertools", "math"}
 
 
@@ -148,7 +155,7 @@ def test_what_refutes_a_bound_of_local_steps_has_some_of_them():
 
 
 @pytest.mark.one_in(6)
-@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", ALONE)
 def test_a_script_is_short_alone_and_confirms_its_counterexample(path):
     text = path.read_text(encoding="utf-8")
     assert len(text.splitlines()) <= counterexamples.LONGEST
