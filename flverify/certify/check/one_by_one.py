@@ -160,8 +160,8 @@ def _played(play: Callable[..., Any]) -> Callable[..., dict[str, Any]]:
 def _in_all_orders(once: Callable[..., Any], gradient: Any, n_clients: int) -> Any:
     """Play every client of the groups in some orders; return what groups end with.
 
-    What is right whenever clients move on by one, or the first two change places, is
-    right whenever any do.
+    A loop that follows whenever clients move on by one, and whenever the first two
+    change places, follows whatever places they take.
     """
     counts = getattr(n_clients, "counts", None) or [1] * n_clients
     whole = all(type(many) is int for many in counts)

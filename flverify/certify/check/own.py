@@ -39,8 +39,8 @@ def check_own(
         one of the user's own.
     loop : module
         With start(gradient, n_clients, x0) and play(state, gradient, n_clients, cohort,
-        *, step_size, ...), one round on lists. Settings of `start` have names that
-        begin with "initial". The loop is what the certificate is about: read it.
+        *, step_size, ...), one round on lists; both take the settings that they need
+        by name. The loop is what the certificate is about: read it.
     watched : callable
         Is given the list of rounds of every class, and iterates over it.
 
