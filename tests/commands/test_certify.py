@@ -330,7 +330,7 @@ def test_a_certificate_below_the_bound_is_a_contradiction(run, monkeypatch, tmp_
 def test_a_solver_that_fails_is_inconclusive(run, monkeypatch):
     word = "slots: the solver stopped with NumericalError"
     monkeypatch.setattr(
-        _certifying, "certify", lambda *_: Certified("inconclusive", word)
+        _certifying, "certify", lambda *_, **__: Certified("inconclusive", word)
     )
     ran = run(*FOCUS, "--json")
     assert (ran.code, ran.json["status"]) == (1, "inconclusive")
@@ -340,7 +340,7 @@ def test_a_solver_that_fails_is_inconclusive(run, monkeypatch):
 
 @pytest.mark.parametrize("fault", [np.linalg.LinAlgError, OverflowError])
 def test_floats_that_fail_are_inconclusive(run, monkeypatch, fault):
-    def fail(*_):
+    def fail(*_, **__):
         raise fault("too large")
 
     monkeypatch.setattr(_certifying, "certify", fail)
