@@ -184,6 +184,7 @@ def settings(c, draw):
     words = {
         "empty_round": ["step", "skip"],
         "initial_gradients": ["zero", "start"],
+        "initial_table": ["full", "zero"],
         "initial_tracker": ["zero", "sum"],
         "option": ["I", "II"],
         "aggregation": ["mean", "all"],
