@@ -72,8 +72,11 @@ def build_own(
     if local_steps is not None:
         given["local_steps"] = local_steps
     for one in map(override, overrides):
-        if one.name in given:
-            raise InputError(f"a setting must be given once; got {one.name} twice.")
+        if one.algorithm or one.name in given:
+            raise InputError(
+                f"--set must give each setting of {name} once, as NAME=VALUE; got "
+                f"{one.text!r}; leave out what is more."
+            )
         with naming(one.name):
             given[one.name] = _value(one.value, known.get(one.name, ""))
     if unknown := sorted(given.keys() - known.keys()):

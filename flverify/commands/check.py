@@ -72,11 +72,7 @@ def command(
         certificate = _read(path)
         own = _loop(certificate, loop)
         proved, plainly = _proved(certificate, plain, own)
-    except (
-        FormatError,
-        InputError,
-        RefusedError,
-    ) as error:  # what is refused is not accepted
+    except (InputError, RefusedError) as error:  # what is refused is not accepted
         if as_json:
             click.echo(refused("check", sentence(error), accepted=False))
             told(ctx)

@@ -56,14 +56,15 @@ def written(folder, text):
         ((f"{FILE}:Moving", *OWN[1:], *ASKED), "has no such 'Moving'"),
         (("none.py:Mine", *OWN[1:], *ASKED), "in a file that can be read; got none.py"),
         ((*OWN, *ASKED, "--set", "speed=1"), "which has step_size, momentum, local_"),
-        ((*OWN, *ASKED, *B, *B), "a setting must be given once; got momentum twice"),
-        ((*OWN, *ASKED, "--set", "step_size=1"), "must be given once; got step_size"),
+        ((*OWN, *ASKED, *B, *B), "each setting of Momentum once, as NAME=VALUE; got"),
+        ((*OWN, *ASKED, "--set", "step_size=1"), "got 'step_size=1'; leave out what"),
+        ((*OWN, *ASKED, "--set", "focus.momentum=1"), "got 'focus.momentum=1'; leave"),
         ((*OWN, *ASKED), "Momentum must be made of its settings; it ends in TypeError"),
         ((*OWN, *ASKED, "--set", "momentum"), "--set must be NAME=VALUE"),
         ((*OWN, *ASKED, "--set", "local_steps=x"), "local_steps"),
         ((f"{FILE}", *OWN[1:], *ASKED, *B), "a certificate must be for one of"),
     ],
-    ids=range(13),
+    ids=range(14),
 )
 def test_what_is_wrong_is_one_sentence(fails, arguments, message):
     assert message in fails("certify", *arguments)
