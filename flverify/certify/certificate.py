@@ -34,6 +34,8 @@ NAMES = {
     "ProxSkip": "proxskip",
     "GradientDescent": "gradient_descent",
 }  # algorithms whose plain loop the checker holds
+# what is averaged over rounds, and its power of L: that of f, and of |grad f|^2
+MEASURES = {"gap": ("[f(x_r) - f(x*)]", 1), "gradient": ("|grad f(x_r)|^2", 2)}
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,9 @@ class Proof:
         s, the factor of |x - x*|^2 in a neighbourhood's decrease.
     units : dict
         Of the slots, as `slot_units` finds them.
+    of : str or None
+        What an average over rounds is of, "gap" or "gradient"; None for a rate or a
+        neighbourhood.
     """
 
     space: Coordinates
@@ -61,6 +66,7 @@ class Proof:
     rho: Fraction
     weight: Fraction = Fraction(0)
     units: Mapping[str, int] = field(default_factory=dict)
+    of: str | None = None
 
     def power(self, name: str) -> int:
         """Return the unit of a coordinate, as a power of L."""
@@ -83,13 +89,13 @@ def write(
     With f = L f', x = x' and g = L g', V(x, g) = V'(x, g/L), multipliers and values
     shrink by L, and rho stays. What slots are in terms of others changes with units.
     """
-    space, neighbourhood = proof.space, proof.space.structure.neighbourhood
+    space, kind = proof.space, _kind(proof)
     settings = _settings(algorithm)
     body: dict[str, Any] = {
         "format": "flverify/certificate",
         "version": VERSION,
-        "statement": _statement(neighbourhood),
-        "kind": "neighbourhood" if neighbourhood else "rate",
+        "statement": _statement(proof, kind),
+        "kind": kind,
         "level": proof.level.name,
         "algorithm": {
             **_named(algorithm, settings, own),
@@ -105,6 +111,9 @@ def write(
         **_structure(proof, smoothness, _slots(algorithm, own)),
         **_values(proof, smoothness),
     }
+    if proof.of is not None:
+        weight = 1 / smoothness ** MEASURES[proof.of][1]
+        body["average"] = {"of": proof.of, "weight": str(weight)}
     return {**body, "digest": digest(body)}
 
 
@@ -161,12 +170,25 @@ def _exact(value: Scalar | str) -> Scalar | str:
     return value if isinstance(value, str) else Fraction(value)
 
 
-def _statement(neighbourhood: bool) -> str:
+def _kind(proof: Proof) -> str:
+    if proof.of is not None:
+        return "average"
+    return "neighbourhood" if proof.space.structure.neighbourhood else "rate"
+
+
+def _statement(proof: Proof, kind: str) -> str:
+    if proof.of is not None:
+        return (
+            "For all L-smooth f_1, ..., f_N with convex f_i - (mu/2) |x|^2, x* a "
+            "minimiser of their mean f and every round r: E V_{r+1} <= E V_r - s E"
+            f"{MEASURES[proof.of][0]} + c mean|grad f_i(x*)|^2, V_r >= 0 and V_0 <= "
+            "C0 [f(x_0) - f(x*)] + C1 |x_0 - x*|^2 + C2 mean|grad f_i(x*)|^2."
+        )
     families = (
         "For all L-smooth and mu-strongly convex f_1, ..., f_N, x* the minimiser of "
         "their mean and every round r: "
     )
-    if neighbourhood:
+    if kind == "neighbourhood":
         return families + (
             "E V_{r+1} <= rho E V_r - s E|x_r - x*|^2 + c mean|grad f_i(x*)|^2."
         )
@@ -179,6 +201,7 @@ def _neighbourhood(proof: Proof, smoothness: Fraction) -> dict[str, str] | None:
     if not proof.space.structure.neighbourhood:
         return None
     constant = proof.values["c",] / smoothness**2
+    # an average has a weight of its own
     return {"weight": str(proof.weight), "constant": str(constant)}
 
 
@@ -222,6 +245,7 @@ def _structure(proof: Proof, smoothness: Fraction, slots: set[str]) -> dict[str,
 
 def _values(proof: Proof, smoothness: Fraction) -> dict[str, Any]:
     space, values, start = proof.space, proof.values, proof.start
+    least = _least(proof, smoothness)
     seen = replace(space.structure, unseen=frozenset())
     whole = Coordinates(space.reading, seen, space.number)
     mean = _matrix(proof, ("T",), space.state, whole.state, smoothness)
@@ -243,13 +267,29 @@ def _values(proof: Proof, smoothness: Fraction) -> dict[str, Any]:
         "positivity": {
             "multipliers": _listed(values, ("positivity",), smoothness),
             "lower": _listed(values, ("positivity lower",), smoothness),
+            **least["positivity"],
         },
         "start": {
             "C1": str(start["C1",]),
             "C2": str(start["C2",] / smoothness**2),
             "multipliers": _listed(start, ("start",), smoothness),
             "upper": _listed(start, ("start upper",), smoothness),
+            **least["start"],
         },
+    }
+
+
+def _least(proof: Proof, smoothness: Fraction) -> dict[str, dict[str, Any]]:
+    """What only averages have: f(x_0) - f(x*), and weights of f >= f(x*)."""
+    if proof.of is None:
+        return {"positivity": {}, "start": {}}
+    found = {
+        name: str(proof.start[name,] / smoothness) for name in ("C0", "start minimum")
+    }
+    weights = _listed(proof.values, ("minimum",), smoothness)
+    return {
+        "positivity": {"minimum": weights},
+        "start": {"C0": found["C0"], "minimum": found["start minimum"]},
     }
 
 

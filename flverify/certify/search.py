@@ -16,7 +16,7 @@ import numpy as np
 
 from flverify._core.checks import positive, whole
 from flverify._core.errors import DomainError, ReadingError, RefusedError
-from flverify._core.exact import Array, is_exact, within_floats
+from flverify._core.exact import Array, is_exact, scalar, within_floats
 from flverify._core.shown import shown
 from flverify.algorithms._algorithm import Algorithm
 from flverify.certify.ansatz import Ansatz, Level
@@ -86,13 +86,15 @@ def problem(
     strong_convexity: object,
     smoothness: object,
     loop: object = None,
+    *,
+    convex: bool = True,
 ) -> Problem:
-    """Check a setting and bring it to smoothness 1.
+    """Check a setting and bring it to smoothness 1; `convex`: strongly so.
 
     Raises
     ------
     DomainError
-        If 0 < mu < L does not hold, a number is not rational, or step_size times
+        If 0 < mu < L (or -L <= mu < L) does not hold, a number is not rational, or step_size times
         smoothness is larger than all floats.
     InputError
         If the algorithm or the law is something else.
@@ -102,9 +104,15 @@ def problem(
     require_algorithm(algorithm, "step_size")
     require_law(participation)
     require_number(algorithm)
-    mu = positive(strong_convexity, "strong_convexity")
+    read = positive if convex else scalar
+    mu = read(strong_convexity, "strong_convexity")
     smooth = positive(smoothness, "smoothness")
     _require_rational(mu, smooth, algorithm.step_size)
+    if mu < -smooth:
+        raise DomainError(
+            f"strong_convexity must be at least -smoothness; got {shown(mu)} and "
+            f"{shown(smooth)}; raise it: -L means all smooth functions."
+        )
     if not mu < smooth:
         raise DomainError(
             f"strong_convexity must be below smoothness; got {shown(mu)} and "

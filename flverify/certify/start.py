@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from flverify._core.errors import RefusedError
-from flverify._core.exact import Array
+from flverify._core.exact import Array, Scalar
 from flverify.certify.ansatz import Level
 from flverify.certify.coordinates import (
     ClientPoint,
@@ -29,10 +29,11 @@ from flverify.engines.forms import ClientForm, ServerForm
 
 
 class Start(Inequality):
-    """The inequality C1 |x_0|^2 + C2 mean|g*|^2 - V_0 >= 0 for a given V, in floats.
+    """The inequality C1 |x_0|^2 + C2 mean|g*|^2 - V_0 >= 0 for a given V.
 
     Unknowns are ("C1",), ("C2",), multipliers ("start", r, above, below) and weights
-    ("start upper", w, r, b). `constants` holds -V_0.
+    ("start upper", w, r, b). `constants` holds -V_0. All is in the arithmetic of the
+    coordinates.
     """
 
     def __init__(
@@ -40,10 +41,11 @@ class Start(Inequality):
         space: Coordinates,
         level: Level,
         values: Mapping[Unknown, Any],
-        mu: float,
-        smooth: float,
+        mu: Scalar,
+        smooth: Scalar,
     ) -> None:
-        self.space, self.mu, self.smooth = space, mu, smooth
+        self.space, self._zeros, self._number = space, space.zeros, space.number
+        self.mu, self.smooth = space.number(mu), space.number(smooth)
         reading, memories = space.reading, space.structure.memories
         calls = [f"call:{k}" for k in range(len(reading.start_points))]
         self.phis = [f"ghost:{m}" for m in range(len(memories)) if self._zero(m)]
@@ -55,8 +57,9 @@ class Start(Inequality):
         sizes |= {f"start/class {r}": len(self.own) for r in space.classes}
         alone = {f"start/class {r}" for r in space.classes if space.sizes[r] < 2}
         kept = {b: size for b, size in sizes.items() if b not in alone}
-        super().__init__(kept, np.float64)
-        self.constants = {b: np.zeros((size, size)) for b, size in kept.items()}
+        exact = space.zeros(0).dtype == object
+        super().__init__(kept, object if exact else np.float64)
+        self.constants = {b: self._zeros(size, size) for b, size in kept.items()}
         self.level, self.values = level, values
         self._sizes_of_start()
         self._known_quadratics()
@@ -72,19 +75,21 @@ class Start(Inequality):
 
     def embedding(self, r: int) -> Array:
         """Own vectors of class r from z when there are no deviations."""
-        out = np.zeros((len(self.own), len(self.z)))
+        out = self._zeros(len(self.own), len(self.z))
         for k, name in enumerate(self.own):
             if ("client", r, name) in self.z:
-                out[k, self.z.index(("client", r, name))] = 1.0
+                out[k, self.z.index(("client", r, name))] = self._number(1)
             else:  # g* of the last class: the sum over all clients is zero
                 for other in self.space.classes[:-1]:
-                    share = -self.space.sizes[other] / self.space.sizes[r]
+                    share = self._number(
+                        -Fraction(self.space.sizes[other], self.space.sizes[r])
+                    )
                     out[k, self.z.index(("client", other, "star"))] = share
         return out
 
     def _unit(self, name: str) -> Array:
-        out = np.zeros(len(self.own))
-        out[self.own.index(name)] = 1.0
+        out = self._zeros(len(self.own))
+        out[self.own.index(name)] = self._number(1)
         return out
 
     def _client_row(self, name: str) -> Row:
@@ -97,17 +102,19 @@ class Start(Inequality):
         if not isinstance(form, ClientForm):
             raise TypeError(form)
         row = self._form_row(form)
-        rest = float(self.space.structure.equilibrium[name][1]) * own_star(self)
+        rest = self._number(self.space.structure.equilibrium[name][1]) * own_star(self)
         return Row(row.z, row.own - rest)
 
     def _form_row(self, form: ClientForm) -> Row:
         """Row of x_0 and of gradients of the start."""
-        z, own = np.zeros(len(self.z)), np.zeros(len(self.own))
+        z, own = self._zeros(len(self.z)), self._zeros(len(self.own))
         for (_, symbol), value in form.terms.items():
             if symbol[0] == "server":
-                z[0] += float(value)
+                z[0] += self._number(value)
             else:
-                own += float(value) * (self._unit(f"call:{symbol[1]}") + own_star(self))
+                own += self._number(value) * (
+                    self._unit(f"call:{symbol[1]}") + own_star(self)
+                )
         return Row(z, own)
 
     def _memory_of(self, j: int) -> tuple[int, Memory]:
@@ -122,7 +129,7 @@ class Start(Inequality):
         if memory.slot is None:  # V may remember what it likes, and begins with x*
             return self._star()
         if self._zero(m):
-            nowhere = np.zeros(len(self.z))
+            nowhere = self._zeros(len(self.z))
             here = Row(nowhere, self._unit(f"ghost:{m}"))
             return ClientPoint(f"start_ghost:{m}", here, Row(nowhere, -own_star(self)))
         form = self.space.reading.start[memory.slot]
@@ -134,11 +141,11 @@ class Start(Inequality):
         return self._call(symbol[1])
 
     def _star(self) -> ClientPoint:
-        zero = Row(np.zeros(len(self.z)), np.zeros(len(self.own)))
+        zero = Row(self._zeros(len(self.z)), self._zeros(len(self.own)))
         return ClientPoint("star", zero, zero)
 
     def _call(self, k: int) -> ClientPoint:
-        gradient = Row(np.zeros(len(self.z)), self._unit(f"call:{k}"))
+        gradient = Row(self._zeros(len(self.z)), self._unit(f"call:{k}"))
         here = self._form_row(self.space.reading.start_points[k])
         return ClientPoint(f"start_call:{k}", here, gradient)
 
@@ -157,8 +164,8 @@ class Start(Inequality):
 
     def _sizes_of_start(self) -> None:
         first, second = self.new(("C1",), True), self.new(("C2",), True)
-        start = np.zeros(len(self.z))
-        start[0] = 1.0
+        start = self._zeros(len(self.z))
+        start[0] = self._number(1)
         self.put("start/mean", first, product(start, start))
         star = own_star(self)
         for r in self.space.classes:
@@ -166,8 +173,8 @@ class Start(Inequality):
             self.put("start/mean", second, self._share(r) * product(row, row))
             self.put(f"start/class {r}", second, product(star, star))
 
-    def _share(self, r: int) -> float:
-        return self.space.sizes[r] / self.space.n_clients
+    def _share(self, r: int) -> Scalar:
+        return self.space.shares[r]
 
     def state_rows(self) -> Array:
         """Rows in z of the state coordinates at the start."""
@@ -187,17 +194,17 @@ class Start(Inequality):
                 "a server slot must start from x_0 or zero unless it is eliminated; "
                 f"got gradients in {slot}; start it at zero."
             )
-        row = np.zeros(len(self.z))
-        row[0] = sum(float(v) for v in form.fixed.values())
+        row = self._zeros(len(self.z))
+        row[0] = self._number(sum(form.fixed.values()))
         return row
 
     def _known_quadratics(self) -> None:
         rows = self.state_rows()
-        form = symmetric(self.values, ("T",), len(rows))
+        form = symmetric(self, ("T",), len(rows))
         self.constants["start/mean"] -= rows.T @ form @ rows
         for r in self.space.classes:
             if self.space.sizes[r] > 1 and self.space.client:
-                spread = symmetric(self.values, ("S", r), len(self.space.client))
+                spread = symmetric(self, ("S", r), len(self.space.client))
                 own = np.array([self._client_row(c).own for c in self.space.client])
                 self.constants[f"start/class {r}"] -= own.T @ spread @ own
 
@@ -217,7 +224,7 @@ class Start(Inequality):
     def _server_value(
         self, w: int, r: int, point: Mapping[str, Fraction], one: Unknown
     ) -> None:
-        row = self._value_row(point)
+        row = self.value_row(point)
         total = f"start/upper {w}/class {r}"
         self.equal(total, one, -Fraction(self.values["delta", w]))
         half = self.smooth / 2
@@ -233,16 +240,16 @@ class Start(Inequality):
             if b.name != "star":
                 self.equal(f"start/class {r}/{b.name}", omega, -1)
 
-    def _value_row(self, point: Mapping[str, Fraction]) -> Array:
-        row = np.zeros(len(self.z))
+    def value_row(self, point: Mapping[str, Fraction]) -> Array:
+        row = self._zeros(len(self.z))
         for name, value in point.items():
             if name in self.space.server:
-                row += float(value) * self._server_row(name)
+                row += self._number(value) * self._server_row(name)
             elif name in self.space.client:
                 for r in self.space.classes:
                     own = self._client_row(name)
                     mean = own.z + own.own @ self.embedding(r)
-                    row += float(value) * self._share(r) * mean
+                    row += self._number(value) * self._share(r) * mean
         return row
 
     def _interpolations(self) -> None:
@@ -268,15 +275,15 @@ _UNREMEMBERED = (
 
 def own_star(start: Start) -> Array:
     """Row of g* in a client's own coordinates at the start."""
-    out = np.zeros(len(start.own))
-    out[0] = 1.0
+    out = start.space.zeros(len(start.own))
+    out[0] = start.space.number(1)
     return out
 
 
-def symmetric(values: Mapping[Unknown, Any], kind: Unknown, size: int) -> Array:
-    """Matrix of the unknowns (*kind, a, b), as floats."""
-    out = np.zeros((size, size))
+def symmetric(start: Start, kind: Unknown, size: int) -> Array:
+    """Matrix of the values of the unknowns (*kind, a, b)."""
+    out, number = start.space.zeros(size, size), start.space.number
     for a in range(size):
         for b in range(a, size):
-            out[a, b] = out[b, a] = float(values.get((*kind, a, b), 0))
+            out[a, b] = out[b, a] = number(start.values.get((*kind, a, b), 0))
     return out

@@ -49,6 +49,7 @@ from ._json import Rejected, require
 from ._law_outcomes import MOST_CLIENTS
 from ._reading import read
 from .one_by_one import Loop
+from .plain import check_plainly
 
 __all__ = [
     "MOST_CLIENTS",
@@ -67,7 +68,9 @@ class Summary:
 
     Definition: E|x_r - x*|^2 <= rho^r (C1 |x_0 - x*|^2 + C2 mean|g*|^2) for a rate; for
     a neighbourhood E V+ <= rho V - weight |x - x*|^2 + constant mean|g*|^2 and
-    V_0 <= C1 |x_0 - x*|^2 + C2 mean|g*|^2.  `pivots` are the smallest pivots of the
+    V_0 <= C1 |x_0 - x*|^2 + C2 mean|g*|^2.  For an average, rho is 1, weight is that of
+    f(x) - f(x*) or |grad f(x)|^2 in place of |x - x*|^2, V >= 0, and V_0 may have
+    C0 (f(x_0) - f(x*)), too; the short checker judges it.  `pivots` are the smallest pivots of the
     blocks, or a little less where these have no short common denominator.
     """
 
@@ -79,15 +82,19 @@ class Summary:
     C1: Fraction
     C2: Fraction
     pivots: Mapping[str, Fraction] = field(repr=False)
+    of: str | None = None
+    C0: Fraction = Fraction(0)
 
 
 def _judge_numbers(c: Certificate) -> None:
     """Reject constants outside their ranges."""
     rate = c.kind == "rate"
+    if c.kind == "average":
+        require(c.rho == 1 and c.weight > 0, "an average needs rho 1 and a weight")
     require(0 < c.rho <= 1, f"rho must be above 0 and at most 1; got {c.rho}")
     require(c.rho < 1 or c.weight > 0, "rho must be below 1 unless the weight is not 0")
     require(rate or (c.weight >= 0 and c.constant >= 0), "s and c must not be negative")
-    require(c.C1 >= 0 and c.C2 >= 0, "C1 and C2 must not be negative")
+    require(min(c.C0, c.C1, c.C2) >= 0, "C1 and C2 must not be negative")
     require(all(v.delta >= 0 for v in c.values), "delta must not be negative")
 
 
@@ -144,6 +151,9 @@ def check(certificate: Mapping[str, Any]) -> Summary:
     """
     try:
         c = examined(certificate)
+        if c.kind == "average":
+            check_plainly(certificate)
+            return summary(c, {})
         pivots = _judge(conditions(c))
     except RecursionError as error:
         raise Rejected("the certificate must not be nested so deeply") from error
@@ -175,6 +185,8 @@ def summary(c: Certificate, pivots: Mapping[str, Fraction]) -> Summary:
         C1=Fraction(c.C1),
         C2=Fraction(c.C2),
         pivots=pivots,
+        of=c.of,
+        C0=Fraction(c.C0),
     )
 
 
@@ -185,7 +197,7 @@ def blocks(certificate: Mapping[str, Any]) -> dict[str, Matrix]:
     and "start".  A condition is u' M u + (1/N) sum_i d_i' W_r d_i, with u the mean
     coordinates, d_i the deviation of a client from its class, M and W_r the blocks.
     """
-    return conditions(read(certificate)).blocks
+    return _seen(certificate).blocks
 
 
 def cancellations(certificate: Mapping[str, Any]) -> dict[str, Fraction]:
@@ -193,7 +205,13 @@ def cancellations(certificate: Mapping[str, Any]) -> dict[str, Fraction]:
 
     A condition contains (1/N) times the sum over class r of coefficient times f_i.
     """
-    return conditions(read(certificate)).cancellations
+    return _seen(certificate).cancellations
+
+
+def _seen(certificate: Mapping[str, Any]) -> Findings:
+    c = read(certificate)
+    require(c.kind != "average", "the short checker alone judges an average")
+    return conditions(c)
 
 
 def load(path: str | Path) -> dict[str, Any]:

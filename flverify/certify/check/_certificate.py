@@ -142,3 +142,5 @@ class Certificate:
     C1: Number
     C2: Number
     words: dict[str, tuple[str, str]]
+    of: str | None = None  # what an average is of
+    C0: Number = 0

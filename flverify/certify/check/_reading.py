@@ -38,12 +38,22 @@ STATEMENTS = {
     "neighbourhood": FAMILIES
     + "E V_{r+1} <= rho E V_r - s E|x_r - x*|^2 + c mean|grad f_i(x*)|^2.",
 }
+MEASURES = {"gap": "[f(x_r) - f(x*)]", "gradient": "|grad f(x_r)|^2"}
+AVERAGE = (
+    "For all L-smooth f_1, ..., f_N with convex f_i - (mu/2) |x|^2, x* a minimiser of "
+    "their mean f and every round r: E V_{{r+1}} <= E V_r - s E{} + c "
+    "mean|grad f_i(x*)|^2, V_r >= 0 and V_0 <= C0 [f(x_0) - f(x*)] + C1 |x_0 - x*|^2 + "
+    "C2 mean|grad f_i(x*)|^2."
+)
+STATEMENTS |= {of: AVERAGE.format(measure) for of, measure in MEASURES.items()}
 KEYS = [
     *("format", "version", "statement", "kind", "level", "algorithm"),
     *("function_class", "law", "rho", "neighbourhood", "equilibrium", "eliminated"),
     *("calls", "memories", "values", "ghost_values", "V", "decrease", "positivity"),
     *("start", "digest"),
 ]
+
+MORE = ["average"]  # of this kind
 
 MOST_COLUMNS = 400
 WORK = 50_000_000  # clients times gradients and columns, some ten seconds
@@ -54,22 +64,32 @@ def read(certificate: object, own: Loop | None = None) -> Certificate:
 
     A method of the user's own has its loop beside the certificate.
     """
-    c = entries(certificate, KEYS, "a certificate")
+    average = isinstance(certificate, dict) and certificate.get("kind") == "average"
+    c = entries(certificate, KEYS + MORE * average, "a certificate")
     choice(c["format"], "format", ["flverify/certificate"])
     whole(c["version"], "version", 1, 1)
     text(c["digest"], "digest")
-    kind = choice(c["kind"], "kind", ["rate", "neighbourhood"])
-    mu, smoothness = _function_class(c["function_class"])
+    kind = choice(c["kind"], "kind", ["rate", "neighbourhood", "average"])
+    mu, smoothness = _function_class(c["function_class"], average)
     law = read_law(c["law"])
-    case = _case(c, law, kind, own)
+    case = _case(c, law, own)
     values = [_value(v, case) for v in items(c["values"], "values")]
-    positivity = entries(c["positivity"], ["multipliers", "lower"], "positivity")
+    least = ["minimum"] * average
+    keys = ["multipliers", "lower", *least]
+    positivity = entries(c["positivity"], keys, "positivity")
     keys = ["multipliers", "upper", "lower"]
     decrease = entries(c["decrease"], keys, "decrease")
-    start = entries(c["start"], ["C1", "C2", "multipliers", "upper"], "start")
+    keys = ["C1", "C2", "multipliers", "upper", *least, *["C0"] * average]
+    start = entries(c["start"], keys, "start")
     known, during, at_start = _points(case)
     sizes = (len(law.sizes), len(values))
     weight, constant = _neighbourhood(c["neighbourhood"], kind)
+    of = None
+    if average:
+        measured = entries(c["average"], ["of", "weight"], "average")
+        of = choice(measured["of"], "what is averaged", list(MEASURES))
+        weight = number(measured["weight"], "weight")
+        _least(positivity["minimum"], start["minimum"], len(values))
     return Certificate(
         kind=kind,
         strong_convexity=mu,
@@ -87,7 +107,18 @@ def read(certificate: object, own: Loop | None = None) -> Certificate:
         C1=number(start["C1"], "C1"),
         C2=number(start["C2"], "C2"),
         words=_words(c, case, len(values), own),
+        of=of,
+        C0=number(start["C0"], "C0") if average else 0,
     )
+
+
+def _least(of_values: object, at_start: object, n_values: int) -> None:
+    """Look at the weights of f >= f(x*), which the short checker uses."""
+    for row in items(of_values, "positivity.minimum"):
+        v, weight = items(row, "an entry of positivity.minimum", 2)
+        whole(v, "the value of a bound", 0, n_values - 1)
+        number(weight, "a weight")
+    number(at_start, "start.minimum")
 
 
 def _points(case: Case) -> tuple[list[str], list[str], list[str]]:
@@ -125,19 +156,26 @@ def _words(
         richer = "previous gradients"
     level = richer if case.memories else "slots"
     algorithm = names(c["algorithm"], "algorithm")
+    meant = STATEMENTS[c["average"]["of"] if c["kind"] == "average" else c["kind"]]
     variant = algorithm["settings"].get("variant")
     source = source_of(algorithm["name"], variant, own)
     return {
-        "statement": (text(c["statement"], "statement"), STATEMENTS[c["kind"]]),
+        "statement": (text(c["statement"], "statement"), meant),
         "source": (text(algorithm["source"], "source"), source),
         "level": (text(c["level"], "level"), level),
     }
 
 
-def _function_class(value: object) -> tuple[Fraction, Fraction]:
+def _function_class(value: object, average: bool) -> tuple[Fraction, Fraction]:
     c = entries(value, ["strong_convexity", "smoothness"], "function_class")
     mu = Fraction(number(c["strong_convexity"], "strong_convexity"))
     smoothness = Fraction(number(c["smoothness"], "smoothness"))
+    if average:  # f_i need not be convex
+        require(
+            -smoothness <= mu < smoothness,
+            "the constants must satisfy -smoothness <= strong_convexity < smoothness",
+        )
+        return mu, smoothness
     require(
         0 < mu < smoothness,
         "the constants must satisfy 0 < strong_convexity < smoothness; "
@@ -149,12 +187,13 @@ def _function_class(value: object) -> tuple[Fraction, Fraction]:
 def _neighbourhood(value: object, kind: str) -> tuple[Number, Number]:
     if kind == "rate":
         require(value is None, "neighbourhood must be null for the kind 'rate'")
+    if value is None and kind != "neighbourhood":
         return 0, 0
     c = entries(value, ["weight", "constant"], "neighbourhood")
     return number(c["weight"], "weight"), number(c["constant"], "constant")
 
 
-def _case(c: dict[str, Any], law: Law, kind: str, own: Loop | None) -> Case:
+def _case(c: dict[str, Any], law: Law, own: Loop | None) -> Case:
     start, play = settled(c["algorithm"], own)
     layout = _layout(start, law.n_clients)
     calls = whole(c["calls"], "calls", 1, MOST_COLUMNS)
@@ -169,7 +208,7 @@ def _case(c: dict[str, Any], law: Law, kind: str, own: Loop | None) -> Case:
         play=play,
         law=law,
         layout=layout,
-        has_equilibrium=kind == "rate",
+        has_equilibrium=c["neighbourhood"] is None,
         equilibrium=equilibrium,
         eliminated=_eliminated(c["eliminated"], law, layout, lifted, equilibrium),
         calls=calls,

@@ -24,6 +24,7 @@ from flverify.reference import (
     scaffold,
 )
 
+from ._average import above_least, gap, known_at, measured
 from ._groups import X_0, X_STAR, Group, Parts, Point, State, cohorts
 from ._sums import NOTHING, TooManyError, Vector, demand, quadratic, total, unknown
 
@@ -156,14 +157,15 @@ class Proof:
             state.at[f"{j}.point"] = [point.x for point in state.at[j]]
             state.at[f"{j}.gradient"] = [point.g for point in state.at[j]]
         for v, value in enumerate(self.c.values):
-            w, ends = self.combination(state, value.point), []
+            w = self.combination(state, value.point)
             demand(when != "at rest" or w == X_STAR, "a value must rest at x*")
-            for g in state.groups:  # at a point that is known, the value is too
-                own = [p for (_, parts), p in points.items() if parts == g.parts]
-                known = [p.f for p in own if p.x == w]
-                f = [*known, unknown("f", (v, when), g.parts)][0]
-                ends.append(Point(w, NOTHING, f))
-            state.at[f"value:{v}"] = ends
+            state.at[f"value:{v}"] = [
+                # at a point that is known, the value is too
+                [*known_at(points, g, w), Point(w, f=unknown("f", (v, when), g.parts))][
+                    0
+                ]
+                for g in state.groups
+            ]
         return state
 
     def played(
@@ -198,12 +200,14 @@ class Proof:
             name = f"start_ghost:{self.lifted.index(slot)}"  # the gradient is zero
             if slot is None or any(state.at[slot]):
                 name = "star" if slot is None else "start_call:0"
+            there = self.mu > 0 or not name.startswith("start_ghost")
+            demand(there, "a function need not have a point of gradient 0")
             zero = {
                 g.parts: g.point(name)._replace(g=self.stars[g.parts] * -1)
                 for g in self.cast
             }
             state.at[j] = [points.setdefault((name, i), p) for i, p in zero.items()]
-        return self.completed(state, {}, "at the start"), points
+        return self.completed(state, points, "at the start"), points
 
     def outcomes(self) -> list[tuple[Fraction, list[Group]]]:
         """Return the possible rounds: whole numbers as the chances, groups in and out.
@@ -319,23 +323,52 @@ class Proof:
 
     def conditions(self, watched: Watched = iter) -> Iterator[tuple[str, Vector]]:
         """Yield the three sums that must not be negative."""
-        c, near, zero = self.c, self.c.neighbourhood, Fraction(0)
-        kind = "rate" if near is None else "neighbourhood"
-        s, k = (zero, zero) if near is None else (near.weight, near.constant)
-        known = (c.format, c.version, c.kind) == ("flverify/certificate", 1, kind)
-        demand(known, "the format, version and kind must be known")
-        ordered = 0 < self.mu < self.L and 0 < c.rho <= 1 and s >= 0 and k >= 0
-        demand(ordered and (c.rho < 1 or s > 0), "the constants are out of range")
+        c, (s, k) = self.c, self.constants()
         before, after, points = self.round()
         V, x = self.lyapunov(before), before.at["model"][0] - X_STAR
         spread = State(self.cast, {"": [g @ g for g in self.stars.values()]}).mean("")
         ends = (self.highest(c.decrease, points, at) * p for p, at in watched(after))
         expected = total(ends) / sum(p for p, _ in after)
-        decrease = V * c.rho - x @ x * s + spread * k - expected
+        average = c.kind == "average"
+        away = measured(c.average.of, before, points) if average else x @ x
+        decrease = V * c.rho - away * s + spread * k - expected
         yield "decrease", decrease - self.used(c.decrease, points, before)
         positivity = V if s else V - x @ x
+        if average:
+            positivity -= self.least(before)
         yield "positivity", positivity - self.used(c.positivity, points, before)
         begun, points = self.started()
         start = X_0 @ X_0 * c.start.C1 + spread * c.start.C2
+        if average and c.start.C0:
+            start += gap(begun, points, X_STAR + X_0) * c.start.C0
+        if average and _weighted([[c.start.minimum]]) != [[0]]:
+            least = above_least(begun, points, X_STAR + X_0, self.L)
+            start -= least * c.start.minimum
         start -= self.highest(c.start, points, begun)
         yield "start", start - self.used(c.start, points, begun)
+
+    def constants(self) -> tuple[Fraction, Fraction]:
+        """Return s and c, all constants being in their ranges."""
+        c, near = self.c, self.c.neighbourhood
+        kind = "rate" if near is None else "neighbourhood"
+        average, zero = c.kind == "average", Fraction(0)
+        known = ("flverify/certificate", 1, "average" if average else kind)
+        given = (c.format, c.version, c.kind)
+        demand(given == known, "the format, version and kind must be known")
+        s, k = (zero, zero) if near is None else (near.weight, near.constant)
+        convex = 0 < self.mu
+        if average:
+            demand(
+                s == 0 and c.rho == 1, "an average has a weight of its own, rho is 1"
+            )
+            s, convex = c.average.weight, -self.L <= self.mu
+        ordered = convex and self.mu < self.L and 0 < c.rho <= 1 and s >= 0 and k >= 0
+        demand(ordered and (c.rho < 1 or s > 0), "the constants are out of range")
+        return s, k
+
+    def least(self, state: State) -> Vector:
+        """Return values less f(x*), the smallest one, times weights not negative."""
+        terms = []
+        for v, x in _weighted(self.c.positivity.minimum):
+            terms += [p.f * (x * g.many) for g, p in state.each(f"value:{v}")]
+        return total(terms) / self.n

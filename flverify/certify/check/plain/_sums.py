@@ -13,7 +13,12 @@ from typing import Any
 from flverify.certify.check._json import Rejected
 
 WHOLE = {"version", "calls", "n_clients", "cohort_size", "clients", "local_steps"}
-ROWS = {"multipliers", "upper", "lower"}  # of classes, values, points and a weight
+ROWS = {
+    "multipliers",
+    "upper",
+    "lower",
+    "minimum",
+}  # of classes, values, points and a weight
 
 
 class TooManyError(Rejected):

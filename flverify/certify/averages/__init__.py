@@ -1,0 +1,247 @@
+"""Bounds on averages over rounds, for functions that need not be strongly convex.
+
+With V_r >= 0 and E V_{r+1} <= E V_r - s E M_r + c mean|g*_i|^2 in every round,
+(1/K) sum_{r<K} E M_r <= V_0/(s K) + (c/s) mean|g*_i|^2 for every K. For convex f_i, M is
+f(x) - f(x*); for others it is |grad f(x)|^2, and x* a global minimiser of f.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from flverify._core.checks import whole
+from flverify._core.errors import RefusedError
+from flverify._core.exact import Array
+from flverify.algorithms._algorithm import Algorithm
+from flverify.certify.ansatz import Level
+from flverify.certify.averages.joint import Joint
+from flverify.certify.averages.reduction import Reduced, reduce
+from flverify.certify.certificate import Proof
+from flverify.certify.check import Rejected
+from flverify.certify.check.plain import TooManyError, effort
+from flverify.certify.coordinates import Coordinates, Structure
+from flverify.certify.discover import discover
+from flverify.certify.rates import Status
+from flverify.certify.search import (
+    NO_CERTIFICATE,
+    Problem,
+    levels,
+    problem,
+    read_round,
+    written,
+)
+from flverify.certify.solve import is_infeasible, least, widest_margin
+from flverify.participation._law import Participation
+
+ROUNDS = 100
+RICHEST = 3  # ansaetze that are tried; richer ones took seconds and gave no more
+SLACK = (1e-5, 1e-4, 1e-3, 1e-2)  # how far above the least bound to round
+DIGITS = (9, 12)
+WORTH = 1e-4  # how much smaller a bound of a richer ansatz must be
+ZERO_START = (
+    "a remembered gradient must start at that of x_0 where functions need not have a "
+    "point of gradient 0; got one that starts at 0; set initial_gradients=start, if "
+    "the method has that."
+)
+
+
+@dataclass(frozen=True)
+class Average:
+    """What came of an attempt to bound an average.
+
+    Parameters
+    ----------
+    status : {"certified", "not_certified", "inconclusive"}
+    reason : str
+        Why there is no certificate; empty if there is one.
+    of : {"gap", "gradient"}
+        M is f(x) - f(x*), or |grad f(x)|^2.
+    by_gap : Fraction or None, weight M/f
+        C0/s, the factor of (f(x_0) - f(x*))/K.
+    by_distance : Fraction or None, weight M/x^2
+        C1/s, the factor of |x_0 - x*|^2/K.
+    by_gradients : Fraction or None, weight M/g^2
+        C2/s, the factor of mean|grad f_i(x*)|^2/K.
+    constant : Fraction or None, weight M/g^2
+        c/s, what remains of mean|grad f_i(x*)|^2 whatever K is.
+    level : str
+        The ansatz that did it.
+    certificate : dict or None
+        Exact data that `flverify.certify.check.check` proves anew.
+    """
+
+    status: Status
+    reason: str
+    of: str
+    by_gap: Fraction | None = None
+    by_distance: Fraction | None = None
+    by_gradients: Fraction | None = None
+    constant: Fraction | None = None
+    level: str = ""
+    certificate: dict[str, Any] | None = None
+
+
+@np.errstate(over="ignore", invalid="ignore")  # the solver says what it cannot take
+def average(
+    algorithm: Algorithm,
+    participation: Participation,
+    smoothness: object,
+    strong_convexity: object = 0,
+    rounds: int = ROUNDS,
+    loop: ModuleType | None = None,
+) -> Average:
+    """Certify (1/K) sum_{r<K} E M_r <= (C0 [f(x_0) - f(x*)] + C1 |x_0 - x*|^2 + ...)/K.
+
+    Parameters
+    ----------
+    algorithm : Algorithm
+        With rational settings. Slots that remember gradients must start at those of
+        x_0, unless mu > 0.
+    participation : Participation
+        Full, Bernoulli, uniform or all-or-nothing.
+    smoothness, strong_convexity : rational, weight f/x^2
+        L > 0 and -L <= mu < L: every f_i has an L-Lipschitz gradient, and
+        f_i - (mu/2) |x|^2 is convex. With mu = -L they are all smooth functions.
+    rounds : int >= 1
+        K in what is made small, C0 + C1 L^0 + C2/L + c K: without a c it does not
+        matter, and the bound holds for every K whatever it is.
+    loop : module, optional
+        The plain loop of an algorithm of one's own.
+
+    Returns
+    -------
+    result : Average
+
+    Raises
+    ------
+    InputError
+        If a part of the setting is of another kind.
+    DomainError
+        If a number lies outside its domain.
+    RefusedError
+        If the algorithm, its round or the law has no certificates of this kind.
+
+    Examples
+    --------
+    A gradient step of 1/(2L) on smooth functions: 8/3 is 1/(eta (1 - eta L/2)).
+
+    >>> from flverify.algorithms import GradientDescent
+    >>> from flverify.participation import Full
+    >>> found = average(GradientDescent("1/2"), Full(1), 1, strong_convexity=-1)
+    >>> found.status, found.of, round(float(found.by_gap), 3)
+    ('certified', 'gradient', 2.667)
+    """
+    numbers = strong_convexity, smoothness
+    setting = problem(algorithm, participation, *numbers, loop, convex=False)
+    whole(rounds, "rounds")
+    reading = read_round(setting)
+    structure = discover(reading)
+    if structure.neighbourhood and setting.mu < 0:
+        raise RefusedError(
+            "for functions that are not convex a method must stay at x* whatever the "
+            "gradients there are; got one that moves away; take convex functions."
+        )
+    best: Average | None = None
+    words = []
+    for found in _searches(setting, levels(reading, structure)):
+        result = found if isinstance(found, Average) else _best(found, setting, rounds)
+        words.append(f"{result.level}: {result.reason}")
+        if result.certificate and (best is None or _below(result, best, rounds)):
+            best = result
+    if best is not None:
+        return best
+    return result if len(words) == 1 else replace(result, reason="; ".join(words))
+
+
+def _searches(
+    setting: Problem, rungs: list[tuple[Structure, Level]]
+) -> Iterator[Reduced | Average]:
+    """Lay out ansaetze from poor to rich; those that cannot be met are told."""
+    reading = read_round(setting)
+    for structure, level in rungs[:RICHEST]:
+        space = Coordinates(reading, structure, Fraction)
+        joint = Joint(space, level, setting.mu)
+        nothing = Average("not_certified", NO_CERTIFICATE, joint.of, level=level.name)
+        if setting.mu <= 0 and joint.start.phis:
+            yield replace(nothing, reason=ZERO_START)
+            continue
+        found = reduce(joint)
+        yield nothing if found is None else found
+
+
+def _objective(found: Reduced, rounds: int) -> Array:
+    """Return what is made small: V_0, and what every round adds."""
+    weights = {("C0",): 1.0, ("C1",): 1.0, ("C2",): 1.0, ("c",): float(rounds)}
+    return np.array([weights.get(u, 0.0) for u in found.unknowns])
+
+
+def _best(found: Reduced, setting: Problem, rounds: int) -> Average:
+    """Find the least bound of one ansatz, centre a little above it, and round."""
+    level, of = found.joint.level.name, found.joint.of
+    wanted = _objective(found, rounds)
+    solution = least(found.programme, wanted)
+    if solution.status == "failed":
+        if is_infeasible(solution.detail):
+            return Average("not_certified", NO_CERTIFICATE, of, level=level)
+        word = f"the solver stopped with {solution.detail}"
+        return Average("inconclusive", word, of, level=level)
+    smallest = float(wanted @ solution.values)
+    room = 2.0 * float(found.programme.normal @ solution.values) + 1.0
+    word = "the solver's points were not centred"
+    for slack in SLACK:
+        bound = smallest * (1 + slack) + slack / 100
+        point = _centred(found, wanted, bound, room)
+        for digits in DIGITS if point is not None else ():
+            try:
+                certificate = written(_proof(found, found.exact(point, digits)), setting)
+            except Rejected as error:
+                word = f"the checker rejects the rounded point: {error}"
+                continue
+            return _told(certificate, of, level)
+    return Average("inconclusive", word, of, level=level)
+
+
+def _centred(
+    found: Reduced, wanted: Array, bound: float, room: float
+) -> Array | None:
+    programme, size = found.programme, np.abs(wanted).max()
+    pinned = replace(
+        programme,
+        equalities=np.concatenate([programme.equalities, wanted[None] / size]),
+        values=np.append(programme.values, bound / size),
+        normal=programme.normal / room,
+    )
+    solution = widest_margin(pinned)
+    if solution.status == "failed" or not solution.margin > 0:
+        return None
+    return solution.values
+
+
+def _proof(found: Reduced, values: dict[Any, Fraction]) -> Proof:
+    joint = found.joint
+    return Proof(joint.space, joint.level, values, values, Fraction(1), of=joint.of)
+
+
+def _told(certificate: dict[str, Any], of: str, level: str) -> Average:
+    """Read off what an accepted certificate proves."""
+    start, around = certificate["start"], certificate["neighbourhood"] or {}
+    weight = Fraction(certificate["average"]["weight"])
+    c0, c1, c2 = (Fraction(start[name]) / weight for name in ("C0", "C1", "C2"))
+    constant = Fraction(around.get("constant", 0)) / weight
+    return Average("certified", "", of, c0, c1, c2, constant, level, certificate)
+
+
+def _below(one: Average, other: Average, rounds: int) -> bool:
+    """Whether a bound is clearly smaller than another one, of one setting."""
+    first, second = (
+        sum(map(Fraction, (a.by_gap or 0, a.by_distance or 0, a.by_gradients or 0)))
+        + rounds * (a.constant or 0)
+        for a in (one, other)
+    )
+    return first < second * (1 - Fraction(WORTH))

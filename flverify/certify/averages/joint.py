@@ -1,0 +1,195 @@
+"""One inequality for V, its decrease and its start, with all unknowns together.
+
+For a rate, V is found first and its start is bounded afterwards. The bound of an
+average is V_0 over the number of rounds, so that both are sought at once. Everything is
+kept in rationals: with mu <= 0 some forms vanish along directions that are known, which
+floats would not hit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from flverify._core.errors import RefusedError
+from flverify._core.exact import Array
+from flverify.certify.ansatz import Ansatz, Level
+from flverify.certify.coordinates import Coordinates
+from flverify.certify.inequality import Unknown
+from flverify.certify.interpolation import product
+from flverify.certify.start import Start
+
+ZERO, ONE = Fraction(0), Fraction(1)
+IN_V = ("T", "S", "ghost", "delta")
+BEYOND_CONVEX = (("C1",), ("C2",), ("c",))  # not for V that knows no x*
+
+
+class Joint:
+    """Blocks constant + sum_u u coefficients_u, rows sum_u a_u u = b, at L = 1.
+
+    Unknowns are those of the ansatz and of the start, ("C0",), the factor of
+    f(x_0) - f(x*), ("minimum", w), those of f(w) - f(x*) >= 0 in V, and
+    ("start minimum",), that of f(x_0) - f(x*) - |grad f(x_0)|^2/2 >= 0.
+
+    Raises
+    ------
+    RefusedError
+        If no gradient is taken at the server's model.
+    """
+
+    def __init__(self, space: Coordinates, level: Level, mu: Fraction) -> None:
+        self.space, self.level, self.mu = space, level, mu
+        self.ansatz = Ansatz(space, level, mu, 1)
+        self.nothing = {u: ZERO for u in self.ansatz.unknowns if u[0] in IN_V}
+        self.start = Start(space, level, self.nothing, mu, 1)
+        self._name_unknowns()
+        self._place_blocks()
+        self._place_rows()
+        self._follow_v()
+        self._measure()
+        self._bound_below()
+        self._value_at_start()
+        self.free = set(self.unknowns) - self._needless()
+
+    def _name_unknowns(self) -> None:
+        both: tuple[Ansatz, Start] = (self.ansatz, self.start)
+        signs: dict[Unknown, bool] = {}
+        for one in both:
+            signs |= dict(zip(one.unknowns, one.signed, strict=True))
+        del signs["one",]
+        least = [("minimum", w) for w in range(len(self.level.values))]
+        more: list[Unknown] = [("C0",), *least, ("start minimum",)]
+        self.signed = signs | dict.fromkeys(more, True)
+        self.unknowns: list[Unknown] = list(self.signed)
+        self.place = {u: k for k, u in enumerate(self.unknowns)}
+
+    def _place_blocks(self) -> None:
+        self.constants: dict[str, Array] = {}
+        self.coefficients: dict[str, Array] = {}
+        for one in (self.ansatz, self.start):
+            for name, size in one.sizes.items():
+                base, slope = one.coefficients(name)
+                out = np.full((len(self.unknowns), size, size), ZERO)
+                for u, matrix in zip(one.unknowns, base + slope, strict=True):
+                    if u in self.place:
+                        out[self.place[u]] = matrix
+                self.coefficients[name] = out
+                self.constants[name] = np.full((size, size), ZERO)
+
+    def _place_rows(self) -> None:
+        self.rows: dict[str, dict[Unknown, Fraction]] = {}
+        self.right: dict[str, Fraction] = {}
+        for one in (self.ansatz, self.start):
+            for name, row in one.equalities.items():
+                self.rows[name] = {
+                    u: fixed + moving
+                    for u, (fixed, moving) in row.items()
+                    if u in self.place
+                }
+
+    def _follow_v(self) -> None:
+        """Let V_0 move with V: it is linear in V, so one unknown after the other."""
+        for u in self.nothing:
+            alone = {**self.nothing, u: ONE}
+            start = Start(self.space, self.level, alone, self.mu, 1)
+            for name, matrix in start.constants.items():
+                block = self.coefficients[name]
+                block[self.place[u]] = block[self.place[u]] + matrix
+            for name, row in start.equalities.items():
+                self._add(name, u, row.get(("one",), (ZERO, ZERO))[0])
+
+    def _add(self, name: str, unknown: Unknown, value: Fraction) -> None:
+        row = self.rows.setdefault(name, {})
+        row[unknown] = row.get(unknown, ZERO) + value
+
+    # -- what is measured --------------------------------------------------------
+
+    @property
+    def of(self) -> str:
+        """Name what is averaged: f(x) - f(x*), without convexity |grad f(x)|^2."""
+        return "gap" if self.mu >= 0 else "gradient"
+
+    @cached_property
+    def _call(self) -> int:
+        """The gradient that is taken at the model."""
+        model = self.space.symbol(("server", "model")).z
+        call = self.ansatz.call_at(model)
+        if call is None:
+            raise RefusedError(
+                "an average needs gradients at the server's model; got a method that "
+                "takes them elsewhere; certify its rate, for mu above 0."
+            )
+        return call
+
+    def _measure(self) -> None:
+        """Take what is averaged from V - E V+."""
+        if self.of == "gap":
+            for r in self.space.classes:
+                name = f"decrease/class {r}/call:{self._call}"
+                self.rows.setdefault(name, {})
+                self.right[name] = ONE
+            return
+        slope = self._mean(self.space.symbol(("gradient", self._call)).own)
+        block = self.constants["decrease/mean"]
+        self.constants["decrease/mean"] = block - product(slope, slope)
+
+    def _mean(self, own: Array) -> Array:
+        """Return the mean over all clients of a row in their own coordinates."""
+        space = self.space
+        parts = (space.shares[r] * (own @ space.embedding[r]) for r in space.classes)
+        return sum(parts, start=space.zeros(len(space.z)))
+
+    def _bound_below(self) -> None:
+        """Let V lean on f >= f(x*) at its value terms."""
+        for w in range(len(self.level.values)):
+            for r in self.space.classes:
+                self._add(f"positivity/lower {w}/class {r}", ("minimum", w), ONE)
+
+    def _value_at_start(self) -> None:
+        """Let V_0 be bound by f(x_0), whose gradient may be known."""
+        unit = [ONE, *[ZERO] * (len(self.start.z) - 1)]
+        here = [
+            p
+            for p in self.start.points()
+            if p.name.startswith("start_call")
+            and list(p.x.z) == unit
+            and not any(p.x.own)
+        ]
+        values = [
+            w
+            for w, point in enumerate(self.level.values)
+            if list(self.start.value_row(point)) == unit
+        ]
+        self.known_start = bool(here)
+        for r in self.space.classes:
+            if here:
+                name = f"start/class {r}/{here[0].name}"
+                self._add(name, ("C0",), ONE)
+                self._add(name, ("start minimum",), -ONE)
+            elif values:
+                self._add(f"start/upper {values[0]}/class {r}", ("C0",), ONE)
+        if here:
+            slope = self._mean_at_start(here[0].g.own)
+            block = self.coefficients["start/mean"]
+            block[self.place["start minimum",]] += product(slope, slope) / 2
+
+    def _mean_at_start(self, own: Array) -> Array:
+        space, start = self.space, self.start
+        parts = (
+            space.shares[r] * (own @ start.embedding(r)) for r in self.space.classes
+        )
+        return sum(parts, start=space.zeros(len(start.z)))
+
+    def _needless(self) -> set[Unknown]:
+        """Unknowns that are not asked for: C0 for convex f_i, C1 and C2 for others."""
+        gone: set[Unknown] = {("C0",)} if self.mu >= 0 else set(BEYOND_CONVEX)
+        if self.mu >= 0 or not self.known_start:
+            gone.add(("start minimum",))
+        return gone & set(self.unknowns)
+
+    def drop(self, unknowns: Iterable[Unknown]) -> None:
+        """Fix unknowns at zero."""
+        self.free -= set(unknowns)
