@@ -39,6 +39,7 @@ COMMANDS = {
     "advise": "Which step size, how many rounds, for one's own data and clients.",
     "simulate": "Sampled mean squared error against rounds.",
     "certify": "Certify a linear rate for a whole function class.",
+    "average": "Bound an average over rounds, without strong convexity.",
     "region": "Certify rates on a grid of step sizes and another parameter.",
     "check": "Prove a certificate anew, independently of what found it.",
     "figure": "Draw a printed figure and write its table.",

@@ -280,7 +280,7 @@ def _values(proof: Proof, smoothness: Fraction) -> dict[str, Any]:
 
 
 def _least(proof: Proof, smoothness: Fraction) -> dict[str, dict[str, Any]]:
-    """What only averages have: f(x_0) - f(x*), and weights of f >= f(x*)."""
+    """Return what averages alone have: f(x_0) - f(x*), and f >= f(x*)."""
     if proof.of is None:
         return {"positivity": {}, "start": {}}
     found = {

@@ -169,7 +169,7 @@ def _focus(
     algorithm: Focus, law: Participation, mu: Fraction, smooth: Fraction
 ) -> Printed:
     n, moves = law.n_clients, algorithm.local_steps - 1
-    q = _least_weight(law)
+    q = least_weight(law)
     caps = {
         "3 mu/(27 N L^2)": (3 * mu / (27 * n * smooth**2)) ** 2,
         "q_min^(3/2)/(8 L sqrt N)": q**3 / (64 * smooth**2 * n),
@@ -186,7 +186,7 @@ def _focus(
     )
 
 
-def _least_weight(law: Participation) -> Fraction:
+def least_weight(law: Participation) -> Fraction:
     """Least averaging weight: class by class where there are classes."""
     try:
         found = classes(law)

@@ -94,8 +94,8 @@ def problem(
     Raises
     ------
     DomainError
-        If 0 < mu < L (or -L <= mu < L) does not hold, a number is not rational, or step_size times
-        smoothness is larger than all floats.
+        If 0 < mu < L (or -L <= mu < L) does not hold, a number is not rational, or
+        step_size times smoothness is larger than all floats.
     InputError
         If the algorithm or the law is something else.
     RefusedError

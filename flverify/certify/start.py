@@ -241,6 +241,7 @@ class Start(Inequality):
                 self.equal(f"start/class {r}/{b.name}", omega, -1)
 
     def value_row(self, point: Mapping[str, Fraction]) -> Array:
+        """Row in z of the point of a value term."""
         row = self._zeros(len(self.z))
         for name, value in point.items():
             if name in self.space.server:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
@@ -27,6 +26,7 @@ from flverify.certify.search import problem, read_round
 from flverify.certify.short_rates import just_above
 from flverify.certify.stationary import worst_stationary
 from flverify.commands._algorithms import Chosen
+from flverify.commands._certificate_files import file_text
 from flverify.commands._function_class import (
     require_certifiable,
     require_certified_name,
@@ -113,9 +113,7 @@ class Answer:
     @property
     def file(self) -> str:
         """The certificate as a file holds it: one line per key."""
-        parts = (self.certificate or {}).items()
-        lines = (f" {json.dumps(key)}: {json.dumps(value)}" for key, value in parts)
-        return "{\n" + ",\n".join(lines) + "\n}\n"
+        return file_text(self.certificate)
 
 
 def answer(question: Question) -> Answer:

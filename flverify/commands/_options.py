@@ -53,6 +53,12 @@ def strong_convexity(*, required: bool) -> Option:
     )
 
 
+def taken(local_steps: int | None) -> dict[str, str]:
+    """Say which settings have options of their own."""
+    steps = {"step_size": "--step-size"}
+    return steps if local_steps is None else {**steps, "local_steps": "--local-steps"}
+
+
 def adding(options: Sequence[Option]) -> Callable[[Run], Run]:
     """Return a decorator that adds options in the order in which they are listed."""
 

@@ -12,6 +12,7 @@ from flverify._core.errors import DomainError, InputError, RefusedError
 from flverify._core.sentences import number_of
 from flverify._core.shown import fewer_digits
 from flverify.commands._algorithms import build, law_notes, read_overrides
+from flverify.commands._certificate_files import LOST, size_of
 from flverify.commands._certifying import Answer, Beside, Question, answer
 from flverify.commands._function_class import (
     CERTIFIABLE,
@@ -28,6 +29,7 @@ from flverify.commands._options import (
     SETTINGS,
     SMOOTHNESS,
     strong_convexity,
+    taken,
 )
 from flverify.commands._own_methods import build_own, is_own, plain_loop
 from flverify.commands._places import require_place, require_unread, unwritten
@@ -72,12 +74,6 @@ allornothing:P. Numbers are fractions or decimal text, read exactly.
 
 The exit code is 0 if certified, 1 if not or if the solver failed, 2 if refused.
 """
-
-
-_LOST = (
-    "the certificate is found",
-    "save the certificate from the output, where it stands instead",
-)
 
 
 @click.command(name="certify", cls=Reporting, help=_HELP)
@@ -126,7 +122,7 @@ def command(
         require_place("--out", out)
         require_unread("--out", out, [("--participation", file_of(given["law"]))])
     found = answer(question)
-    lost = unwritten(out, found.file, *_LOST) if out and found.certificate else ""
+    lost = unwritten(out, found.file, *LOST) if out and found.certificate else ""
     if as_json:
         click.echo(_json(question, found, lost))
     elif found.status != "refused":
@@ -172,7 +168,7 @@ def _question(
     if own:
         chosen = build_own(algorithm, step, local_steps, overrides)
     else:
-        read = read_overrides(overrides, [algorithm], _taken(local_steps))
+        read = read_overrides(overrides, [algorithm], taken(local_steps))
         chosen = build(algorithm, step, local_steps or 1, read, built)
     return Question(
         chosen=chosen,
@@ -184,12 +180,6 @@ def _question(
         neighbourhood=neighbourhood,
         loop=module,
     )
-
-
-def _taken(local_steps: int | None) -> dict[str, str]:
-    """Say which settings have options of their own here."""
-    steps = {"step_size": "--step-size"}
-    return steps if local_steps is None else {**steps, "local_steps": "--local-steps"}
 
 
 def _rate(text: str) -> Fraction:
@@ -252,7 +242,7 @@ def _show(question: Question, found: Answer, out: Path | None, lost: str) -> Non
     if found.proved:
         lines.append(("statement", statement(found.proved)))
         lines += proved_lines(found.proved)
-    lines += [*_compared(found), *_evidence(found, out, lost)]
+    lines += [*_compared(found), *size_of(found.certificate, out, lost)]
     console.fields([(label, fewer_digits(text)) for label, text in lines])
     console.remarks(_notes(question))
     if lost:
@@ -291,13 +281,3 @@ def _cap(beside: Beside) -> str:
         return f"it is about the step size {cap} alone"
     allows = ", which the step size keeps" if beside.printed_inside else ""
     return f"its step sizes end at {cap}{allows}"
-
-
-def _evidence(found: Answer, out: Path | None, lost: str) -> list[tuple[str, str]]:
-    """Lines on the certificate, or on the file that was not written."""
-    if found.certificate is None:
-        return [("certificate", f"none; {out} was not written")] if out else []
-    place = f"written to {out}" if out else "--out writes it"
-    place = "printed below" if lost else place
-    size = f"{len(found.file)} bytes, {place}"
-    return [("ansatz", found.certificate["level"]), ("certificate", size)]

@@ -126,6 +126,8 @@ def _proved(
         except TooManyError as error:
             raise RefusedError(f"{error}; it cannot be checked.") from error
     proved = check(certificate)
+    if proved.kind == "average":  # whose judge is the plain one
+        return proved, True
     try:
         if not plain and effort(certificate) > A_MOMENT:
             return proved, False
@@ -183,6 +185,8 @@ def _record(
         "rho": str(proved.rho),
         "weight": None if rate else str(proved.weight),
         "constant": None if rate else str(proved.constant),
+        "of": proved.of,
+        "C0": str(proved.C0),
         "C1": str(proved.C1),
         "C2": str(proved.C2),
         "smallest_pivots": {name: str(p) for name, p in proved.pivots.items()},

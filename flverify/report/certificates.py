@@ -27,6 +27,8 @@ def statement(proved: Summary) -> str:
     From E V+ <= rho V - s |x - x*|^2 + c M follows a bound in every round where s = 0
     (V is then at least |x - x*|^2), and a bound on the average of rounds otherwise.
     """
+    if proved.kind == "average":
+        return _of_average(proved)
     start = "C1 |x_0 - x*|^2 + C2 M"
     if proved.kind == "rate":
         bound = f"E|x_r - x*|^2 <= rho^r ({start})"
@@ -44,8 +46,37 @@ def statement(proved: Summary) -> str:
     )
 
 
+MEASURES = {"gap": "E f(x_r) - f(x*)", "gradient": "E|grad f(x_r)|^2"}
+
+
+def _of_average(proved: Summary) -> str:
+    """Word a bound of an average, with what is not zero in it."""
+    parts = [
+        (proved.C0, "C0 (f(x_0) - f(x*))"),
+        (proved.C1, "C1 |x_0 - x*|^2"),
+        (proved.C2, "C2 M"),
+    ]
+    told = [text for value, text in parts if value]
+    bound = f"({' + '.join(told)})/K" if len(told) > 1 else "".join(told) + "/K"
+    rest = " + c M" if proved.constant else ""
+    word = ", M = mean|grad f_i(x*)|^2" if proved.C2 or proved.constant else ""
+    return (
+        "for all f_1, ..., f_N in any dimension with L-Lipschitz gradients and convex "
+        f"f_i - (mu/2) |x|^2, x* a minimiser of their mean f{word}: (1/K) sum_(r<K) "
+        f"{MEASURES[str(proved.of)]} <= {bound}{rest} for every K."
+    )
+
+
+def _average_lines(proved: Summary) -> list[Line]:
+    """Return the constants that are not 0."""
+    named = {"C0": proved.C0, "C1": proved.C1, "C2": proved.C2, "c": proved.constant}
+    return [(name, number(value)) for name, value in named.items() if value]
+
+
 def proved_lines(proved: Summary) -> list[Line]:
     """Return the constants of the statement as labels and texts."""
+    if proved.kind == "average":
+        return _average_lines(proved)
     lines = [("rho", number(proved.rho))]
     if proved.kind == "neighbourhood":
         lines.append(("c", number(proved.constant)))
@@ -59,16 +90,20 @@ def proved_lines(proved: Summary) -> list[Line]:
 def accepted(certificate: Mapping[str, Any]) -> Summary:
     """Return what a certificate proves that the checker has accepted already."""
     around = certificate["neighbourhood"] or {}
+    average = certificate.get("average")
+    scale = Fraction(average["weight"]) if average else Fraction(1)
     start, law = certificate["start"], certificate["law"]
     return Summary(
         kind=certificate["kind"],
         n_clients=law.get("n_clients") or sum(c["clients"] for c in law["classes"]),
         rho=Fraction(certificate["rho"]),
-        weight=Fraction(around.get("weight", 0)),
-        constant=Fraction(around.get("constant", 0)),
-        C1=Fraction(start["C1"]),
-        C2=Fraction(start["C2"]),
+        weight=Fraction((average or around).get("weight", 0)) / scale,
+        constant=Fraction(around.get("constant", 0)) / scale,
+        C1=Fraction(start["C1"]) / scale,
+        C2=Fraction(start["C2"]) / scale,
         pivots={},
+        of=average["of"] if average else None,
+        C0=Fraction(start.get("C0", 0)) / scale,
     )
 
 

@@ -1,13 +1,13 @@
 """Bounds on averages over rounds, for functions that need not be strongly convex.
 
 With V_r >= 0 and E V_{r+1} <= E V_r - s E M_r + c mean|g*_i|^2 in every round,
-(1/K) sum_{r<K} E M_r <= V_0/(s K) + (c/s) mean|g*_i|^2 for every K. For convex f_i, M is
-f(x) - f(x*); for others it is |grad f(x)|^2, and x* a global minimiser of f.
+(1/K) sum_{r<K} E M_r <= V_0/(s K) + (c/s) mean|g*_i|^2 for every K. For convex f_i, M
+is f(x) - f(x*); for others it is |grad f(x)|^2, and x* a global minimiser of f.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from types import ModuleType
@@ -24,7 +24,7 @@ from flverify.certify.averages.joint import Joint
 from flverify.certify.averages.reduction import Reduced, reduce
 from flverify.certify.certificate import Proof
 from flverify.certify.check import Rejected
-from flverify.certify.check.plain import TooManyError, effort
+from flverify.certify.check.plain import MOST_CALLS, TooManyError, effort
 from flverify.certify.coordinates import Coordinates, Structure
 from flverify.certify.discover import discover
 from flverify.certify.rates import Status
@@ -46,8 +46,8 @@ DIGITS = (9, 12)
 WORTH = 1e-4  # how much smaller a bound of a richer ansatz must be
 ZERO_START = (
     "a remembered gradient must start at that of x_0 where functions need not have a "
-    "point of gradient 0; got one that starts at 0; set initial_gradients=start, if "
-    "the method has that."
+    "point of gradient 0; got one that starts at 0; start it there, as "
+    "initial_gradients=start and initial_tracker=sum do for FOCUS"
 )
 
 
@@ -109,8 +109,8 @@ def average(
         L > 0 and -L <= mu < L: every f_i has an L-Lipschitz gradient, and
         f_i - (mu/2) |x|^2 is convex. With mu = -L they are all smooth functions.
     rounds : int >= 1
-        K in what is made small, C0 + C1 L^0 + C2/L + c K: without a c it does not
-        matter, and the bound holds for every K whatever it is.
+        K in what is made small, which at L = 1 is C0 + C1 + C2 + c K: without a c it
+        does not matter, and the bound holds for every K whatever it is.
     loop : module, optional
         The plain loop of an algorithm of one's own.
 
@@ -141,6 +141,7 @@ def average(
     setting = problem(algorithm, participation, *numbers, loop, convex=False)
     whole(rounds, "rounds")
     reading = read_round(setting)
+    _require_short(setting, len(reading.points))
     structure = discover(reading)
     if structure.neighbourhood and setting.mu < 0:
         raise RefusedError(
@@ -148,15 +149,36 @@ def average(
             "gradients there are; got one that moves away; take convex functions."
         )
     best: Average | None = None
-    words = []
+    words: dict[str, list[str]] = {}
     for found in _searches(setting, levels(reading, structure)):
         result = found if isinstance(found, Average) else _best(found, setting, rounds)
-        words.append(f"{result.level}: {result.reason}")
+        words.setdefault(result.reason, []).append(result.level)
         if result.certificate and (best is None or _below(result, best, rounds)):
             best = result
     if best is not None:
         return best
-    return result if len(words) == 1 else replace(result, reason="; ".join(words))
+    told = (f"{', '.join(names)}: {reason}" for reason, names in words.items())
+    return replace(result, status=_unsure(words), reason="; ".join(told))
+
+
+def _unsure(words: Iterable[str]) -> Status:
+    """Say whether every ansatz was seen to have nothing."""
+    sure = {*words} <= {NO_CERTIFICATE, ZERO_START}
+    return "not_certified" if sure else "inconclusive"
+
+
+def _require_short(setting: Problem, calls: int) -> None:
+    """Refuse what the short checker, the only one here, cannot go through."""
+    law = setting.classes.description
+    try:
+        effort({"law": law, "calls": calls})
+    except TooManyError as error:
+        raise RefusedError(f"{error}; take fewer clients.") from error
+    if calls > MOST_CALLS:
+        raise RefusedError(
+            f"at most {MOST_CALLS} gradients a client and round are written out; got "
+            f"{calls}; take fewer local steps."
+        )
 
 
 def _searches(
@@ -197,9 +219,13 @@ def _best(found: Reduced, setting: Problem, rounds: int) -> Average:
     for slack in SLACK:
         bound = smallest * (1 + slack) + slack / 100
         point = _centred(found, wanted, bound, room)
-        for digits in DIGITS if point is not None else ():
+        if point is None:
+            continue
+        for digits in DIGITS:
             try:
-                certificate = written(_proof(found, found.exact(point, digits)), setting)
+                certificate = written(
+                    _proof(found, found.exact(point, digits)), setting
+                )
             except Rejected as error:
                 word = f"the checker rejects the rounded point: {error}"
                 continue
@@ -207,9 +233,7 @@ def _best(found: Reduced, setting: Problem, rounds: int) -> Average:
     return Average("inconclusive", word, of, level=level)
 
 
-def _centred(
-    found: Reduced, wanted: Array, bound: float, room: float
-) -> Array | None:
+def _centred(found: Reduced, wanted: Array, bound: float, room: float) -> Array | None:
     programme, size = found.programme, np.abs(wanted).max()
     pinned = replace(
         programme,

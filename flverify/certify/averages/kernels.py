@@ -95,8 +95,8 @@ def reduced(joint: Joint) -> dict[str, list[int]]:
     kept = {}
     for block, constant in joint.constants.items():
         directions = kernel(joint, block)
-        for i, n in enumerate(directions):
-            _require_zero(joint, block, n, f"kernel/{block}/{i}")
+        for i, direction in enumerate(directions):
+            _require_zero(joint, block, direction, f"kernel/{block}/{i}")
         gone = _pivots(directions)
         kept[block] = [k for k in range(len(constant)) if k not in gone]
     _drop_zeros(joint)
@@ -110,7 +110,7 @@ def _require_zero(joint: Joint, block: str, n: Array, name: str) -> None:
         joint.rows[f"{name}/{k}"] = _row(joint, images[:, k])
         joint.right[f"{name}/{k}"] = -fixed[k]
     joint.rows[f"{name}/twice"] = _row(joint, images @ n)
-    joint.right[f"{name}/twice"] = -(fixed @ n)
+    joint.right[f"{name}/twice"] = Fraction(-(fixed @ n))
 
 
 def _row(joint: Joint, values: Array) -> dict[Unknown, Fraction]:

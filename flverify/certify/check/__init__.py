@@ -68,10 +68,11 @@ class Summary:
 
     Definition: E|x_r - x*|^2 <= rho^r (C1 |x_0 - x*|^2 + C2 mean|g*|^2) for a rate; for
     a neighbourhood E V+ <= rho V - weight |x - x*|^2 + constant mean|g*|^2 and
-    V_0 <= C1 |x_0 - x*|^2 + C2 mean|g*|^2.  For an average, rho is 1, weight is that of
-    f(x) - f(x*) or |grad f(x)|^2 in place of |x - x*|^2, V >= 0, and V_0 may have
-    C0 (f(x_0) - f(x*)), too; the short checker judges it.  `pivots` are the smallest pivots of the
-    blocks, or a little less where these have no short common denominator.
+    V_0 <= C1 |x_0 - x*|^2 + C2 mean|g*|^2.  For an average, (1/K) sum_{r<K} E M_r is at
+    most (C0 (f(x_0) - f(x*)) + C1 |x_0 - x*|^2 + C2 mean|g*|^2)/K and constant
+    mean|g*|^2 more, M_r being f(x_r) - f(x*), or |grad f(x_r)|^2; the short checker judges it.  `pivots`
+    are the smallest pivots of the blocks, or a little less where these have no short
+    common denominator.
     """
 
     kind: str
@@ -176,17 +177,18 @@ def examined(certificate: Mapping[str, Any], own: Loop | None = None) -> Certifi
 
 def summary(c: Certificate, pivots: Mapping[str, Fraction]) -> Summary:
     """Say what a certificate proves whose conditions hold."""
+    scale = Fraction(c.weight) if c.kind == "average" else Fraction(1)
     return Summary(
         kind=c.kind,
         n_clients=c.case.law.n_clients,
         rho=Fraction(c.rho),
-        weight=Fraction(c.weight),
-        constant=Fraction(c.constant),
-        C1=Fraction(c.C1),
-        C2=Fraction(c.C2),
+        weight=c.weight / scale,
+        constant=c.constant / scale,
+        C1=c.C1 / scale,
+        C2=c.C2 / scale,
         pivots=pivots,
         of=c.of,
-        C0=Fraction(c.C0),
+        C0=c.C0 / scale,
     )
 
 

@@ -33,10 +33,10 @@ from typing import Any
 from flverify.certify.check._json import Rejected
 
 from ._groups import casts, sorts
-from ._proof import Proof, Watched
+from ._proof import MOST_CALLS, Proof, Watched
 from ._sums import TooManyError, exact, judge
 
-__all__ = ["TooManyError", "Watched", "check_plainly", "effort"]
+__all__ = ["MOST_CALLS", "TooManyError", "Watched", "check_plainly", "effort"]
 
 LONG = 2000  # bits of a common denominator that take their time
 

@@ -356,12 +356,12 @@ class Proof:
         given = (c.format, c.version, c.kind)
         demand(given == known, "the format, version and kind must be known")
         s, k = (zero, zero) if near is None else (near.weight, near.constant)
-        convex = 0 < self.mu
+        convex = self.mu > 0
         if average:
             demand(
                 s == 0 and c.rho == 1, "an average has a weight of its own, rho is 1"
             )
-            s, convex = c.average.weight, -self.L <= self.mu
+            s, convex = c.average.weight, self.mu >= -self.L
         ordered = convex and self.mu < self.L and 0 < c.rho <= 1 and s >= 0 and k >= 0
         demand(ordered and (c.rho < 1 or s > 0), "the constants are out of range")
         return s, k
