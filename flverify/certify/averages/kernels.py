@@ -110,7 +110,8 @@ def _require_zero(joint: Joint, block: str, n: Array, name: str) -> None:
         joint.rows[f"{name}/{k}"] = _row(joint, images[:, k])
         joint.right[f"{name}/{k}"] = -fixed[k]
     joint.rows[f"{name}/twice"] = _row(joint, images @ n)
-    joint.right[f"{name}/twice"] = Fraction(-(fixed @ n))
+    twice: Fraction = np.dot(-fixed, n)
+    joint.right[f"{name}/twice"] = twice
 
 
 def _row(joint: Joint, values: Array) -> dict[Unknown, Fraction]:

@@ -70,9 +70,9 @@ class Summary:
     a neighbourhood E V+ <= rho V - weight |x - x*|^2 + constant mean|g*|^2 and
     V_0 <= C1 |x_0 - x*|^2 + C2 mean|g*|^2.  For an average, (1/K) sum_{r<K} E M_r is at
     most (C0 (f(x_0) - f(x*)) + C1 |x_0 - x*|^2 + C2 mean|g*|^2)/K and constant
-    mean|g*|^2 more, M_r being f(x_r) - f(x*), or |grad f(x_r)|^2; the short checker judges it.  `pivots`
-    are the smallest pivots of the blocks, or a little less where these have no short
-    common denominator.
+    mean|g*|^2 more, M_r being f(x_r) - f(x*), or |grad f(x_r)|^2; the short checker
+    judges it.  `pivots` are the smallest pivots of the blocks, or a little less where
+    these have no short common denominator.
     """
 
     kind: str
