@@ -121,7 +121,7 @@ class Ansatz(Inequality):
             renewed = self.round.renewed[r]
             for j, call in enumerate(self.space.structure.ghosts):
                 always = self.space.structure.always_new[j]
-                p = self.space.number(1) if always else renewed
+                p = Fraction(1) if always else renewed
                 v = self.new(("ghost", r, j), signed=False)
                 self.equal(f"decrease/class {r}/ghost:{j}", v, p - 1, 1)
                 self.equal(f"decrease/class {r}/call:{call}", v, -p)

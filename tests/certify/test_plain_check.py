@@ -504,7 +504,7 @@ def test_it_imports_the_standard_library_the_loops_and_one_exception():
             assert not isinstance(node, ast.Import) or node.names[0].name == "re"
             if isinstance(node, ast.ImportFrom):
                 imported.add((node.level, node.module))
-    own = {(1, "_sums"), (1, "_groups"), (1, "_proof")}
+    own = {(1, f"_{name}") for name in ("average", "groups", "proof", "sums")}
     others = {module for level, module in imported - own if level == 0}
     assert {level for level, _ in imported - own} == {0}
     others -= {"flverify.reference", "flverify.certify.check._json"}

@@ -18,6 +18,7 @@ import numpy as np
 from flverify._core.checks import whole
 from flverify._core.errors import RefusedError
 from flverify._core.exact import Array
+from flverify._core.rationals import rational
 from flverify.algorithms._algorithm import Algorithm
 from flverify.certify.ansatz import Level
 from flverify.certify.averages.joint import Joint
@@ -27,6 +28,9 @@ from flverify.certify.check import Rejected
 from flverify.certify.check.plain import MOST_CALLS, TooManyError, effort
 from flverify.certify.coordinates import Coordinates, Structure
 from flverify.certify.discover import discover
+from flverify.certify.expect import expected_round
+from flverify.certify.forms import Reading
+from flverify.certify.known_points import KnownPoints
 from flverify.certify.rates import Status
 from flverify.certify.search import (
     NO_CERTIFICATE,
@@ -37,6 +41,7 @@ from flverify.certify.search import (
     written,
 )
 from flverify.certify.solve import is_infeasible, least, widest_margin
+from flverify.engines.forms import ClientForm
 from flverify.participation._law import Participation
 
 ROUNDS = 100
@@ -185,16 +190,26 @@ def _searches(
     setting: Problem, rungs: list[tuple[Structure, Level]]
 ) -> Iterator[Reduced | Average]:
     """Lay out ansaetze from poor to rich; those that cannot be met are told."""
-    reading = read_round(setting)
+    reading, space = read_round(setting), None
+    of = "gap" if setting.mu >= 0 else "gradient"
     for structure, level in rungs[:RICHEST]:
-        space = Coordinates(reading, structure, Fraction)
-        joint = Joint(space, level, setting.mu)
-        nothing = Average("not_certified", NO_CERTIFICATE, joint.of, level=level.name)
-        if setting.mu <= 0 and joint.start.phis:
+        nothing = Average("not_certified", NO_CERTIFICATE, of, level=level.name)
+        if setting.mu <= 0 and _starts_at_zero(reading, structure):
             yield replace(nothing, reason=ZERO_START)
             continue
-        found = reduce(joint)
+        if space is None or space.structure is not structure:
+            space = Coordinates(reading, structure, rational)
+            expected = expected_round(space)
+            known = KnownPoints(space, setting.mu, Fraction(1))
+        found = reduce(Joint(known, level, expected))
         yield nothing if found is None else found
+
+
+def _starts_at_zero(reading: Reading, structure: Structure) -> bool:
+    """Whether a remembered gradient is zero at the start."""
+    slots = [memory.slot for memory in structure.memories if memory.slot]
+    forms = [reading.start[slot] for slot in slots]
+    return any(isinstance(f, ClientForm) and not f.terms for f in forms)
 
 
 def _objective(found: Reduced, rounds: int) -> Array:

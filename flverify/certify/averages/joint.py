@@ -11,15 +11,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from flverify._core.errors import RefusedError
 from flverify._core.exact import Array
+from flverify._core.rationals import from_flint, rational, to_fraction
 from flverify.certify.ansatz import Ansatz, Level
-from flverify.certify.coordinates import Coordinates
+from flverify.certify.expect import Round
 from flverify.certify.inequality import Unknown
 from flverify.certify.interpolation import product
+from flverify.certify.known_points import KnownPoints
 from flverify.certify.start import Start
 
 ZERO, ONE = Fraction(0), Fraction(1)
@@ -34,17 +37,26 @@ class Joint:
     f(x_0) - f(x*), ("minimum", w), those of f(w) - f(x*) >= 0 in V, and
     ("start minimum",), that of f(x_0) - f(x*) - |grad f(x_0)|^2/2 >= 0.
 
+    Parameters
+    ----------
+    known : KnownPoints
+        In flint's rationals, at L = 1.
+    level : Level
+    expected : Round
+        What a round does to these coordinates.
+
     Raises
     ------
     RefusedError
         If no gradient is taken at the server's model.
     """
 
-    def __init__(self, space: Coordinates, level: Level, mu: Fraction) -> None:
-        self.space, self.level, self.mu = space, level, mu
-        self.ansatz = Ansatz(space, level, mu, 1)
+    def __init__(self, known: KnownPoints, level: Level, expected: Round) -> None:
+        self.space, self.level = known.space, level
+        self.mu = to_fraction(known.mu)
+        self.ansatz = Ansatz(known.space, level, self.mu, 1, expected, known)
         self.nothing = {u: ZERO for u in self.ansatz.unknowns if u[0] in IN_V}
-        self.start = Start(space, level, self.nothing, mu, 1)
+        self.start = Start(self.space, level, self.nothing, self.mu, 1)
         self._name_unknowns()
         self._place_blocks()
         self._place_rows()
@@ -73,7 +85,8 @@ class Joint:
             for name, size in one.sizes.items():
                 base, slope = one.coefficients(name)
                 out = np.full((len(self.unknowns), size, size), ZERO)
-                for u, matrix in zip(one.unknowns, base + slope, strict=True):
+                whole = _fractions(base) + _fractions(slope)
+                for u, matrix in zip(one.unknowns, whole, strict=True):
                     if u in self.place:
                         out[self.place[u]] = matrix
                 self.coefficients[name] = out
@@ -97,7 +110,7 @@ class Joint:
             start = Start(self.space, self.level, alone, self.mu, 1)
             for name, matrix in start.constants.items():
                 block = self.coefficients[name]
-                block[self.place[u]] = block[self.place[u]] + matrix
+                block[self.place[u]] = block[self.place[u]] + _fractions(matrix)
             for name, row in start.equalities.items():
                 self._add(name, u, row.get(("one",), (ZERO, ZERO))[0])
 
@@ -134,7 +147,8 @@ class Joint:
             return
         slope = self._mean(self.space.symbol(("gradient", self._call)).own)
         block = self.constants["decrease/mean"]
-        self.constants["decrease/mean"] = block - product(slope, slope)
+        square = _fractions(product(slope, slope))
+        self.constants["decrease/mean"] = block - square
 
     def _mean(self, own: Array) -> Array:
         """Return the mean over all clients of a row in their own coordinates."""
@@ -150,7 +164,8 @@ class Joint:
 
     def _value_at_start(self) -> None:
         """Let V_0 be bound by f(x_0), whose gradient may be known."""
-        unit = [ONE, *[ZERO] * (len(self.start.z) - 1)]
+        number = self.space.number
+        unit = [number(int(k == 0)) for k in range(len(self.start.z))]
         here = [
             p
             for p in self.start.points()
@@ -174,7 +189,8 @@ class Joint:
         if here:
             slope = self._mean_at_start(here[0].g.own)
             block = self.coefficients["start/mean"]
-            block[self.place["start minimum",]] += product(slope, slope) / 2
+            half = _fractions(product(slope, slope) / 2)
+            block[self.place["start minimum",]] += half
 
     def _mean_at_start(self, own: Array) -> Array:
         space, start = self.space, self.start
@@ -193,3 +209,12 @@ class Joint:
     def drop(self, unknowns: Iterable[Unknown]) -> None:
         """Fix unknowns at zero."""
         self.free -= set(unknowns)
+
+
+def _fractions(values: Array) -> Array:
+    """Return flint's rationals, among which may be Fractions, as Fractions."""
+    return from_flint(np.vectorize(_flint, otypes=[object])(values))
+
+
+def _flint(value: Any) -> Any:
+    return rational(value) if isinstance(value, Fraction) else value

@@ -115,7 +115,7 @@ def _drop_forced(joint: Joint) -> bool:
             if u in place:
                 values[place[u]] = float(x)
         values[-1] = -float(joint.right.get(name, ZERO))
-        if np.abs(values).max() > 0:
+        if values.any():
             rows.append(values / np.abs(values).max())
     below = np.zeros((m, n + m + 1))
     below[range(m), signed], below[range(m), range(n, n + m)] = -1.0, 1.0
@@ -124,7 +124,7 @@ def _drop_forced(joint: Joint) -> bool:
         np.concatenate([np.zeros(n), -np.ones(m), [0.0]]),
         A_ub=below,
         b_ub=np.zeros(m),
-        A_eq=np.array(rows),
+        A_eq=np.array(rows).reshape(len(rows), n + m + 1),
         b_eq=np.zeros(len(rows)),
         bounds=[*free, *[(0.0, 1.0)] * m, (1.0, None)],
     )
