@@ -46,7 +46,7 @@ def statement(proved: Summary) -> str:
     )
 
 
-MEASURES = {"gap": "E f(x_r) - f(x*)", "gradient": "E|grad f(x_r)|^2"}
+MEASURES = {"gap": "E[f(x_r) - f(x*)]", "gradient": "E|grad f(x_r)|^2"}
 
 
 def _of_average(proved: Summary) -> str:

@@ -5,6 +5,8 @@ from fractions import Fraction
 
 import pytest
 
+from tests.certify import momentum
+
 FOCUS = (
     *("average", "focus", "--n-clients", "5", "--participation", "uniform:2"),
     *("--smoothness", "1", "--step-size", "1/20"),
@@ -122,3 +124,13 @@ def test_a_memory_that_starts_at_zero_is_told(run):
     ran = run(*FOCUS, "--non-convex")
     assert ran.code == 1
     assert "must start at that of x_0" in " ".join(ran.stdout.split())
+
+
+def test_a_method_of_ones_own_has_bounds_too(run, tmp_path):
+    path, loop = tmp_path / "own.json", ("--loop", momentum.__file__)
+    asked = ("average", f"{momentum.__file__}:Momentum", *loop, "--n-clients", "4")
+    asked += ("--smoothness", "1", "--step-size", "1/10", "--set", "momentum=1/4")
+    ran = run(*asked, "--non-convex", "--out", path)
+    assert ran.code == 0, ran.stderr
+    assert run("check", path, *loop).code == 0
+    assert run("check", path).code == 2
