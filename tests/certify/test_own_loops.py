@@ -277,6 +277,41 @@ def two_entries(state, gradient, n_clients, cohort, own):
     return play(state, gradient, n_clients, cohort, **own)
 
 
+LATE = 10**5  # calls: none of those that are made to check it
+
+
+def test_a_loop_that_counts_is_rejected_before_its_count_matters(certificate):
+    seen = []
+
+    def in_closure(state, gradient, n_clients, cohort, **own):
+        seen.append(1)
+        return (
+            state
+            if len(seen) > LATE
+            else play(state, gradient, n_clients, cohort, **own)
+        )
+
+    def in_default(state, gradient, n_clients, cohort, memo=[], **own):  # noqa: B006
+        memo.append(1)
+        return (
+            state
+            if len(memo) > LATE
+            else play(state, gradient, n_clients, cohort, **own)
+        )
+
+    def in_module(state, gradient, n_clients, cohort, **own):
+        counted.rounds += 1
+        idle = counted.rounds > LATE
+        return state if idle else play(state, gradient, n_clients, cohort, **own)
+
+    for wrong in (in_closure, in_default, in_module):
+        wrong.__wrapped__ = play  # for the settings' names
+        counted = loop(wrong)
+        counted.rounds = 0
+        with pytest.raises(Rejected, match="keep nothing from one call to the next"):
+            check_own(other(certificate, counted), counted)
+
+
 @faulty("alike")
 def first_entry_alone(state, gradient, n_clients, cohort, own):
     """In one dimension it is the method, in two it never gets there."""

@@ -7,7 +7,8 @@ the next one's place, and with the first two exchanged, and all have to end alik
 loop that treats client 0 in its own way, draws, or keeps something from one call to the
 next is rejected. Vectors have one entry, then two, then three, each a multiple of the
 first, and must stay so: a loop that leaves an entry out, or mixes them, is rejected.
-All that it can do to a vector is to add it to others and to multiply it by numbers.
+All that it can do to a vector is to add it to others and to multiply it by numbers. A
+draw that never differs while it is played goes unseen: whoever checks reads the loop.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from ._json import Rejected, require
 
 OWN = "own:"  # begins the names of methods that the checkers have no loop of
 EXACT = (int, Fraction)
+COUNTING = (int, float, str, list, dict, set, Fraction)
 FAULTS = (
     *(ArithmeticError, AssertionError, AttributeError, LookupError, NameError),
     *(RecursionError, RuntimeError, TypeError, ValueError),
@@ -123,7 +125,38 @@ def loop_in(module: ModuleType) -> Loop:
             f"{path or shortened(module)}; write them there."
         )
     source = f"a loop, sha256 of its file {sha256(Path(path).read_bytes()).hexdigest()}"
-    return Loop(_started(module.start), _played(module.play), source)
+    begun, played = _started(module.start), _played(module.play)
+    return Loop(_forgetful(begun, module), _forgetful(played, module), source)
+
+
+def _forgetful(part: Callable[..., Any], module: ModuleType) -> Callable[..., Any]:
+    """Reject what changes the data of its module, or its defaults or closure."""
+
+    @wraps(part)
+    def told(*given: Any, **settings: Any) -> Any:
+        before = _data(module)
+        after = part(*given, **settings)
+        same = _data(module) == before
+        require(same, "a loop must keep nothing from one call to the next")
+        return after
+
+    return told
+
+
+def _data(module: ModuleType) -> str:
+    """Return all that a loop could count in, written out."""
+    kept: list[Any] = [
+        (name, value)
+        for name, value in vars(module).items()
+        if not name.startswith("__") and type(value) in COUNTING
+    ]
+    for part in (module.start, module.play):
+        cells = getattr(part, "__closure__", None) or ()
+        kept += [cell.cell_contents for cell in cells]
+        kept += [
+            getattr(part, f"__{name}__", None) for name in ("defaults", "kwdefaults")
+        ]
+    return repr(kept)
 
 
 def _started(start: Callable[..., Any]) -> Callable[..., dict[str, Any]]:
