@@ -277,6 +277,74 @@ def two_entries(state, gradient, n_clients, cohort, own):
     return play(state, gradient, n_clients, cohort, **own)
 
 
+LATE = 10**5  # calls: none of those that are made to check it
+
+
+def test_a_loop_that_counts_is_rejected_before_its_count_matters(certificate):
+    seen = []
+
+    def in_closure(state, gradient, n_clients, cohort, **own):
+        seen.append(1)
+        return (
+            state
+            if len(seen) > LATE
+            else play(state, gradient, n_clients, cohort, **own)
+        )
+
+    def in_default(state, gradient, n_clients, cohort, memo=[], **own):  # noqa: B006
+        memo.append(1)
+        return (
+            state
+            if len(memo) > LATE
+            else play(state, gradient, n_clients, cohort, **own)
+        )
+
+    def in_module(state, gradient, n_clients, cohort, **own):
+        counted.rounds += 1
+        idle = counted.rounds > LATE
+        return state if idle else play(state, gradient, n_clients, cohort, **own)
+
+    for wrong in (in_closure, in_default, in_module):
+        wrong.__wrapped__ = play  # for the settings' names
+        counted = loop(wrong)
+        counted.rounds = 0
+        with pytest.raises(Rejected, match="keep nothing from one call to the next"):
+            check_own(other(certificate, counted), counted)
+
+
+@faulty("alike")
+def first_entry_alone(state, gradient, n_clients, cohort, own):
+    """In one dimension it is the method, in two it never gets there."""
+    new = play(state, gradient, n_clients, cohort, **own)
+    return {slot: [new[slot][0], *old[1:]] for slot, old in state.items()}
+
+
+@faulty("alike")
+def last_entry_alone(state, gradient, n_clients, cohort, own):
+    new = play(state, gradient, n_clients, cohort, **own)
+    return {slot: [*old[:-1], new[slot][-1]] for slot, old in state.items()}
+
+
+@faulty("alike")
+def entries_turned(state, gradient, n_clients, cohort, own):
+    new = play(state, gradient, n_clients, cohort, **own)
+    return {slot: entries[::-1] for slot, entries in new.items()}
+
+
+@faulty("alike")
+def gradients_turned(state, gradient, n_clients, cohort, own):
+    def turned(i, point):
+        return gradient(i, point)[::-1]
+
+    return play(state, turned, n_clients, cohort, **own)
+
+
+@faulty("alike")
+def stops_in_two_dimensions(state, gradient, n_clients, cohort, own):
+    idle = len(state["model"]) > 1
+    return state if idle else play(state, gradient, n_clients, cohort, **own)
+
+
 @pytest.mark.parametrize("name", FAULTY)
 def test_another_loop_is_rejected(certificate, name):
     wrong, match = FAULTY[name]
