@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -15,6 +16,7 @@ from flverify._core.sentences import number_of, sentence
 from flverify._core.shown import fewer_digits
 from flverify.certify.averages import ROUNDS, Average, average
 from flverify.certify.averages.printed import PrintedAverage, printed_average
+from flverify.certify.averages.quadratics import Least, least_constant
 from flverify.commands._algorithms import Chosen, build, read_overrides
 from flverify.commands._certificate_files import LOST, file_text, size_of
 from flverify.commands._function_class import (
@@ -65,6 +67,7 @@ away from x* also has a term that does not vanish. With --non-convex the f_i are
 functions with L-Lipschitz gradients whose mean has a minimiser, and the bound is one of
 (1/K) sum_(r<K) E|grad f(x_r)|^2 by (f(x_0) - f(x*))/K. It holds for every K.
 
+Beside the bound stands what its constant is at least, because of scalar quadratics.
 A bound is certified only if the independent checker proves its certificate in exact
 arithmetic; that none was found says nothing about the method.
 
@@ -152,19 +155,19 @@ def command(
         require_place("--out", out)
         require_unread("--out", out, [("--participation", file_of(given["law"]))])
     try:
-        found = _answer(question)
+        found, least = _answer(question)
     except (RefusedError, ReadingError) as error:
         if as_json:
             refused = Average("not_certified", sentence(error), "")
-            click.echo(_json(question, refused, "refused", ""))
+            click.echo(_json(question, refused, None, "refused", ""))
             told(ctx)
         raise RefusedError(sentence(error)) from error
     text = file_text(found.certificate) if found.certificate else ""
     lost = unwritten(out, text, *LOST) if out and text else ""
     if as_json:
-        click.echo(_json(question, found, found.status, lost))
+        click.echo(_json(question, found, least, found.status, lost))
     else:
-        _show(question, found, out, lost)
+        _show(question, found, least, out, lost)
     if lost:
         told(ctx)
         raise InputError(lost)
@@ -222,20 +225,38 @@ def _convexity(mu: str | None, non_convex: bool, smooth: Fraction) -> Fraction:
     return found
 
 
-def _answer(question: Question) -> Average:
+def _answer(question: Question) -> tuple[Average, Least | None]:
+    """Ask for a bound, and for one that it cannot be below."""
     if question.loop is None:
         require_certified_name(question.chosen.name)
     require_certifiable(question.law)
-    with console.progress("average", 1) as begin:
+    algorithm, law = question.chosen.algorithm, question.law
+    numbers = question.smoothness, question.mu
+    with console.progress("average", 2) as begin:
         begin("certificate")
-        return average(
-            question.chosen.algorithm,
-            question.law,
-            question.smoothness,
-            question.mu,
-            question.rounds,
-            question.loop,
+        found = average(algorithm, law, *numbers, question.rounds, question.loop)
+        begin("scalar quadratics")
+        least = least_constant(algorithm, law, *numbers)
+    bound = _bounded(question, found)
+    if least is not None and bound is not None and bound < least.constant:
+        why = (
+            f"a contradiction, which is a fault of this package: {bound} was certified "
+            f"where {_on(least)} needs {least.constant}"
         )
+        return Average("inconclusive", why, found.of), least
+    return found, least
+
+
+def _bounded(question: Question, found: Average) -> Fraction | None:
+    """Return the constant that quadratics speak of."""
+    return found.by_distance if question.mu >= 0 else found.by_gap
+
+
+def _on(least: Least) -> str:
+    """Word the functions of an instance."""
+    kinds = Counter(least.curvatures)
+    parts = [f"h_i = {h} at {number_of(n, 'client')}" for h, n in kinds.items()]
+    return f"f_i = h_i x^2/2 with {', '.join(parts)}"
 
 
 def _printed(question: Question) -> PrintedAverage | None:
@@ -245,7 +266,9 @@ def _printed(question: Question) -> PrintedAverage | None:
     return printed_average(algorithm, question.law, question.smoothness)
 
 
-def _json(question: Question, found: Average, status: str, lost: str) -> str:
+def _json(
+    question: Question, found: Average, least: Least | None, status: str, lost: str
+) -> str:
     theorem = _printed(question) if status != "refused" else None
     certificate = found.certificate
     return envelope(
@@ -259,6 +282,8 @@ def _json(question: Question, found: Average, status: str, lost: str) -> str:
         constant=found.constant,
         level=found.level or None,
         statement=statement(accepted(certificate)) if certificate else None,
+        at_least=least.constant if least else None,
+        at_least_on=_on(least) if least else None,
         printed_by_gap=theorem.by_gap if theorem else None,
         printed_cap=theorem.cap if theorem else None,
         printed_inside=theorem.inside if theorem else None,
@@ -278,7 +303,13 @@ def _json(question: Question, found: Average, status: str, lost: str) -> str:
     )
 
 
-def _show(question: Question, found: Average, out: Path | None, lost: str) -> None:
+def _show(
+    question: Question,
+    found: Average,
+    least: Least | None,
+    out: Path | None,
+    lost: str,
+) -> None:
     """Print the setting, the answer, and the theorem's bound."""
     own = told_settings(question.chosen.settings())
     clients = number_of(question.law.n_clients, "client")
@@ -293,6 +324,11 @@ def _show(question: Question, found: Average, out: Path | None, lost: str) -> No
     if found.certificate:
         proved = accepted(found.certificate)
         lines += [("statement", statement(proved)), *proved_lines(proved)]
+    if least is not None:
+        name, value = "C1" if question.mu >= 0 else "C0", least.constant
+        lines.append(
+            (f"{name} at least", f"{number(value, up=False)}, on {_on(least)}")
+        )
     theorem = _printed(question)
     if theorem is not None:
         inside = ", which the step size keeps" if theorem.inside else ""

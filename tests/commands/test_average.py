@@ -5,6 +5,8 @@ from fractions import Fraction
 
 import pytest
 
+from flverify.certify.averages.quadratics import Least
+from flverify.commands import average as command
 from tests.certify import momentum
 
 FOCUS = (
@@ -134,3 +136,16 @@ def test_a_method_of_ones_own_has_bounds_too(run, tmp_path):
     assert ran.code == 0, ran.stderr
     assert run("check", path, *loop).code == 0
     assert run("check", path).code == 2
+
+
+def test_no_bound_lies_below_what_quadratics_need(run, monkeypatch):
+    told = json.loads(run(*FOCUS, "--json").stdout)
+    assert 0 < Fraction(told["at_least"]) <= Fraction(told["by_distance"])
+    assert told["at_least_on"].startswith("f_i = h_i x^2/2 with h_i = ")
+    high = Least(Fraction(100), (Fraction(1),) * 5, 1)
+    monkeypatch.setattr(command, "least_constant", lambda *_: high)
+    ran = run(*FOCUS)
+    assert ran.code == 1
+    assert "a contradiction, which is a fault of this package" in " ".join(
+        ran.stdout.split()
+    )
