@@ -22,6 +22,7 @@ from flverify.claims import judge
 from flverify.claims import small_steps_limit as small
 from flverify.claims.claim import claim
 from flverify.claims.fedavg_bounds import uniform_below
+from flverify.claims.fedavg_full import near
 from flverify.claims.sticky_cohorts import FEDAVG_SEARCHED, limits
 from flverify.claims.verdict import Finding
 
@@ -44,13 +45,14 @@ HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
     "O(eta^2), fails under every reading",
 )
 def resembles(c: SimpleNamespace) -> Finding:
-    """Take limits as eta -> 0; prove it where all q_i are equal."""
+    """Take limits as eta -> 0; prove it if nobody is absent or all q_i are equal."""
     two = "two clients of curvature 1, tau = 1, 2"
     unequal, sampled = (
         judge.instances(small.orders_of_square(chance, TAUS, order), ">=", two)
         for chance, order in ((QUARTER, c.order), (HALF, 2 * c.order))
     )
-    full = judge.instances(small.orders(c.order), ">=", "pairs of scalar quadratics")
+    found = judge.instances(small.orders(c.order), ">=", "pairs of scalar quadratics")
+    full = judge.proof_or_search(near(c.order), found)
     return judge.readings(
         {
             "(i) full participation, the norm": full,

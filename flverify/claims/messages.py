@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any, NamedTuple
 
 Gradient = Callable[[int, Any], Any]
@@ -60,26 +61,60 @@ def scaffold(
     (['1', '1/2', '1/2'], {(2, 2)})
     """
     x, c, own, models, counts = x0, Fraction(0), [Fraction(0)] * n_clients, [x0], set()
-
-    def answer(i: int, x: Any, c: Any) -> tuple[Any, ...]:
-        y, old = x, own[i]
-        for _ in range(local_steps):
-            y = y - step_size * (gradient(i, y) - old + c)
-        moved = old - c + (x - y) / (local_steps * step_size)
-        own[i] = gradient(i, x) if option == "I" else moved
-        return (y - x, own[i] - old) if option != "II, one up" else (y - x,)
-
-    def change(up: tuple[Any, ...], c: Any) -> Any:
-        return up[1] if len(up) > 1 else -c - up[0] / (local_steps * step_size)
-
+    how: Any = {"step_size": step_size, "local_steps": local_steps}
     for cohort in cohorts:
         down = (x, c)
-        answers = [answer(i, x, c if heard else Fraction(0)) for i in cohort]
+        received = (x, c if heard else Fraction(0))
+        answers = []
+        for i in cohort:
+            slope = partial(gradient, i)
+            up, own[i] = answer(slope, received, own[i], option=option, **how)
+            answers.append(up)
         counts |= {(len(down), len(up)) for up in answers}
         x = x + sum(up[0] for up in answers) / len(answers)
-        c = c + sum(change(up, c) for up in answers) / n_clients
+        c = c + sum(control_change(up, c, **how) for up in answers) / n_clients
         models.append(x)
     return Sent(models, counts)
+
+
+def answer(
+    slope: Callable[[Any], Any],
+    received: tuple[Any, Any],
+    own: Any,
+    *,
+    step_size: Any,
+    local_steps: Any,
+    option: str,
+) -> tuple[tuple[Any, ...], Any]:
+    """Return what a participant of SCAFFOLD sends, and its control from now on.
+
+    Examples
+    --------
+    >>> how = dict(step_size=Fraction(1, 2), local_steps=1, option="II, one up")
+    >>> sent, own = answer(lambda x: x, (Fraction(1), Fraction(0)), Fraction(0), **how)
+    >>> [str(v) for v in sent], str(own)
+    (['-1/2'], '1')
+    """
+    x, c = received
+    y = x
+    for _ in range(local_steps):
+        y = y - step_size * (slope(y) - own + c)
+    moved = own - c + (x - y) / (local_steps * step_size)
+    new = slope(x) if option == "I" else moved
+    return ((y - x, new - own) if option != "II, one up" else (y - x,)), new
+
+
+def control_change(
+    sent: tuple[Any, ...], c: Any, *, step_size: Any, local_steps: Any
+) -> Any:
+    """Return what changes in a participant's control: sent, or inferred by the server.
+
+    Examples
+    --------
+    >>> control_change((Fraction(-1, 2),), 0, step_size=Fraction(1, 2), local_steps=1)
+    Fraction(1, 1)
+    """
+    return sent[1] if len(sent) > 1 else -c - sent[0] / (local_steps * step_size)
 
 
 def proxskip(
@@ -120,16 +155,27 @@ def proxskip(
     own, shifts = [x0] * n_clients, [Fraction(0)] * n_clients
     models, counts = list[Any](), set[tuple[int, int]]()
     for coin in coins:
-        own = [
-            own[i] - step_size * (gradient(i, own[i]) - shifts[i]) for i in everybody
-        ]
+        slopes = [gradient(i, own[i]) for i in everybody]
+        each = zip(own, slopes, shifts, strict=True)
+        own = [local_step(*one, step_size=step_size) for one in each]
         if coin:
             answers = [(own[i],) for i in everybody]
             down = (sum(x for (x,) in answers) / n_clients,)
             counts |= {(len(down), len(up)) for up in answers}
-            scale = probability / step_size
             news = [*down] * n_clients if heard else own
-            shifts = [shifts[i] + scale * (news[i] - own[i]) for i in everybody]
+            moves = zip(shifts, own, news, strict=True)
+            scale = probability / step_size
+            shifts = [new_shift(*move, scale=scale) for move in moves]
             own = news
             models.append(down[0])
     return Sent(models, counts)
+
+
+def local_step(model: Any, slope: Any, shift: Any, *, step_size: Any) -> Any:
+    """Return a client's model of ProxSkip after its local step."""
+    return model - step_size * (slope - shift)
+
+
+def new_shift(shift: Any, moved: Any, new: Any, *, scale: Any) -> Any:
+    """Return a client's control of ProxSkip, of its own and the mean it hears."""
+    return shift + scale * (new - moved)

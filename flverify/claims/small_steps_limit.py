@@ -78,6 +78,9 @@ def _first_power(value: sympy.Expr) -> int:
 def orders(least: int) -> Iterator[judge.Case]:
     """Yield m of x^o - x* = c eta^m + o(eta^m) under full participation.
 
+    Clients that are these quadratics near x*, and whose gradients differ boundedly, end
+    up there too; so a finite sigma_G does not raise the order.
+
     Examples
     --------
     >>> {case.left for case in orders(1)}
