@@ -1,6 +1,7 @@
 """Changed bounds on averages: what the dense judge rejects, the checker rejects too.
 
-One thing is changed at a time and signed again. The bounds have little slack.
+One thing is changed at a time, or two so that values still cancel, and it is signed
+again. The bounds have little slack.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ from flverify.algorithms import (
     Scaffold,
 )
 from flverify.certify.averages import average
+from flverify.certify.check import plain
 from flverify.certify.check._reading import STATEMENTS
+from flverify.certify.check.plain import _proof
+from flverify.certify.check.plain._sums import NOTHING
 from flverify.participation import Bernoulli, Full, UniformCohort
 from tests.certify import dense
 from tests.certify import test_mutations as house
@@ -49,7 +53,7 @@ ORIGINALS = {
     "strongly convex": (Focus("1/20"), UniformCohort(3, 1), 1, "1/10"),
 }
 EVERY = pytest.mark.parametrize("name", ORIGINALS)
-QUICK, WHOLE = 105, 1050
+QUICK, WHOLE = 150, 1050
 
 
 @cache
@@ -138,7 +142,53 @@ def bend(c, draw):
     put(c, path, str(Fraction(at(c, path)) + Fraction(draw.choice([-1, 1]), 50)))
 
 
-OWN = [weight, measure, convexity, around, bound, least, warmth, bend]
+# of two numbers together, so that the values still cancel
+
+
+def _add(row, off):
+    row[-1] = str(Fraction(row[-1]) + off)
+
+
+def symmetric(c, draw):
+    """Add to both multipliers of two points; a negative one gives much away."""
+    part = draw.choice(["decrease", "positivity", "start"])
+    table, known = c[part]["multipliers"], ["star", "ghost:0", "call:0"]
+    if part == "start":
+        known = ["star", "start_call:0", "start_ghost:0"]
+    known = known[: 2 if part == "positivity" else 3]
+    a, b = draw.sample(known, 2)
+    off = Fraction(draw.choice([-100, -10, 10]), 100)
+    for pair in ([a, b], [b, a]):
+        row = next((row for row in table if row[1:3] == pair), None)
+        if row is None:
+            table.append(row := [0, *pair, "0"])
+        _add(row, off)
+
+
+def moved(c, draw):
+    """Let one bound on a value weigh less, and another more, or that by f(x*)."""
+    part, key = draw.choice(
+        [("decrease", "upper"), ("decrease", "lower"), ("positivity", "lower")]
+    )
+    row = draw.choice(c[part][key])
+    others = [other for other in c[part][key] if other[:2] == row[:2]]
+    others = [other for other in others if other is not row]
+    if part == "positivity" and "classes" not in c["law"]:
+        others += [r for r in c["positivity"]["minimum"] if r[0] == row[0]]
+    off = Fraction(row[-1]) * draw.choice([-2, -1, 1, 2]) + Fraction(1, 10)
+    _add(row, -off)
+    _add(draw.choice(others), off)
+
+
+def raised(c, draw):
+    """Change C0 and the weight at the start together."""
+    off = Fraction(draw.choice([-100, -20, -5, -1, 5]), 100)
+    for key in ("C0", "minimum"):
+        c["start"][key] = str(Fraction(c["start"][key]) + off)
+
+
+OWN = [symmetric, moved, raised] * 2
+OWN += [weight, measure, convexity, around, bound, least, warmth, bend]
 CHANGES = [*house.CHANGES, *OWN * 3]
 
 
@@ -196,3 +246,24 @@ def test_a_thousand_changes():
     counts, wrong = campaign(WHOLE, seed="whole")
     assert not wrong
     assert counts[False, False] >= 0.7 * WHOLE
+
+
+@pytest.fixture
+def originals():
+    """Make them while the checker sees: searches ask it, and what they find is kept."""
+    return [*map(original, ORIGINALS)]
+
+
+@pytest.mark.parametrize("blind", ["judge", "above_least", "_weighted"])
+@pytest.mark.slow
+def test_a_checker_that_overlooks_something_would_be_noticed(
+    originals, monkeypatch, blind
+):
+    nothing = {
+        "judge": (plain, lambda *_: None),
+        "above_least": (_proof, lambda *_: NOTHING),
+        "_weighted": (_proof, lambda rows: rows),
+    }
+    module, answer = nothing[blind]
+    monkeypatch.setattr(module, blind, answer)
+    assert campaign(WHOLE // 2, seed="blind")[1]
