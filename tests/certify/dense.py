@@ -330,9 +330,7 @@ class Judge:
         self.player = Player(algorithm, self.n)
         self.slots = self.player.slots
         self.rho = number(c["rho"])
-        self.beside = c["kind"] == "neighbourhood"
-        beside = c["neighbourhood"] if self.beside else {"weight": "0", "constant": "0"}
-        self.weight, self.constant = (number(beside[k]) for k in ("weight", "constant"))
+        self._read_constants()
         rest, sums = spared(self.slots, c)
         self.rest = {s: [number(v) for v in rest[s]] for s in self.slots}
         self.eliminated = {
@@ -349,9 +347,16 @@ class Judge:
         # g* is part of the equilibrium of a rate, and a given family of a neighbourhood
         self.stars = stars(self.n, shown=self.beside)
 
+    def _read_constants(self):
+        self.beside = self.c["kind"] == "neighbourhood"
+        nothing = {"weight": "0", "constant": "0"}
+        beside = self.c["neighbourhood"] if self.beside else nothing
+        self.weight, self.constant = (number(beside[k]) for k in ("weight", "constant"))
+        need(self.mu > 0, "0 < mu")
+
     def _require_ranges(self):
         need(sum(self.sets.values()) == 1, "probabilities")
-        need(0 < self.mu < self.smooth, "0 < mu < L")
+        need(self.mu < self.smooth, "mu < L")
         need(self.weight >= 0 and self.constant >= 0, "signs of s and c")
         need(0 < self.rho <= 1, "rho")
         need(self.rho < 1 or self.weight > 0, "rho")
@@ -571,7 +576,7 @@ class Judge:
             s: self.renewed(s, after, answers, points) for s, (after, _) in runs.items()
         }
         self.lyapunov(condition, self.rho, server, client)
-        condition.square(self.model(server, client), -self.weight)
+        self.subtract_measured(condition, points)
         for star in self.stars:
             condition.square(star, self.constant / self.n)
         for s, chance in self.sets.items():
@@ -582,6 +587,10 @@ class Judge:
             self._value_along(condition, value, points, news)
         self.multipliers(condition, self.c["decrease"]["multipliers"], points)
         return condition
+
+    def subtract_measured(self, condition, _points):
+        """Subtract s |x - x*|^2."""
+        condition.square(self.model(*self.before), -self.weight)
 
     def _old_ghost_values(self, condition, weight):
         for i in range(self.n):
@@ -706,6 +715,7 @@ class Judge:
         condition.square(unit("x0"), C1)
         for star in at_star:
             condition.square(star, C2 / self.n)
+        self.add_start(condition, points)
         kept = {s: server[s] for s in self.server}
         self.lyapunov(condition, fmpq(-1), kept, client)
         for i in everyone:
@@ -718,6 +728,9 @@ class Judge:
             self.above(condition, table["upper"], w, delta, points, drawn)
         self.multipliers(condition, table["multipliers"], points)
         return condition
+
+    def add_start(self, condition, points):
+        """Add what else V_0 may be bounded by."""
 
     def _begun(self, raw, at_star):
         """Deviations of the slots at the start, memories left out."""
@@ -744,6 +757,7 @@ class Judge:
                 symbol = "star"
             elif any(raw[slot]):
                 symbol = self._call_held(raw[slot], answers, sum(weights, fmpq(0)))
+            need(not empty or self.mu > 0, "a gradient that need not be 0 anywhere")
             for i in range(self.n) if empty else ():
                 # a point where client i's own gradient vanishes
                 points[i][symbol] = unit("phi", m, i), combined((-1, at_star[i]))
@@ -761,6 +775,104 @@ class Judge:
         raise UnprovenError("a memory starts at neither zero nor a gradient")
 
 
+class AverageJudge(Judge):
+    """Of a bound on an average over rounds: V >= 0 and E V+ <= V - s M + c mean|g*|^2.
+
+    M is f - f(x*) or |grad f|^2 at the model. The g*_i are given vectors, and x* is a
+    global minimiser of f: f - f(x*) = mean f_i, f_i measured from its tangent at x*, is
+    nowhere negative, and f(x) - f(x*) >= f(x) - f(x - grad f(x)/L) >= |grad f|^2/(2L).
+    Values are unknowns and all bounds on them are true, so any weights may be summed.
+    """
+
+    def _read_constants(self):
+        self.beside = True
+        beside = self.c["neighbourhood"] or {"weight": "0", "constant": "0"}
+        self.constant = number(beside["constant"])
+        average = self.c["average"]
+        self.of, self.weight = average["of"], number(average["weight"])
+        need(number(beside["weight"]) == 0, "one weight")
+        need(self.of in ("gap", "gradient"), "what is averaged")
+        need(-self.smooth <= self.mu, "-L <= mu")
+        need(self.rho == 1 and self.weight > 0, "rho and s of an average")
+
+    def _name(self, known, point):
+        """Name of the value there: of a client's known point, or of a new one."""
+        at = (name for name, (x, _) in known.items() if x == point)
+        return next(at, ("value", repr(sorted(point.items(), key=repr))))
+
+    def _add_gap(self, condition, points, x, weight):
+        """Add weight [f(x) - f(x*)]."""
+        for i, known in enumerate(points):
+            condition.value(i, self._name(known, x), weight / self.n)
+
+    def _slope(self, points, x):
+        """Return grad f(x), of which the g*_i are no part: they add to zero."""
+        names = [self._name(known, x) for known in points]
+        pairs = list(zip(points, names, strict=True))
+        need(all(name in known for known, name in pairs), "a gradient nobody took")
+        return mean([known[name][1] for known, name in pairs])
+
+    def _bounds(self, condition, table, w):
+        """Client, point and weight of the bounds of a value."""
+        need(all(v in range(len(self.c["values"])) for v, *_ in table), "a bound")
+        need(all(r in self.classes for _, r, *_ in table), "class of a bound")
+        for v, r, b, text in table:
+            condition.complain(number(text) >= 0, "sign of a weight")
+            if v == w:
+                yield from ((i, b, number(text)) for i in self.members(r))
+
+    def below(self, condition, table, w, point, due, points):
+        self._add_gap(condition, points, point, due)
+        for i, b, t in self._bounds(condition, table, w):
+            condition.value(i, self._name(points[i], point), -t / self.n)
+            condition.tangent(i, b, points[i], point, self.mu, t / self.n)
+
+    def above(self, condition, table, w, due, points, drawn):
+        for chance, point in drawn:
+            self._add_gap(condition, points, point, -due * chance)
+            for i, b, t in self._bounds(condition, table, w):
+                share = t * chance / self.n
+                condition.value(i, self._name(points[i], point), share)
+                condition.tangent(i, b, points[i], point, self.smooth, -share)
+
+    def _value_along(self, condition, value, points, news):
+        w, point, delta = value
+        here, table = self.combination(point, *self.before), self.c["decrease"]
+        self.below(condition, table["lower"], w, here, delta, points)
+        drawn = [
+            (chance, self.combination(point, *news[s]))
+            for s, chance in self.sets.items()
+        ]
+        self.above(condition, table["upper"], w, delta, points, drawn)
+
+    def subtract_measured(self, condition, points):
+        x = self.model(*self.before)
+        if self.of == "gap":
+            self._add_gap(condition, points, x, -self.weight)
+        else:
+            condition.square(self._slope(points, x), -self.weight)
+
+    def positivity(self):
+        condition = super().positivity()
+        server, client = self.before
+        points = [self.known(client, i) for i in range(self.n)]
+        places = [self.combination(p, server, client) for _, p, _ in self.values()]
+        for w, text in self.c["positivity"]["minimum"]:
+            need(w in range(len(places)), "a value")
+            condition.complain(number(text) >= 0, "sign of a weight")
+            self._add_gap(condition, points, places[w], -number(text))
+        return condition
+
+    def add_start(self, condition, points):
+        """Add C0 [f(x_0) - f(x*)], and take away what is not negative."""
+        C0, least = (number(self.c["start"][key]) for key in ("C0", "minimum"))
+        condition.complain(C0 >= 0 and least >= 0, "signs at the start")
+        self._add_gap(condition, points, unit("x0"), C0 - least)
+        if least:
+            g = self._slope(points, unit("x0"))
+            condition.square(g, least / (2 * self.smooth))
+
+
 def _listed(value):
     return value if isinstance(value, list) else [value]
 
@@ -775,7 +887,8 @@ def _matrix(table, size):
 
 def conditions(certificate):
     """The three conditions of a certificate, not judged."""
-    judge = Judge(certificate)
+    kind = AverageJudge if certificate["kind"] == "average" else Judge
+    judge = kind(certificate)
     judge.equilibrium()
     return {
         "decrease": judge.decrease(),
