@@ -168,7 +168,7 @@ def _errors(
     except FAULTS as error:
         raise InputError(
             f"loop must play a round of numbers; it ends in {type(error).__name__}: "
-            f"{error}; try start and play by hand."
+            f"{str(error).rstrip('.')}; try start and play by hand."
         ) from error
 
 

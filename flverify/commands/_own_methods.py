@@ -91,7 +91,7 @@ def build_own(
     except FAULTS as error:
         raise InputError(
             f"{name} must be made of its settings; it ends in {type(error).__name__}: "
-            f"{error}; give what is missing by --set."
+            f"{str(error).rstrip('.')}; give what is missing by --set."
         ) from error
 
 
@@ -106,7 +106,7 @@ def _class(path: Path, name: str) -> Any:
     except (*FAULTS, ImportError, SyntaxError) as error:
         raise FormatError(
             f"a method must be in a file that runs; {path} ends in "
-            f"{type(error).__name__}: {error}."
+            f"{type(error).__name__}: {str(error).rstrip('.')}."
         ) from error
     found = getattr(module, name, None)
     own = isinstance(found, type) and issubclass(found, Algorithm)

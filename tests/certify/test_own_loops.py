@@ -435,6 +435,16 @@ def test_what_is_no_loop_is_one_sentence(given, message):
         certify(Momentum(HALF, Fraction(1, 4)), TWO, TENTH, 1, loop=given)
 
 
+def stopped(state, gradient, n_clients, cohort, *, step_size, momentum, local_steps):
+    raise ValueError("the point must be finite.")
+
+
+def test_an_error_of_a_loop_has_no_full_stop_inside_the_sentence():
+    own = Momentum(HALF, Fraction(1, 4))
+    with pytest.raises(InputError, match="must be finite; try start and play by hand"):
+        certify(own, TWO, TENTH, 1, loop=loop(stopped))
+
+
 def test_without_a_loop_nothing_is_certified():
     with pytest.raises(RefusedError, match="own with a plain loop; got Momentum"):
         certify(Momentum(HALF, Fraction(1, 4)), TWO, TENTH, 1)

@@ -75,3 +75,17 @@ def test_a_file_that_does_not_run_is_told(fails, tmp_path, text):
     place = written(tmp_path, text)
     said = fails("certify", f"{place}:Mine", "--loop", FILE, *ASKED)
     assert "a method must be in a file that runs" in said
+
+
+def test_an_error_of_a_method_has_no_full_stop_inside_the_sentence(fails, tmp_path):
+    stops = "    def __post_init__(self):\n        raise ValueError('no.')\n\n"
+    text = FILE.read_text("utf-8").replace("    State =", f"{stops}    State =")
+    place = written(tmp_path, text)
+    said = fails("certify", f"{place}:Momentum", *OWN[1:], *ASKED, *B)
+    assert "ends in ValueError: no; give what is missing" in said
+
+
+def test_an_error_of_a_file_has_one_full_stop(fails, tmp_path):
+    place = written(tmp_path, "raise ValueError('no.')")
+    said = fails("certify", f"{place}:Mine", "--loop", FILE, *ASKED)
+    assert said.rstrip().endswith("ValueError: no.")
