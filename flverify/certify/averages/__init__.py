@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import inf
 from types import ModuleType
 from typing import Any
 
@@ -48,7 +49,7 @@ ROUNDS = 100
 RICHEST = 3  # ansaetze that are tried; richer ones took seconds and gave no more
 SLACK = (1e-5, 1e-4, 1e-3, 1e-2)  # how far above the least bound to round
 DIGITS = (9, 12)
-WORTH = 1e-4  # how much smaller a bound of a richer ansatz must be
+WORTH = Fraction(1, 10**4)  # how much smaller a bound of a richer ansatz must be
 ZERO_START = (
     "a remembered gradient must start at that of x_0 where functions need not have a "
     "point of gradient 0; got one that starts at 0; start it there, as "
@@ -154,12 +155,13 @@ def average(
             "gradients there are; got one that moves away; take convex functions."
         )
     best: Average | None = None
+    enough: Fraction | float = inf
     words: dict[str, list[str]] = {}
     for found in _searches(setting, levels(reading, structure)):
         result = found if isinstance(found, Average) else _best(found, setting, rounds)
         words.setdefault(result.reason, []).append(result.level)
-        if result.certificate and (best is None or _below(result, best, rounds)):
-            best = result
+        if result.certificate and _size(result, setting, rounds) < enough:
+            best, enough = result, (1 - WORTH) * _size(result, setting, rounds)
     if best is not None:
         return best
     told = (f"{', '.join(names)}: {reason}" for reason, names in words.items())
@@ -276,11 +278,9 @@ def _told(certificate: dict[str, Any], of: str, level: str) -> Average:
     return Average("certified", "", of, c0, c1, c2, constant, level, certificate)
 
 
-def _below(one: Average, other: Average, rounds: int) -> bool:
-    """Whether a bound is clearly smaller than another one, of one setting."""
-    first, second = (
-        sum(map(Fraction, (a.by_gap or 0, a.by_distance or 0, a.by_gradients or 0)))
-        + rounds * (a.constant or 0)
-        for a in (one, other)
-    )
-    return first < second * (1 - Fraction(WORTH))
+def _size(found: Average, setting: Problem, rounds: int) -> Fraction:
+    """Return what was made small, in units where L = 1."""
+    nothing, smooth = Fraction(0), setting.smoothness
+    by_x = (found.by_gap or nothing) + (found.by_distance or nothing)
+    by_g = (found.by_gradients or nothing) + rounds * (found.constant or nothing)
+    return by_x / smooth + by_g * smooth
