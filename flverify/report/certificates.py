@@ -62,8 +62,8 @@ def _of_average(proved: Summary) -> str:
     word = ", M = mean|grad f_i(x*)|^2" if proved.C2 or proved.constant else ""
     return (
         "for all f_1, ..., f_N in any dimension with L-Lipschitz gradients and convex "
-        f"f_i - (mu/2) |x|^2, x* a minimiser of their mean f{word}: (1/K) sum_(r<K) "
-        f"{MEASURES[str(proved.of)]} <= {bound}{rest} for every K."
+        f"f_i - (mu/2) |x|^2, x* a global minimiser of their mean f{word}: (1/K) "
+        f"sum_(r<K) {MEASURES[str(proved.of)]} <= {bound}{rest} for every K."
     )
 
 

@@ -40,8 +40,8 @@ STATEMENTS = {
 }
 MEASURES = {"gap": "[f(x_r) - f(x*)]", "gradient": "|grad f(x_r)|^2"}
 AVERAGE = (
-    "For all L-smooth f_1, ..., f_N with convex f_i - (mu/2) |x|^2, x* a minimiser of "
-    "their mean f and every round r: E V_{{r+1}} <= E V_r - s E{} + c "
+    "For all L-smooth f_1, ..., f_N with convex f_i - (mu/2) |x|^2, x* a global "
+    "minimiser of their mean f and every round r: E V_{{r+1}} <= E V_r - s E{} + c "
     "mean|grad f_i(x*)|^2, V_r >= 0 and V_0 <= C0 [f(x_0) - f(x*)] + C1 |x_0 - x*|^2 + "
     "C2 mean|grad f_i(x*)|^2."
 )
