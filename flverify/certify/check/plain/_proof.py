@@ -207,7 +207,7 @@ class Proof:
                 for g in self.cast
             }
             state.at[j] = [points.setdefault((name, i), p) for i, p in zero.items()]
-        return self.completed(state, points, "at the start"), points
+        return self.completed(state, {}, "at the start"), points
 
     def outcomes(self) -> list[tuple[Fraction, list[Group]]]:
         """Return the possible rounds: whole numbers as the chances, groups in and out.
