@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
-from types import ModuleType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -25,11 +24,10 @@ from flverify.certify.sandwich import worst_quadratic
 from flverify.certify.search import problem, read_round
 from flverify.certify.short_rates import just_above
 from flverify.certify.stationary import worst_stationary
-from flverify.commands._algorithms import Chosen
 from flverify.commands._certificate_files import file_text
+from flverify.commands._certified_setting import CertifiedSetting
 from flverify.commands._function_class import (
     require_certifiable,
-    require_certified_name,
     require_certified_variant,
 )
 from flverify.participation import Full
@@ -44,19 +42,16 @@ Kind: TypeAlias = Literal["rate", "contraction", "distance"]
 class Question:
     """What is asked about: a setting, and perhaps one rate."""
 
-    chosen: Chosen
-    law: Participation
-    law_text: str
+    of: CertifiedSetting
     mu: Fraction
     smoothness: Fraction
     rate: Fraction | None
     neighbourhood: bool
-    loop: ModuleType | None = None  # of a method of one's own
 
     @property
     def setting(self) -> tuple[Any, Participation, Fraction, Fraction]:
         """Algorithm, law, strong convexity and smoothness."""
-        return self.chosen.algorithm, self.law, self.mu, self.smoothness
+        return self.of.chosen.algorithm, self.of.law, self.mu, self.smoothness
 
 
 class Beside(NamedTuple):
@@ -138,11 +133,10 @@ def answer(question: Question) -> Answer:
 
 def _kind(question: Question) -> Kind:
     """Say what can be asked about a setting: a rate if the method stays at x*."""
-    if question.loop is None:
-        require_certified_name(question.chosen.name)
-    require_certifiable(question.law)
-    require_certified_variant(question.setting[0], question.law)
-    setting = problem(*question.setting, question.loop)
+    question.of.require_certified()
+    require_certifiable(question.of.law)
+    require_certified_variant(question.setting[0], question.of.law)
+    setting = problem(*question.setting, question.of.loop)
     try:
         read_law(setting.classes.description)
     except Rejected as error:
@@ -154,7 +148,7 @@ def _kind(question: Question) -> Kind:
     if question.neighbourhood and not moves:
         raise RefusedError(
             "--neighbourhood is for methods that move away from x*; "
-            f"{question.chosen.name} stays there with these settings; leave it out."
+            f"{question.of.chosen.name} stays there with these settings; leave it out."
         )
     if question.neighbourhood:
         return "distance"
@@ -198,7 +192,7 @@ def _farthest(question: Question) -> dict[str, Any]:
 
 def _bias(question: Question) -> tuple[Fraction, str] | None:
     """How far off rounds of everybody can stand still."""
-    if not isinstance(question.law, Full):
+    if not isinstance(question.of.law, Full):
         return None  # the mean round may stand still where no round does
     try:
         ratio = worst_bias(*question.setting).ratio
@@ -214,7 +208,7 @@ def _stationary(question: Question) -> tuple[Fraction, str] | None:
     except (DomainError, RefusedError):
         return None
     who = _chances(question)
-    which = [r for r, n in enumerate(classes(question.law).sizes) for _ in range(n)]
+    which = [r for r, n in enumerate(classes(question.of.law).sizes) for _ in range(n)]
     kinds = Counter(zip(found.curvatures, found.gradients, which, strict=True))
     parts = [
         f"h_i = {h}, g_i = {g} at {number_of(n, 'client')}{who[r]}"
@@ -235,7 +229,7 @@ def _worded(question: Question, instance: Instance) -> str:
 
 def _chances(question: Question) -> list[str]:
     """Say of every class how likely its clients are, if there are several."""
-    kinds = classes(question.law).description.get("classes", ())
+    kinds = classes(question.of.law).description.get("classes", ())
     told = [f" of probability {kind['inclusion']}" for kind in kinds]
     return told if len(told) > 1 else [""]
 
@@ -256,11 +250,11 @@ def _attempt(question: Question, kind: Kind, beside: Beside) -> Answer:
     """Look for a certificate; one that is found was accepted by the checker."""
     found: Certified | Neighbourhood
     if kind == "rate":
-        found = certify(*question.setting, question.rate, loop=question.loop)
+        found = certify(*question.setting, question.rate, loop=question.of.loop)
     elif kind == "contraction":
-        found = contraction(*question.setting, question.rate, question.loop)
+        found = contraction(*question.setting, question.rate, question.of.loop)
     else:
-        found = distance(*question.setting, question.loop)
+        found = distance(*question.setting, question.of.loop)
     bound = beside.lower_bound
     open_ = kind != "distance" and question.rate is None and found.certificate is None
     if open_ and bound is not None and BLURRED < bound < 1:
@@ -282,7 +276,7 @@ def _next_to(
     question: Question, kind: Kind, bound: Fraction
 ) -> Certified | Neighbourhood:
     """Ask for a rate just above that of the quadratic, where floats miss it."""
-    rate, loop = just_above(bound), question.loop
+    rate, loop = just_above(bound), question.of.loop
     found: Certified | Neighbourhood
     if kind == "rate":
         found = certify(*question.setting, rate, loop=loop)

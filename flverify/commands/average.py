@@ -6,7 +6,6 @@ from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import click
@@ -17,29 +16,19 @@ from flverify._core.shown import fewer_digits
 from flverify.certify.averages import ROUNDS, Average, average
 from flverify.certify.averages.printed import PrintedAverage, printed_average
 from flverify.certify.averages.quadratics import Least, least_constant
-from flverify.commands._algorithms import Chosen, build, read_overrides
 from flverify.commands._certificate_files import LOST, file_text, size_of
-from flverify.commands._function_class import (
-    CERTIFIABLE,
-    require_certifiable,
-    require_certified_name,
-    require_clients,
-    require_known,
+from flverify.commands._certified_setting import (
+    FILES,
+    METHOD,
+    CertifiedSetting,
+    read_setting,
+    require_own_place,
 )
-from flverify.commands._laws import build_law, file_of, read_law
+from flverify.commands._function_class import CERTIFIABLE, require_certifiable
 from flverify.commands._numbers import Whole, one_number, positive_number
-from flverify.commands._options import (
-    AS_JSON,
-    LOCAL_STEPS,
-    N_CLIENTS,
-    SETTINGS,
-    SMOOTHNESS,
-    taken,
-)
-from flverify.commands._own_methods import build_own, is_own, plain_loop
-from flverify.commands._places import require_place, require_unread, unwritten
+from flverify.commands._options import AS_JSON, SMOOTHNESS
+from flverify.commands._places import unwritten
 from flverify.commands._refusals import Reporting, told
-from flverify.participation._law import Participation
 from flverify.report import console
 from flverify.report.certificates import (
     accepted,
@@ -50,8 +39,6 @@ from flverify.report.certificates import (
 )
 from flverify.report.envelope import envelope
 from flverify.report.numbers import law_text
-
-DEFAULT_LAW = "full"
 
 _HELP = f"""Bound an average over rounds, for functions that are not strongly convex.
 
@@ -84,13 +71,10 @@ The exit code is 0 if certified, 1 if not or if the solver failed, 2 if refused.
 class Question:
     """A setting; mu may be 0, or down to -L."""
 
-    chosen: Chosen
-    law: Participation
-    law_text: str
+    of: CertifiedSetting
     mu: Fraction
     smoothness: Fraction
     rounds: int
-    loop: ModuleType | None
 
     @property
     def functions(self) -> str:
@@ -100,15 +84,7 @@ class Question:
 
 
 @click.command(name="average", cls=Reporting, help=_HELP)
-@click.argument("algorithm")
-@N_CLIENTS
-@click.option(
-    "--participation",
-    "--law",
-    "law",
-    metavar="LAW",
-    help=f"Participation law, {DEFAULT_LAW} by default.",
-)
+@METHOD
 @click.option(
     "--mu",
     "--strong-convexity",
@@ -121,29 +97,13 @@ class Question:
 )
 @SMOOTHNESS
 @click.option(
-    "--step-size", metavar="NUMBER", required=True, help="Step size of the algorithm."
-)
-@LOCAL_STEPS
-@SETTINGS
-@click.option(
     "--rounds",
     type=Whole(min=1),
     default=ROUNDS,
     show_default=True,
     help="K for which the bound is made small where a part of it does not vanish.",
 )
-@click.option(
-    "--loop",
-    metavar="FILE.py",
-    type=click.Path(path_type=Path),
-    help="The plain loop of a method of one's own, with start and play.",
-)
-@click.option(
-    "--out",
-    metavar="CERT.json",
-    type=click.Path(path_type=Path),
-    help="Write the certificate, for `flverify check`.",
-)
+@FILES
 @AS_JSON
 @click.pass_context
 def command(
@@ -151,9 +111,7 @@ def command(
 ) -> None:
     """Ask, write, print; exit code 1 if nothing was certified."""
     question = _question(**given)
-    if out:
-        require_place("--out", out)
-        require_unread("--out", out, [("--participation", file_of(given["law"]))])
+    require_own_place(out, given["law"])
     try:
         found, least = _answer(question)
     except (RefusedError, ReadingError) as error:
@@ -175,37 +133,13 @@ def command(
 
 
 def _question(
-    algorithm: str,
-    n_clients: int | None,
-    law: str | None,
-    mu: str | None,
-    non_convex: bool,
-    smoothness: str,
-    step_size: str,
-    local_steps: int | None,
-    overrides: tuple[str, ...],
-    rounds: int,
-    loop: Path | None,
+    mu: str | None, non_convex: bool, smoothness: str, rounds: int, **given: Any
 ) -> Question:
     """Read every option."""
-    own = is_own(algorithm)
-    if not own:
-        require_known(algorithm)
-    module = plain_loop(algorithm, loop)
-    text = DEFAULT_LAW if law is None else law
-    written = read_law(text)
-    size = require_clients(n_clients or written.size, text)
-    built = build_law(written, text, size)
-    step = positive_number("--step-size", step_size)
+    setting = read_setting(**given)
+    setting.require_certified()
     smooth = Fraction(positive_number("--smoothness", smoothness))
-    convexity = _convexity(mu, non_convex, smooth)
-    if own:
-        chosen = build_own(algorithm, step, local_steps, overrides)
-    else:
-        read = read_overrides(overrides, [algorithm], taken(local_steps))
-        chosen = build(algorithm, step, local_steps or 1, read, built)
-        require_certified_name(chosen.name)
-    return Question(chosen, built, text, convexity, smooth, rounds, module)
+    return Question(setting, _convexity(mu, non_convex, smooth), smooth, rounds)
 
 
 def _convexity(mu: str | None, non_convex: bool, smooth: Fraction) -> Fraction:
@@ -227,14 +161,12 @@ def _convexity(mu: str | None, non_convex: bool, smooth: Fraction) -> Fraction:
 
 def _answer(question: Question) -> tuple[Average, Least | None]:
     """Ask for a bound, and for one that it cannot be below."""
-    if question.loop is None:
-        require_certified_name(question.chosen.name)
-    require_certifiable(question.law)
-    algorithm, law = question.chosen.algorithm, question.law
+    algorithm, law = question.of.chosen.algorithm, question.of.law
+    require_certifiable(law)
     numbers = question.smoothness, question.mu
     with console.progress("average", 2) as begin:
         begin("certificate")
-        found = average(algorithm, law, *numbers, question.rounds, question.loop)
+        found = average(algorithm, law, *numbers, question.rounds, question.of.loop)
         begin("scalar quadratics")
         least = least_constant(algorithm, law, *numbers)
     bound = _bounded(question, found)
@@ -262,8 +194,8 @@ def _on(least: Least) -> str:
 def _printed(question: Question) -> PrintedAverage | None:
     if question.mu >= 0:
         return None
-    algorithm = question.chosen.algorithm
-    return printed_average(algorithm, question.law, question.smoothness)
+    algorithm = question.of.chosen.algorithm
+    return printed_average(algorithm, question.of.law, question.smoothness)
 
 
 def _json(
@@ -290,15 +222,15 @@ def _json(
         printed_by=str(theorem.source) if theorem else None,
         printed_statement=theorem.statement if theorem else None,
         setting={
-            "algorithm": question.chosen.name,
-            "settings": question.chosen.settings(),
-            "law": question.law_text,
-            "n_clients": question.law.n_clients,
+            "algorithm": question.of.chosen.name,
+            "settings": question.of.chosen.settings(),
+            "law": question.of.law_text,
+            "n_clients": question.of.law.n_clients,
             "strong_convexity": question.mu,
             "smoothness": question.smoothness,
             "rounds": question.rounds,
         },
-        notes=[*question.chosen.notes, *([lost] if lost else [])],
+        notes=[*question.of.chosen.notes, *([lost] if lost else [])],
         certificate=certificate,
     )
 
@@ -311,11 +243,11 @@ def _show(
     lost: str,
 ) -> None:
     """Print the setting, the answer, and the theorem's bound."""
-    own = told_settings(question.chosen.settings())
-    clients = number_of(question.law.n_clients, "client")
+    own = told_settings(question.of.chosen.settings())
+    clients = number_of(question.of.law.n_clients, "client")
     lines = [
-        ("algorithm", f"{question.chosen.name} with {own}"),
-        ("law", f"{law_text(question.law_text)}, {clients}"),
+        ("algorithm", f"{question.of.chosen.name} with {own}"),
+        ("law", f"{law_text(question.of.law_text)}, {clients}"),
         ("functions", question.functions),
         ("status", found.status.replace("_", " ")),
     ]
@@ -342,7 +274,7 @@ def _show(
         )
     lines += size_of(found.certificate, out, lost)
     console.fields([(label, fewer_digits(text)) for label, text in lines])
-    console.remarks(question.chosen.notes)
+    console.remarks(question.of.chosen.notes)
     if lost and found.certificate:
         console.line()
         click.echo(file_text(found.certificate))

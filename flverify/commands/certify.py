@@ -11,40 +11,25 @@ import click
 from flverify._core.errors import DomainError, InputError, RefusedError
 from flverify._core.sentences import number_of
 from flverify._core.shown import fewer_digits
-from flverify.commands._algorithms import build, law_notes, read_overrides
+from flverify.commands._algorithms import law_notes
 from flverify.commands._certificate_files import LOST, size_of
+from flverify.commands._certified_setting import (
+    FILES,
+    METHOD,
+    read_setting,
+    require_own_place,
+)
 from flverify.commands._certifying import Answer, Beside, Question, answer
-from flverify.commands._function_class import (
-    CERTIFIABLE,
-    read_class,
-    require_clients,
-    require_known,
-)
-from flverify.commands._laws import build_law, file_of, read_law
+from flverify.commands._function_class import CERTIFIABLE, read_class
 from flverify.commands._numbers import positive_number
-from flverify.commands._options import (
-    AS_JSON,
-    LOCAL_STEPS,
-    N_CLIENTS,
-    SETTINGS,
-    SMOOTHNESS,
-    strong_convexity,
-    taken,
-)
-from flverify.commands._own_methods import build_own, is_own, plain_loop
-from flverify.commands._places import require_place, require_unread, unwritten
+from flverify.commands._options import AS_JSON, SMOOTHNESS, strong_convexity
+from flverify.commands._places import unwritten
 from flverify.commands._refusals import Reporting, told
 from flverify.report import console
-from flverify.report.certificates import (
-    number,
-    proved_lines,
-    statement,
-    told_settings,
-)
+from flverify.report.certificates import number, proved_lines, statement, told_settings
 from flverify.report.envelope import envelope
 from flverify.report.numbers import law_text
 
-DEFAULT_LAW = "full"
 _BEYOND = "not promised here"
 NOTED = 200  # clients up to which the law's notes are computed: they take N^2 steps
 
@@ -77,40 +62,16 @@ The exit code is 0 if certified, 1 if not or if the solver failed, 2 if refused.
 
 
 @click.command(name="certify", cls=Reporting, help=_HELP)
-@click.argument("algorithm")
-@N_CLIENTS
-@click.option(
-    "--participation",
-    "--law",
-    "law",
-    metavar="LAW",
-    help=f"Participation law, {DEFAULT_LAW} by default.",
-)
+@METHOD
 @strong_convexity(required=True)
 @SMOOTHNESS
-@click.option(
-    "--step-size", metavar="NUMBER", required=True, help="Step size of the algorithm."
-)
-@LOCAL_STEPS
-@SETTINGS
 @click.option("--rate", metavar="NUMBER", help="The rate to certify, below 1.")
 @click.option(
     "--neighbourhood",
     is_flag=True,
     help="Certify how far a method that moves away from x* stays from it on average.",
 )
-@click.option(
-    "--loop",
-    metavar="FILE.py",
-    type=click.Path(path_type=Path),
-    help="The plain loop of a method of one's own, with start and play.",
-)
-@click.option(
-    "--out",
-    metavar="CERT.json",
-    type=click.Path(path_type=Path),
-    help="Write the certificate, for `flverify check`.",
-)
+@FILES
 @AS_JSON
 @click.pass_context
 def command(
@@ -118,9 +79,7 @@ def command(
 ) -> None:
     """Ask, write, print; exit code 1 if nothing was certified."""
     question = _question(**given)
-    if out:
-        require_place("--out", out)
-        require_unread("--out", out, [("--participation", file_of(given["law"]))])
+    require_own_place(out, given["law"])
     found = answer(question)
     lost = unwritten(out, found.file, *LOST) if out and found.certificate else ""
     if as_json:
@@ -137,17 +96,7 @@ def command(
 
 
 def _question(
-    algorithm: str,
-    n_clients: int | None,
-    law: str | None,
-    mu: str,
-    smoothness: str,
-    step_size: str,
-    local_steps: int | None,
-    overrides: tuple[str, ...],
-    rate: str | None,
-    neighbourhood: bool,
-    loop: Path | None,
+    mu: str, smoothness: str, rate: str | None, neighbourhood: bool, **given: Any
 ) -> Question:
     """Read every option."""
     if rate is not None and neighbourhood:
@@ -155,31 +104,9 @@ def _question(
             "--rate must not come with --neighbourhood, whose answer is a distance; "
             "got both; leave one out."
         )
-    own = is_own(algorithm)
-    if not own:
-        require_known(algorithm)
-    module = plain_loop(algorithm, loop)
-    text = DEFAULT_LAW if law is None else law
-    written = read_law(text)
-    size = require_clients(n_clients or written.size, text)
-    built = build_law(written, text, size)
-    step = positive_number("--step-size", step_size)
-    convexity, smooth = read_class(mu, smoothness)
-    if own:
-        chosen = build_own(algorithm, step, local_steps, overrides)
-    else:
-        read = read_overrides(overrides, [algorithm], taken(local_steps))
-        chosen = build(algorithm, step, local_steps or 1, read, built)
-    return Question(
-        chosen=chosen,
-        law=built,
-        law_text=text,
-        mu=convexity,
-        smoothness=smooth,
-        rate=None if rate is None else _rate(rate),
-        neighbourhood=neighbourhood,
-        loop=module,
-    )
+    setting = read_setting(**given)
+    asked = None if rate is None else _rate(rate)
+    return Question(setting, *read_class(mu, smoothness), asked, neighbourhood)
 
 
 def _rate(text: str) -> Fraction:
@@ -208,10 +135,10 @@ def _json(question: Question, found: Answer, lost: str) -> str:
         C2=proved.C2 if proved else None,
         certificate_bytes=len(found.file) if certificate else None,
         setting={
-            "algorithm": question.chosen.name,
-            "settings": question.chosen.settings(),
-            "law": question.law_text,
-            "n_clients": question.law.n_clients,
+            "algorithm": question.of.chosen.name,
+            "settings": question.of.chosen.settings(),
+            "law": question.of.law_text,
+            "n_clients": question.of.law.n_clients,
             "strong_convexity": question.mu,
             "smoothness": question.smoothness,
             "rate": question.rate,
@@ -223,17 +150,20 @@ def _json(question: Question, found: Answer, lost: str) -> str:
 
 def _notes(question: Question) -> list[str]:
     """Word what the law does, unless that takes long, and what was filled in."""
-    name, short = question.chosen.name, question.law.n_clients <= NOTED
-    return [*(law_notes(question.law, [name]) if short else ()), *question.chosen.notes]
+    name, short = question.of.chosen.name, question.of.law.n_clients <= NOTED
+    return [
+        *(law_notes(question.of.law, [name]) if short else ()),
+        *question.of.chosen.notes,
+    ]
 
 
 def _show(question: Question, found: Answer, out: Path | None, lost: str) -> None:
     """Print the setting, the answer, and what stands beside it."""
-    own = told_settings(question.chosen.settings())
-    clients = number_of(question.law.n_clients, "client")
+    own = told_settings(question.of.chosen.settings())
+    clients = number_of(question.of.law.n_clients, "client")
     lines = [
-        ("algorithm", f"{question.chosen.name} with {own}"),
-        ("law", f"{law_text(question.law_text)}, {clients}"),
+        ("algorithm", f"{question.of.chosen.name} with {own}"),
+        ("law", f"{law_text(question.of.law_text)}, {clients}"),
         ("functions", f"mu = {question.mu}, L = {question.smoothness}"),
         ("status", found.status.replace("_", " ")),
     ]

@@ -95,7 +95,7 @@ def _judge_numbers(c: Certificate) -> None:
     require(0 < c.rho <= 1, f"rho must be above 0 and at most 1; got {c.rho}")
     require(c.rho < 1 or c.weight > 0, "rho must be below 1 unless the weight is not 0")
     require(rate or (c.weight >= 0 and c.constant >= 0), "s and c must not be negative")
-    require(min(c.C0, c.C1, c.C2) >= 0, "C1 and C2 must not be negative")
+    require(min(c.C0, c.C1, c.C2) >= 0, "C0, C1 and C2 must not be negative")
     require(all(v.delta >= 0 for v in c.values), "delta must not be negative")
 
 
