@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -14,8 +13,10 @@ from flverify._core.errors import DomainError, InputError, ReadingError, Refused
 from flverify._core.sentences import number_of, sentence
 from flverify._core.shown import fewer_digits
 from flverify.certify.averages import ROUNDS, Average, average
+from flverify.certify.averages.at_most import at_most as read_at_most
 from flverify.certify.averages.printed import PrintedAverage, printed_average
 from flverify.certify.averages.quadratics import Least, least_constant
+from flverify.certify.rates import Status
 from flverify.commands._certificate_files import LOST, file_text, size_of
 from flverify.commands._certified_setting import (
     FILES,
@@ -40,6 +41,8 @@ from flverify.report.certificates import (
 from flverify.report.envelope import envelope
 from flverify.report.numbers import law_text
 
+NAMES = {"C1": "by_distance", "C2": "by_gradients", "c": "constant"}
+
 _HELP = f"""Bound an average over rounds, for functions that are not strongly convex.
 
 \b
@@ -52,7 +55,8 @@ For convex, L-smooth f_i found is a small bound of (1/K) sum_(r<K) E f(x_r) - f(
 the mean of the f_i, by |x_0 - x*|^2/K and mean|grad f_i(x*)|^2/K; a method that moves
 away from x* also has a term that does not vanish. With --non-convex the f_i are any
 functions with L-Lipschitz gradients whose mean has a minimiser, and the bound is one of
-(1/K) sum_(r<K) E|grad f(x_r)|^2 by (f(x_0) - f(x*))/K. It holds for every K.
+(1/K) sum_(r<K) E|grad f(x_r)|^2 by (f(x_0) - f(x*))/K. It holds for every K. With
+--at-most the question is whether there is a bound with such numbers.
 
 Beside the bound stands what its constant is at least, because of scalar quadratics.
 A bound is certified only if the independent checker proves its certificate in exact
@@ -75,6 +79,7 @@ class Question:
     mu: Fraction
     smoothness: Fraction
     rounds: int
+    at_most: dict[str, Fraction]
 
     @property
     def functions(self) -> str:
@@ -102,6 +107,14 @@ class Question:
     default=ROUNDS,
     show_default=True,
     help="K for which the bound is made small where a part of it does not vanish.",
+)
+@click.option(
+    "--at-most",
+    "at_most",
+    multiple=True,
+    metavar="NAME=NUMBER",
+    help="A number that C1, C2 or c (C0 with --non-convex) must not exceed; may be "
+    "repeated.",
 )
 @FILES
 @AS_JSON
@@ -133,13 +146,39 @@ def command(
 
 
 def _question(
-    mu: str | None, non_convex: bool, smoothness: str, rounds: int, **given: Any
+    mu: str | None,
+    non_convex: bool,
+    smoothness: str,
+    rounds: int,
+    at_most: tuple[str, ...],
+    **given: Any,
 ) -> Question:
     """Read every option."""
     setting = read_setting(**given)
     setting.require_certified()
     smooth = Fraction(positive_number("--smoothness", smoothness))
-    return Question(setting, _convexity(mu, non_convex, smooth), smooth, rounds)
+    convexity = _convexity(mu, non_convex, smooth)
+    tops = _at_most(at_most, convexity >= 0)
+    return Question(setting, convexity, smooth, rounds, tops)
+
+
+def _at_most(texts: tuple[str, ...], convex: bool) -> dict[str, Fraction]:
+    """Read numbers that a bound must not exceed, by their names in Python."""
+    known, found = NAMES if convex else {"C0": "by_gap"}, {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if name not in known or not equals:
+            raise InputError(
+                f"--at-most must be NAME=NUMBER with NAME one of {', '.join(known)}; "
+                f"got {text!r}; C0 is for --non-convex alone."
+            )
+        if known[name] in found:
+            raise InputError(
+                f"--at-most must give a number once; got {name} twice; leave one out."
+            )
+        found[known[name]] = Fraction(one_number("--at-most", value))
+    read_at_most(found, convex)
+    return found
 
 
 def _convexity(mu: str | None, non_convex: bool, smooth: Fraction) -> Fraction:
@@ -166,29 +205,31 @@ def _answer(question: Question) -> tuple[Average, Least | None]:
     numbers = question.smoothness, question.mu
     with console.progress("average", 2) as begin:
         begin("certificate")
-        found = average(algorithm, law, *numbers, question.rounds, question.of.loop)
+        rounds, loop = question.rounds, question.of.loop
+        found = average(algorithm, law, *numbers, rounds, loop, **question.at_most)
         begin("scalar quadratics")
         least = least_constant(algorithm, law, *numbers)
-    bound = _bounded(question, found)
-    if least is not None and bound is not None and bound < least.constant:
-        why = (
+    why = _contradicted(question, found, least) if least is not None else ""
+    status: Status = "inconclusive" if found.certificate else "not_certified"
+    return (Average(status, why, found.of) if why else found), least
+
+
+def _contradicted(question: Question, found: Average, least: Least) -> str:
+    """Say why quadratics rule a bound out, or the numbers that it should have."""
+    kind, symbol = ("by_distance", "C1") if question.mu >= 0 else ("by_gap", "C0")
+    bound, asked = getattr(found, kind), question.at_most.get(kind)
+    if bound is not None and bound < least.constant:
+        return (
             f"a contradiction, which is a fault of this package: {bound} was certified "
-            f"where {_on(least)} needs {least.constant}"
+            f"where {least.functions} needs {least.constant}"
         )
-        return Average("inconclusive", why, found.of), least
-    return found, least
-
-
-def _bounded(question: Question, found: Average) -> Fraction | None:
-    """Return the constant that quadratics speak of."""
-    return found.by_distance if question.mu >= 0 else found.by_gap
-
-
-def _on(least: Least) -> str:
-    """Word the functions of an instance."""
-    kinds = Counter(least.curvatures)
-    parts = [f"h_i = {h} at {number_of(n, 'client')}" for h, n in kinds.items()]
-    return f"f_i = h_i x^2/2 with {', '.join(parts)}"
+    if asked is not None and asked < least.constant:
+        needed = number(least.constant, up=False).removeprefix("> ")
+        return (
+            f"{symbol} = {asked} lies below what the class allows: on "
+            f"{least.functions} it is at least {needed}"
+        )
+    return ""
 
 
 def _printed(question: Question) -> PrintedAverage | None:
@@ -215,7 +256,7 @@ def _json(
         level=found.level or None,
         statement=statement(accepted(certificate)) if certificate else None,
         at_least=least.constant if least else None,
-        at_least_on=_on(least) if least else None,
+        at_least_on=least.functions if least else None,
         printed_by_gap=theorem.by_gap if theorem else None,
         printed_cap=theorem.cap if theorem else None,
         printed_inside=theorem.inside if theorem else None,
@@ -259,7 +300,7 @@ def _show(
     if least is not None:
         name, value = "C1" if question.mu >= 0 else "C0", least.constant
         lines.append(
-            (f"{name} at least", f"{number(value, up=False)}, on {_on(least)}")
+            (f"{name} at least", f"{number(value, up=False)}, on {least.functions}")
         )
     theorem = _printed(question)
     if theorem is not None:

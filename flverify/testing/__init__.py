@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         gradient_steps,
     )
     from flverify.testing.averaging_weights import assert_averaging_weights
+    from flverify.testing.certified_average import assert_certified_average
     from flverify.testing.certified_rate import assert_certified_rate
     from flverify.testing.claim_verdict import assert_claim
     from flverify.testing.error_bound import assert_error_bound
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "assert_averaging_weights": "flverify.testing.averaging_weights",
+    "assert_certified_average": "flverify.testing.certified_average",
     "assert_certified_rate": "flverify.testing.certified_rate",
     "assert_claim": "flverify.testing.claim_verdict",
     "assert_error_bound": "flverify.testing.error_bound",
@@ -58,6 +60,7 @@ __all__ = [
     "Server",
     "Status",
     "assert_averaging_weights",
+    "assert_certified_average",
     "assert_certified_rate",
     "assert_claim",
     "assert_error_bound",

@@ -37,11 +37,13 @@ def command(verb: str, asked: Setting, *more: str) -> str:
     return " ".join(shlex.quote(word) for word in words)
 
 
-def certificate_words(algorithm: Any, law: Participation) -> list[str]:
-    """Return the first words of `flverify certify`; none if it has no such method."""
+def certificate_words(
+    algorithm: Any, law: Participation, verb: str = "certify"
+) -> list[str]:
+    """Return the first words of `flverify VERB`; none if it has no such method."""
     parts = [_algorithm_words(algorithm), _law(law)]
     size = ["--n-clients", str(law.n_clients)]
-    return ["flverify", "certify", *parts[0], *parts[1], *size] if all(parts) else []
+    return ["flverify", verb, *parts[0], *parts[1], *size] if all(parts) else []
 
 
 def law_command(law: Participation) -> str:

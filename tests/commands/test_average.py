@@ -149,3 +149,46 @@ def test_no_bound_lies_below_what_quadratics_need(run, monkeypatch):
     assert "a contradiction, which is a fault of this package" in " ".join(
         ran.stdout.split()
     )
+
+
+def test_a_bound_with_numbers_of_one_s_own(run):
+    fedavg = ("average", "fedavg", "--n-clients", "3", "--smoothness", "1")
+    fedavg += ("--step-size", "1/10", "--local-steps", "2", "--json")
+    free = json.loads(run(*fedavg).stdout)
+    ran = run(*fedavg, "--at-most", "C2=0", "--at-most", "C1=20")
+    told = json.loads(ran.stdout)
+    assert (ran.code, told["by_gradients"]) == (0, "0")
+    assert Fraction(free["by_gradients"]) > 0
+    ran = run(*fedavg, "--at-most", f"c={free['constant']}/2")
+    assert ran.code == 2
+    half = Fraction(free["constant"]) / 2
+    ran = run(*fedavg, "--at-most", f"c={half}")
+    assert ran.code == 1
+    assert json.loads(ran.stdout)["certificate"] is None
+    assert "this says nothing about the method" in json.loads(ran.stdout)["reason"]
+
+
+def test_numbers_that_quadratics_rule_out(run):
+    ran = run(*FOCUS, "--at-most", "C1=1")
+    words = " ".join(ran.stdout.split())
+    assert ran.code == 1
+    assert "C1 = 1 lies below what the class allows: on f_i = h_i x^2/2" in words
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (["--at-most", "C0=1"], "NAME one of C1, C2, c; got 'C0=1'"),
+        (["--at-most", "C1=1", "--non-convex"], "NAME one of C0; got 'C1=1'"),
+        (["--at-most", "C1"], "NAME=NUMBER"),
+        (["--at-most", "C1=x"], "--at-most"),
+        (["--at-most", "C1=-1"], "must not be negative"),
+        (["--at-most", "C1=1e999"], "range of floats"),
+        (["--at-most", "C1=1", "--at-most", "C1=2"], "got C1 twice"),
+    ],
+)
+def test_a_bad_number_for_a_bound_is_told(run, given, words):
+    ran = run(*FOCUS, *given)
+    assert ran.code == 2
+    assert words in " ".join(ran.stderr.split())
+    assert "Traceback" not in ran.stderr

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from flverify._core.exact import Array
 from flverify._core.rationals import rational
 from flverify.algorithms._algorithm import Algorithm
 from flverify.certify.ansatz import Level
+from flverify.certify.averages.at_most import at_most as read_at_most
 from flverify.certify.averages.joint import Joint
 from flverify.certify.averages.reduction import Reduced, reduce
 from flverify.certify.certificate import Proof
@@ -31,6 +32,7 @@ from flverify.certify.coordinates import Coordinates, Structure
 from flverify.certify.discover import discover
 from flverify.certify.expect import expected_round
 from flverify.certify.forms import Reading
+from flverify.certify.inequality import Unknown
 from flverify.certify.known_points import KnownPoints
 from flverify.certify.rates import Status
 from flverify.certify.search import (
@@ -45,11 +47,14 @@ from flverify.certify.solve import is_infeasible, least, widest_margin
 from flverify.engines.forms import ClientForm
 from flverify.participation._law import Participation
 
+Rungs: TypeAlias = list[tuple[Structure, Level]]
+
 ROUNDS = 100
 RICHEST = 3  # ansaetze that are tried; richer ones took seconds and gave no more
 SLACK = (1e-5, 1e-4, 1e-3, 1e-2)  # how far above the least bound to round
 DIGITS = (9, 12)
 WORTH = Fraction(1, 10**4)  # how much smaller a bound of a richer ansatz must be
+NOTHING = "this says nothing about the method, since a richer V may have one"
 ZERO_START = (
     "a remembered gradient must start at that of x_0 where functions need not have a "
     "point of gradient 0; got one that starts at 0; start it there, as "
@@ -101,6 +106,7 @@ def average(
     strong_convexity: object = 0,
     rounds: int = ROUNDS,
     loop: ModuleType | None = None,
+    **at_most: object,
 ) -> Average:
     """Certify (1/K) sum_{r<K} E M_r <= (C0 [f(x_0) - f(x*)] + C1 |x_0 - x*|^2 + ...)/K.
 
@@ -119,6 +125,9 @@ def average(
         does not matter, and the bound holds for every K whatever it is.
     loop : module, optional
         The plain loop of an algorithm of one's own.
+    by_gap, by_distance, by_gradients, constant : rational, optional
+        Numbers that the bound must not exceed, with the weights of `Average`. Without
+        convexity there is by_gap alone, otherwise there are the others.
 
     Returns
     -------
@@ -146,6 +155,7 @@ def average(
     numbers = strong_convexity, smoothness
     setting = problem(algorithm, participation, *numbers, loop, convex=False)
     whole(rounds, "rounds")
+    asked = read_at_most(at_most, convex=setting.mu >= 0)
     reading = read_round(setting)
     _require_short(setting, len(reading.points))
     structure = discover(reading)
@@ -154,18 +164,29 @@ def average(
             "for functions that are not convex a method must stay at x* whatever the "
             "gradients there are; got one that moves away; take convex functions."
         )
+    rungs = levels(reading, structure)[:RICHEST]
+    found = _smallest(setting, rungs, rounds, {})
+    if found.certificate is None or asked.keeps(found):
+        return found
+    return _smallest(setting, rungs, rounds, asked.unknowns(setting.smoothness))
+
+
+def _smallest(
+    setting: Problem, rungs: Rungs, rounds: int, at_most: dict[Unknown, Fraction]
+) -> Average:
+    """Return the smallest bound of all ansaetze."""
     best: Average | None = None
     enough: Fraction | float = inf
     words: dict[str, list[str]] = {}
-    for found in _searches(setting, levels(reading, structure)):
+    for found in _searches(setting, rungs, at_most):
         result = found if isinstance(found, Average) else _best(found, setting, rounds)
         words.setdefault(result.reason, []).append(result.level)
         if result.certificate and _size(result, setting, rounds) < enough:
             best, enough = result, (1 - WORTH) * _size(result, setting, rounds)
     if best is not None:
         return best
-    told = (f"{', '.join(names)}: {reason}" for reason, names in words.items())
-    return replace(result, status=_unsure(words), reason="; ".join(told))
+    told = [f"{', '.join(names)}: {reason}" for reason, names in words.items()]
+    return replace(result, status=_unsure(words), reason="; ".join([*told, NOTHING]))
 
 
 def _unsure(words: Iterable[str]) -> Status:
@@ -189,12 +210,12 @@ def _require_short(setting: Problem, calls: int) -> None:
 
 
 def _searches(
-    setting: Problem, rungs: list[tuple[Structure, Level]]
+    setting: Problem, rungs: Rungs, at_most: dict[Unknown, Fraction]
 ) -> Iterator[Reduced | Average]:
     """Lay out ansaetze from poor to rich; those that cannot be met are told."""
     reading, space = read_round(setting), None
     of = "gap" if setting.mu >= 0 else "gradient"
-    for structure, level in rungs[:RICHEST]:
+    for structure, level in rungs:
         nothing = Average("not_certified", NO_CERTIFICATE, of, level=level.name)
         if setting.mu <= 0 and _starts_at_zero(reading, structure):
             yield replace(nothing, reason=ZERO_START)
@@ -203,7 +224,7 @@ def _searches(
             space = Coordinates(reading, structure, rational)
             expected = expected_round(space)
             known = KnownPoints(space, setting.mu, Fraction(1))
-        found = reduce(Joint(known, level, expected))
+        found = reduce(Joint(known, level, expected, at_most))
         yield nothing if found is None else found
 
 

@@ -8,7 +8,7 @@ floats would not hit.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -35,7 +35,8 @@ class Joint:
 
     Unknowns are those of the ansatz and of the start, ("C0",), the factor of
     f(x_0) - f(x*), ("minimum", w), those of f(w) - f(x*) >= 0 in V, and
-    ("start minimum",), that of f(x_0) - f(x*) - |grad f(x_0)|^2/2 >= 0.
+    ("start minimum",), that of f(x_0) - f(x*) - |grad f(x_0)|^2/2 >= 0. A ("room", u)
+    is by how much u stays below what it may be at most.
 
     Parameters
     ----------
@@ -44,6 +45,8 @@ class Joint:
     level : Level
     expected : Round
         What a round does to these coordinates.
+    at_most : mapping from unknown to Fraction, optional
+        Upper ends of C0, C1, C2 or c.
 
     Raises
     ------
@@ -51,12 +54,19 @@ class Joint:
         If no gradient is taken at the server's model.
     """
 
-    def __init__(self, known: KnownPoints, level: Level, expected: Round) -> None:
+    def __init__(
+        self,
+        known: KnownPoints,
+        level: Level,
+        expected: Round,
+        at_most: Mapping[Unknown, Fraction] | None = None,
+    ) -> None:
         self.space, self.level = known.space, level
         self.mu = to_fraction(known.mu)
         self.ansatz = Ansatz(known.space, level, self.mu, 1, expected, known)
         self.nothing = {u: ZERO for u in self.ansatz.unknowns if u[0] in IN_V}
         self.start = Start(self.space, level, self.nothing, self.mu, 1)
+        self.at_most = dict(at_most or {})
         self._name_unknowns()
         self._place_blocks()
         self._place_rows()
@@ -64,6 +74,7 @@ class Joint:
         self._measure()
         self._bound_below()
         self._value_at_start()
+        self._keep_below()
         self.free = set(self.unknowns) - self._needless()
 
     def _name_unknowns(self) -> None:
@@ -73,7 +84,10 @@ class Joint:
             signs |= dict(zip(one.unknowns, one.signed, strict=True))
         del signs["one",]
         least = [("minimum", w) for w in range(len(self.level.values))]
-        more: list[Unknown] = [("C0",), *least, ("start minimum",)]
+        known = {*signs, ("C0",)}
+        self.at_most = {u: v for u, v in self.at_most.items() if u in known}
+        room = [("room", u) for u in self.at_most]
+        more: list[Unknown] = [("C0",), *least, ("start minimum",), *room]
         self.signed = signs | dict.fromkeys(more, True)
         self.unknowns: list[Unknown] = list(self.signed)
         self.place = {u: k for k, u in enumerate(self.unknowns)}
@@ -199,9 +213,19 @@ class Joint:
         )
         return sum(parts, start=space.zeros(len(start.z)))
 
+    def _keep_below(self) -> None:
+        for u, top in self.at_most.items():
+            self._add(f"room/{u[0]}", u, ONE)
+            self._add(f"room/{u[0]}", ("room", u), ONE)
+            self.right[f"room/{u[0]}"] = top
+
     def _needless(self) -> set[Unknown]:
-        """Unknowns that are not asked for: C0 for convex f_i, C1 and C2 for others."""
+        """Unknowns that are not asked for: C0 for convex f_i, C1 and C2 for others.
+
+        One that must be 0 is none, so that forms can be known to vanish without it.
+        """
         gone: set[Unknown] = {("C0",)} if self.mu >= 0 else set(BEYOND_CONVEX)
+        gone |= {u for u, top in self.at_most.items() if top == 0}
         if self.mu >= 0 or not self.known_start:
             gone.add(("start minimum",))
         return gone & set(self.unknowns)

@@ -33,9 +33,9 @@ class Moved(NamedTuple):
 
 def kernel(joint: Joint, block: str) -> list[Array]:
     """Return directions along which a block vanishes."""
-    if joint.mu > 0 or (joint.mu == 0 and block != "decrease/mean"):
-        return []
     stage, part = block.split("/")
+    if joint.mu > 0 or (joint.mu == 0 and block != "decrease/mean"):
+        return _stars(joint, stage, part) if stage == "start" else []
     names = _names(joint, stage, part == "mean")
     moved = [_moved(joint, name) for name in names]
     if part == "mean":
@@ -43,9 +43,17 @@ def kernel(joint: Joint, block: str) -> list[Array]:
         found += _tilts(joint, moved) if joint.mu < 0 else []
     else:
         found = [[m.gradient for m in moved]]
-    if stage == "start":  # C2 is not asked for, so that g* does not occur
-        found += [_alone(k, len(moved)) for k, m in enumerate(moved) if m.star]
-    return [np.array(v) for v in found if any(v)]
+    known = [np.array(v) for v in found if any(v)]
+    return known + (_stars(joint, stage, part) if stage == "start" else [])
+
+
+def _stars(joint: Joint, stage: str, part: str) -> list[Array]:
+    """Return the coordinates g* of a start, which do not occur without C2."""
+    if ("C2",) in joint.free:
+        return []
+    names = _names(joint, stage, part == "mean")
+    stars = [k for k, name in enumerate(names) if _moved(joint, name).star]
+    return [np.array(_alone(k, len(names))) for k in stars]
 
 
 def _names(joint: Joint, stage: str, mean: bool) -> list[Any]:

@@ -7,6 +7,7 @@ E M_r over any number of rounds, where x_0 counts as 1.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,6 +16,7 @@ from itertools import chain, combinations_with_replacement, product
 import numpy as np
 
 from flverify._core.errors import Refusal
+from flverify._core.sentences import number_of
 from flverify.algorithms._algorithm import Algorithm
 from flverify.certify.classes import Classes, classes
 from flverify.engines.moments import moments
@@ -44,6 +46,13 @@ class Least:
     constant: Fraction
     curvatures: tuple[Fraction, ...]
     rounds: int
+
+    @property
+    def functions(self) -> str:
+        """Say which functions they are."""
+        kinds = Counter(self.curvatures)
+        parts = [f"h_i = {h} at {number_of(n, 'client')}" for h, n in kinds.items()]
+        return f"f_i = h_i x^2/2 with {', '.join(parts)}"
 
 
 def least_constant(
