@@ -55,8 +55,9 @@ class Proof:
     units : dict
         Of the slots, as `slot_units` finds them.
     of : str or None
-        What an average over rounds is of, "gap" or "gradient"; None for a rate or a
-        neighbourhood.
+        What an average over rounds is of, "gap" or "gradient"; None for others.
+    beta : Fraction or None
+        Of |grad f|^2 >= 2 beta (f - f(x*)) where f(x) - f(x*) has a rate.
     """
 
     space: Coordinates
@@ -67,6 +68,14 @@ class Proof:
     weight: Fraction = Fraction(0)
     units: Mapping[str, int] = field(default_factory=dict)
     of: str | None = None
+    beta: Fraction | None = None
+
+    @property
+    def kind(self) -> str:
+        """The kind of certificate."""
+        if self.of is not None or self.beta is not None:
+            return "gap" if self.of is None else "average"
+        return "neighbourhood" if self.space.structure.neighbourhood else "rate"
 
     def power(self, name: str) -> int:
         """Return the unit of a coordinate, as a power of L."""
@@ -89,13 +98,13 @@ def write(
     With f = L f', x = x' and g = L g', V(x, g) = V'(x, g/L), multipliers and values
     shrink by L, and rho stays. What slots are in terms of others changes with units.
     """
-    space, kind = proof.space, _kind(proof)
+    space = proof.space
     settings = _settings(algorithm)
     body: dict[str, Any] = {
         "format": "flverify/certificate",
         "version": VERSION,
-        "statement": _statement(proof, kind),
-        "kind": kind,
+        "statement": _statement(proof),
+        "kind": proof.kind,
         "level": proof.level.name,
         "algorithm": {
             **_named(algorithm, settings, own),
@@ -114,6 +123,13 @@ def write(
     if proof.of is not None:
         weight = 1 / smoothness ** MEASURES[proof.of][1]
         body["average"] = {"of": proof.of, "weight": str(weight)}
+    if proof.beta is not None:
+        dominance = {
+            "beta": proof.beta * smoothness,
+            "weight": proof.values["weight",] / smoothness**2,
+            "v": 1 / smoothness,
+        }
+        body["dominance"] = {name: str(value) for name, value in dominance.items()}
     return {**body, "digest": digest(body)}
 
 
@@ -170,25 +186,27 @@ def _exact(value: Scalar | str) -> Scalar | str:
     return value if isinstance(value, str) else Fraction(value)
 
 
-def _kind(proof: Proof) -> str:
+def _statement(proof: Proof) -> str:
+    start = "C0 [f(x_0) - f(x*)] + C1 |x_0 - x*|^2 + C2 mean|grad f_i(x*)|^2"
+    wide = (
+        "For all L-smooth f_1, ..., f_N with convex f_i - (mu/2) |x|^2, x* a global "
+        "minimiser of their mean f"
+    )
     if proof.of is not None:
-        return "average"
-    return "neighbourhood" if proof.space.structure.neighbourhood else "rate"
-
-
-def _statement(proof: Proof, kind: str) -> str:
-    if proof.of is not None:
-        return (
-            "For all L-smooth f_1, ..., f_N with convex f_i - (mu/2) |x|^2, x* a "
-            "global minimiser of their mean f and every round r: E V_{r+1} <= E V_r - "
-            f"s E{MEASURES[proof.of][0]} + c mean|grad f_i(x*)|^2, V_r >= 0 and V_0 <= "
-            "C0 [f(x_0) - f(x*)] + C1 |x_0 - x*|^2 + C2 mean|grad f_i(x*)|^2."
+        return wide + (
+            f" and every round r: E V_{{r+1}} <= E V_r - s E{MEASURES[proof.of][0]} + "
+            f"c mean|grad f_i(x*)|^2, V_r >= 0 and V_0 <= {start}."
+        )
+    if proof.beta is not None:
+        return wide + (
+            " with |grad f(x)|^2 >= 2 beta [f(x) - f(x*)] for all x, and every round "
+            f"r: v E[f(x_r) - f(x*)] <= rho^r ({start})."
         )
     families = (
         "For all L-smooth and mu-strongly convex f_1, ..., f_N, x* the minimiser of "
         "their mean and every round r: "
     )
-    if kind == "neighbourhood":
+    if proof.kind == "neighbourhood":
         return families + (
             "E V_{r+1} <= rho E V_r - s E|x_r - x*|^2 + c mean|grad f_i(x*)|^2."
         )
@@ -280,8 +298,8 @@ def _values(proof: Proof, smoothness: Fraction) -> dict[str, Any]:
 
 
 def _least(proof: Proof, smoothness: Fraction) -> dict[str, dict[str, Any]]:
-    """Return what averages alone have: f(x_0) - f(x*), and f >= f(x*)."""
-    if proof.of is None:
+    """Return what averages and gaps alone have: f(x_0) - f(x*), and f >= f(x*)."""
+    if proof.kind not in ("average", "gap"):
         return {"positivity": {}, "start": {}}
     found = {
         name: str(proof.start[name,] / smoothness) for name in ("C0", "start minimum")

@@ -126,7 +126,7 @@ def _proved(
         except TooManyError as error:
             raise RefusedError(f"{error}; it cannot be checked.") from error
     proved = check(certificate)
-    if proved.kind == "average":  # whose judge is the plain one
+    if proved.kind in ("average", "gap"):  # whose judge is the plain one
         return proved, True
     try:
         if not plain and effort(certificate) > A_MOMENT:
@@ -170,7 +170,7 @@ def _read(path: Path) -> dict[str, Any]:
 def _record(
     certificate: Mapping[str, Any], proved: Summary, plainly: bool
 ) -> dict[str, Any]:
-    rate = proved.kind == "rate"
+    rate = proved.kind in ("rate", "gap")
     return {
         "accepted": True,
         "plain": "accepted" if plainly else None,
@@ -186,6 +186,7 @@ def _record(
         "weight": None if rate else str(proved.weight),
         "constant": None if rate else str(proved.constant),
         "of": proved.of,
+        "beta": None if proved.beta is None else str(proved.beta),
         "C0": str(proved.C0),
         "C1": str(proved.C1),
         "C2": str(proved.C2),

@@ -27,7 +27,7 @@ def statement(proved: Summary) -> str:
     From E V+ <= rho V - s |x - x*|^2 + c M follows a bound in every round where s = 0
     (V is then at least |x - x*|^2), and a bound on the average of rounds otherwise.
     """
-    if proved.kind == "average":
+    if proved.kind in ("average", "gap"):
         return _of_average(proved)
     start = "C1 |x_0 - x*|^2 + C2 M"
     if proved.kind == "rate":
@@ -57,25 +57,33 @@ def _of_average(proved: Summary) -> str:
         (proved.C2, "C2 M"),
     ]
     told = [text for value, text in parts if value]
-    bound = f"({' + '.join(told)})/K" if len(told) > 1 else "".join(told) + "/K"
+    start = f"({' + '.join(told)})" if len(told) > 1 else "".join(told)
     rest = " + c M" if proved.constant else ""
     word = ", M = mean|grad f_i(x*)|^2" if proved.C2 or proved.constant else ""
+    if proved.kind == "gap":
+        what = f"E[f(x_r) - f(x*)] <= rho^r {start} for every r"
+        word = f"{word}, and |grad f(x)|^2 >= 2 beta (f(x) - f(x*)) for all x"
+    else:
+        measure = MEASURES[str(proved.of)]
+        what = f"(1/K) sum_(r<K) {measure} <= {start}/K{rest} for every K"
     return (
         "for all f_1, ..., f_N in any dimension with L-Lipschitz gradients and convex "
-        f"f_i - (mu/2) |x|^2, x* a global minimiser of their mean f{word}: (1/K) "
-        f"sum_(r<K) {MEASURES[str(proved.of)]} <= {bound}{rest} for every K."
+        f"f_i - (mu/2) |x|^2, x* a global minimiser of their mean f{word}: {what}."
     )
 
 
 def _average_lines(proved: Summary) -> list[Line]:
     """Return the constants that are not 0."""
+    rate = proved.kind == "gap"
+    lines = [("rho", number(proved.rho)), ("beta", str(proved.beta))] if rate else []
     named = {"C0": proved.C0, "C1": proved.C1, "C2": proved.C2, "c": proved.constant}
-    return [(name, number(value)) for name, value in named.items() if value]
+    more = ((name, number(value)) for name, value in named.items() if value)
+    return [*lines, *more]
 
 
 def proved_lines(proved: Summary) -> list[Line]:
     """Return the constants of the statement as labels and texts."""
-    if proved.kind == "average":
+    if proved.kind in ("average", "gap"):
         return _average_lines(proved)
     lines = [("rho", number(proved.rho))]
     if proved.kind == "neighbourhood":
@@ -90,20 +98,22 @@ def proved_lines(proved: Summary) -> list[Line]:
 def accepted(certificate: Mapping[str, Any]) -> Summary:
     """Return what a certificate proves that the checker has accepted already."""
     around = certificate["neighbourhood"] or {}
-    average = certificate.get("average")
+    average, gap = certificate.get("average"), certificate.get("dominance")
     scale = Fraction(average["weight"]) if average else Fraction(1)
+    scale = Fraction(gap["v"]) if gap else scale
     start, law = certificate["start"], certificate["law"]
     return Summary(
         kind=certificate["kind"],
         n_clients=law.get("n_clients") or sum(c["clients"] for c in law["classes"]),
         rho=Fraction(certificate["rho"]),
-        weight=Fraction((average or around).get("weight", 0)) / scale,
+        weight=Fraction((average or gap or around).get("weight", 0)) / scale,
         constant=Fraction(around.get("constant", 0)) / scale,
         C1=Fraction(start["C1"]) / scale,
         C2=Fraction(start["C2"]) / scale,
         pivots={},
         of=average["of"] if average else None,
         C0=Fraction(start.get("C0", 0)) / scale,
+        beta=Fraction(gap["beta"]) if gap else None,
     )
 
 

@@ -7,59 +7,26 @@ is f(x) - f(x*); for others it is |grad f(x)|^2, and x* a global minimiser of f.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from math import inf
 from types import ModuleType
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from flverify._core.checks import whole
-from flverify._core.errors import RefusedError
-from flverify._core.exact import Array
-from flverify._core.rationals import rational
 from flverify.algorithms._algorithm import Algorithm
-from flverify.certify.ansatz import Level
 from flverify.certify.averages.at_most import at_most as read_at_most
-from flverify.certify.averages.joint import Joint
-from flverify.certify.averages.reduction import Reduced, reduce
-from flverify.certify.certificate import Proof
-from flverify.certify.check import Rejected
-from flverify.certify.check.plain import MOST_CALLS, TooManyError, effort
-from flverify.certify.coordinates import Coordinates, Structure
-from flverify.certify.discover import discover
-from flverify.certify.expect import expected_round
-from flverify.certify.forms import Reading
+from flverify.certify.averages.ladder import ZERO_START, Rung, rungs, told
+from flverify.certify.averages.rounding import least_certificate
 from flverify.certify.inequality import Unknown
-from flverify.certify.known_points import KnownPoints
 from flverify.certify.rates import Status
-from flverify.certify.search import (
-    NO_CERTIFICATE,
-    Problem,
-    levels,
-    problem,
-    read_round,
-    written,
-)
-from flverify.certify.solve import is_infeasible, least, widest_margin
-from flverify.engines.forms import ClientForm
+from flverify.certify.search import NO_CERTIFICATE, Problem, problem
 from flverify.participation._law import Participation
 
-Rungs: TypeAlias = list[tuple[Structure, Level]]
-
 ROUNDS = 100
-RICHEST = 3  # ansaetze that are tried; richer ones took seconds and gave no more
-SLACK = (1e-5, 1e-4, 1e-3, 1e-2)  # how far above the least bound to round
-DIGITS = (9, 12)
 WORTH = Fraction(1, 10**4)  # how much smaller a bound of a richer ansatz must be
-NOTHING = "this says nothing about the method, since a richer V may have one"
-ZERO_START = (
-    "a remembered gradient must start at that of x_0 where functions need not have a "
-    "point of gradient 0; got one that starts at 0; start it there, as "
-    "initial_gradients=start and initial_tracker=sum do for FOCUS"
-)
 
 
 @dataclass(frozen=True)
@@ -156,138 +123,47 @@ def average(
     setting = problem(algorithm, participation, *numbers, loop, convex=False)
     whole(rounds, "rounds")
     asked = read_at_most(at_most, convex=setting.mu >= 0)
-    reading = read_round(setting)
-    _require_short(setting, len(reading.points))
-    structure = discover(reading)
-    if structure.neighbourhood and setting.mu < 0:
-        raise RefusedError(
-            "for functions that are not convex a method must stay at x* whatever the "
-            "gradients there are; got one that moves away; take convex functions."
-        )
-    rungs = levels(reading, structure)[:RICHEST]
-    found = _smallest(setting, rungs, rounds, {})
+    found = _smallest(setting, rounds, {})
     if found.certificate is None or asked.keeps(found):
         return found
-    return _smallest(setting, rungs, rounds, asked.unknowns(setting.smoothness))
+    return _smallest(setting, rounds, asked.unknowns(setting.smoothness))
 
 
 def _smallest(
-    setting: Problem, rungs: Rungs, rounds: int, at_most: dict[Unknown, Fraction]
+    setting: Problem, rounds: int, at_most: dict[Unknown, Fraction]
 ) -> Average:
     """Return the smallest bound of all ansaetze."""
     best: Average | None = None
     enough: Fraction | float = inf
     words: dict[str, list[str]] = {}
-    for found in _searches(setting, rungs, at_most):
-        result = found if isinstance(found, Average) else _best(found, setting, rounds)
-        words.setdefault(result.reason, []).append(result.level)
+    for name, rung in rungs(setting):
+        result = _of_rung(name, rung, setting, rounds, at_most)
+        words.setdefault(result.reason, []).append(name)
         if result.certificate and _size(result, setting, rounds) < enough:
             best, enough = result, (1 - WORTH) * _size(result, setting, rounds)
     if best is not None:
         return best
-    told = [f"{', '.join(names)}: {reason}" for reason, names in words.items()]
-    return replace(result, status=_unsure(words), reason="; ".join([*told, NOTHING]))
+    status, reason = told(words)
+    return Average(status, reason, result.of, level=result.level)
 
 
-def _unsure(words: Iterable[str]) -> Status:
-    """Say whether every ansatz was seen to have nothing."""
-    sure = {*words} <= {NO_CERTIFICATE, ZERO_START}
-    return "not_certified" if sure else "inconclusive"
-
-
-def _require_short(setting: Problem, calls: int) -> None:
-    """Refuse what the short checker, the only one here, cannot go through."""
-    law = setting.classes.description
-    try:
-        effort({"law": law, "calls": calls})
-    except TooManyError as error:
-        raise RefusedError(f"{error}; take fewer clients.") from error
-    if calls > MOST_CALLS:
-        raise RefusedError(
-            f"at most {MOST_CALLS} gradients a client and round are written out; got "
-            f"{calls}; take fewer local steps."
-        )
-
-
-def _searches(
-    setting: Problem, rungs: Rungs, at_most: dict[Unknown, Fraction]
-) -> Iterator[Reduced | Average]:
-    """Lay out ansaetze from poor to rich; those that cannot be met are told."""
-    reading, space = read_round(setting), None
+def _of_rung(
+    name: str,
+    rung: Rung | None,
+    setting: Problem,
+    rounds: int,
+    at_most: dict[Unknown, Fraction],
+) -> Average:
+    """Return the least bound of one ansatz."""
     of = "gap" if setting.mu >= 0 else "gradient"
-    for structure, level in rungs:
-        nothing = Average("not_certified", NO_CERTIFICATE, of, level=level.name)
-        if setting.mu <= 0 and _starts_at_zero(reading, structure):
-            yield replace(nothing, reason=ZERO_START)
-            continue
-        if space is None or space.structure is not structure:
-            space = Coordinates(reading, structure, rational)
-            expected = expected_round(space)
-            known = KnownPoints(space, setting.mu, Fraction(1))
-        found = reduce(Joint(known, level, expected, at_most))
-        yield nothing if found is None else found
-
-
-def _starts_at_zero(reading: Reading, structure: Structure) -> bool:
-    """Whether a remembered gradient is zero at the start."""
-    slots = [memory.slot for memory in structure.memories if memory.slot]
-    forms = [reading.start[slot] for slot in slots]
-    return any(isinstance(f, ClientForm) and not f.terms for f in forms)
-
-
-def _objective(found: Reduced, rounds: int) -> Array:
-    """Return what is made small: V_0, and what every round adds."""
-    weights = {("C0",): 1.0, ("C1",): 1.0, ("C2",): 1.0, ("c",): float(rounds)}
-    return np.array([weights.get(u, 0.0) for u in found.unknowns])
-
-
-def _best(found: Reduced, setting: Problem, rounds: int) -> Average:
-    """Find the least bound of one ansatz, centre a little above it, and round."""
-    level, of = found.joint.level.name, found.joint.of
-    wanted = _objective(found, rounds)
-    solution = least(found.programme, wanted)
-    if solution.status == "failed":
-        if is_infeasible(solution.detail):
-            return Average("not_certified", NO_CERTIFICATE, of, level=level)
-        word = f"the solver stopped with {solution.detail}"
-        return Average("inconclusive", word, of, level=level)
-    smallest = float(wanted @ solution.values)
-    room = 2.0 * float(found.programme.normal @ solution.values) + 1.0
-    word = "the solver's points were not centred"
-    for slack in SLACK:
-        bound = smallest * (1 + slack) + slack / 100
-        point = _centred(found, wanted, bound, room)
-        if point is None:
-            continue
-        for digits in DIGITS:
-            try:
-                certificate = written(
-                    _proof(found, found.exact(point, digits)), setting
-                )
-            except Rejected as error:
-                word = f"the checker rejects the rounded point: {error}"
-                continue
-            return _told(certificate, of, level)
-    return Average("inconclusive", word, of, level=level)
-
-
-def _centred(found: Reduced, wanted: Array, bound: float, room: float) -> Array | None:
-    programme, size = found.programme, np.abs(wanted).max()
-    pinned = replace(
-        programme,
-        equalities=np.concatenate([programme.equalities, wanted[None] / size]),
-        values=np.append(programme.values, bound / size),
-        normal=programme.normal / room,
-    )
-    solution = widest_margin(pinned)
-    if solution.status == "failed" or not solution.margin > 0:
-        return None
-    return solution.values
-
-
-def _proof(found: Reduced, values: dict[Any, Fraction]) -> Proof:
-    joint = found.joint
-    return Proof(joint.space, joint.level, values, values, Fraction(1), of=joint.of)
+    found = rung.laid(at_most) if rung else None
+    if found is None:
+        reason = NO_CERTIFICATE if rung else ZERO_START
+        return Average("not_certified", reason, of, level=name)
+    best = least_certificate(found, setting, rounds)
+    if best.certificate is None:
+        return Average(best.status, best.reason, of, level=name)
+    return _told(best.certificate, of, name)
 
 
 def _told(certificate: dict[str, Any], of: str, level: str) -> Average:

@@ -36,7 +36,9 @@ class Joint:
     Unknowns are those of the ansatz and of the start, ("C0",), the factor of
     f(x_0) - f(x*), ("minimum", w), those of f(w) - f(x*) >= 0 in V, and
     ("start minimum",), that of f(x_0) - f(x*) - |grad f(x_0)|^2/2 >= 0. A ("room", u)
-    is by how much u stays below what it may be at most.
+    is by how much u stays below what it may be at most. For a rate of f(x) - f(x*) from
+    |grad f(x)|^2 >= 2 beta (f(x) - f(x*)) there is ("weight",), the factor of that, and
+    V is at least f(x) - f(x*).
 
     Parameters
     ----------
@@ -47,6 +49,8 @@ class Joint:
         What a round does to these coordinates.
     at_most : mapping from unknown to Fraction, optional
         Upper ends of C0, C1, C2 or c.
+    rate : tuple of Fraction, optional
+        rho, and beta.
 
     Raises
     ------
@@ -60,6 +64,7 @@ class Joint:
         level: Level,
         expected: Round,
         at_most: Mapping[Unknown, Fraction] | None = None,
+        rate: tuple[Fraction, Fraction] | None = None,
     ) -> None:
         self.space, self.level = known.space, level
         self.mu = to_fraction(known.mu)
@@ -67,6 +72,8 @@ class Joint:
         self.nothing = {u: ZERO for u in self.ansatz.unknowns if u[0] in IN_V}
         self.start = Start(self.space, level, self.nothing, self.mu, 1)
         self.at_most = dict(at_most or {})
+        self.rho = rate[0] if rate else ONE
+        self.beta = rate[1] if rate else None
         self._name_unknowns()
         self._place_blocks()
         self._place_rows()
@@ -88,6 +95,7 @@ class Joint:
         self.at_most = {u: v for u, v in self.at_most.items() if u in known}
         room = [("room", u) for u in self.at_most]
         more: list[Unknown] = [("C0",), *least, ("start minimum",), *room]
+        more += [("weight",)] * (self.beta is not None)
         self.signed = signs | dict.fromkeys(more, True)
         self.unknowns: list[Unknown] = list(self.signed)
         self.place = {u: k for k, u in enumerate(self.unknowns)}
@@ -99,7 +107,7 @@ class Joint:
             for name, size in one.sizes.items():
                 base, slope = one.coefficients(name)
                 out = np.full((len(self.unknowns), size, size), ZERO)
-                whole = _fractions(base) + _fractions(slope)
+                whole = _fractions(base) + self.rho * _fractions(slope)
                 for u, matrix in zip(one.unknowns, whole, strict=True):
                     if u in self.place:
                         out[self.place[u]] = matrix
@@ -112,7 +120,7 @@ class Joint:
         for one in (self.ansatz, self.start):
             for name, row in one.equalities.items():
                 self.rows[name] = {
-                    u: fixed + moving
+                    u: fixed + self.rho * moving
                     for u, (fixed, moving) in row.items()
                     if u in self.place
                 }
@@ -136,7 +144,7 @@ class Joint:
 
     @property
     def of(self) -> str:
-        """Name what is averaged: f(x) - f(x*), without convexity |grad f(x)|^2."""
+        """Name what is measured: f(x) - f(x*), without convexity |grad f(x)|^2."""
         return "gap" if self.mu >= 0 else "gradient"
 
     @cached_property
@@ -160,9 +168,14 @@ class Joint:
                 self.right[name] = ONE
             return
         slope = self._mean(self.space.symbol(("gradient", self._call)).own)
-        block = self.constants["decrease/mean"]
         square = _fractions(product(slope, slope))
-        self.constants["decrease/mean"] = block - square
+        if self.beta is None:
+            self.constants["decrease/mean"] = self.constants["decrease/mean"] - square
+            return
+        self.coefficients["decrease/mean"][self.place["weight",]] = -square
+        for r in self.space.classes:
+            name = f"decrease/class {r}/call:{self._call}"
+            self._add(name, ("weight",), 2 * self.beta)
 
     def _mean(self, own: Array) -> Array:
         """Return the mean over all clients of a row in their own coordinates."""
@@ -175,6 +188,13 @@ class Joint:
         for w in range(len(self.level.values)):
             for r in self.space.classes:
                 self._add(f"positivity/lower {w}/class {r}", ("minimum", w), ONE)
+            if self.beta is not None and self._is_model(w):
+                self._add("unit", ("minimum", w), ONE)
+                self.right["unit"] = ONE
+
+    def _is_model(self, w: int) -> bool:
+        row = self.ansatz.value_row(self.level.values[w])
+        return list(row) == list(self.space.symbol(("server", "model")).z)
 
     def _value_at_start(self) -> None:
         """Let V_0 be bound by f(x_0), whose gradient may be known."""

@@ -70,8 +70,10 @@ class Summary:
     a neighbourhood E V+ <= rho V - weight |x - x*|^2 + constant mean|g*|^2 and
     V_0 <= C1 |x_0 - x*|^2 + C2 mean|g*|^2.  For an average, (1/K) sum_{r<K} E M_r is at
     most (C0 (f(x_0) - f(x*)) + C1 |x_0 - x*|^2 + C2 mean|g*|^2)/K and constant
-    mean|g*|^2 more, M_r being f(x_r) - f(x*), or |grad f(x_r)|^2; the short checker
-    judges it.  `pivots` are the smallest pivots of the blocks, or a little less where
+    mean|g*|^2 more, M_r being f(x_r) - f(x*), or |grad f(x_r)|^2.  For a gap
+    E[f(x_r) - f(x*)] <= rho^r (C0 (f(x_0) - f(x*)) + C1 |x_0 - x*|^2 + C2 mean|g*|^2)
+    where |grad f|^2 >= 2 beta (f - f(x*)).  The short checker
+    judges both.  `pivots` are the smallest pivots of the blocks, or a little less where
     these have no short common denominator.
     """
 
@@ -85,13 +87,14 @@ class Summary:
     pivots: Mapping[str, Fraction] = field(repr=False)
     of: str | None = None
     C0: Fraction = Fraction(0)
+    beta: Fraction | None = None
 
 
 def _judge_numbers(c: Certificate) -> None:
     """Reject constants outside their ranges."""
-    rate = c.kind == "rate"
-    if c.kind == "average":
-        require(c.rho == 1 and c.weight > 0, "an average needs rho 1 and a weight")
+    rate = c.kind in ("rate", "gap")
+    require((c.kind == "average") <= (c.rho == 1), "an average needs rho 1")
+    require((c.kind == "gap") <= (c.rho < 1), "a gap needs rho below 1")
     require(0 < c.rho <= 1, f"rho must be above 0 and at most 1; got {c.rho}")
     require(c.rho < 1 or c.weight > 0, "rho must be below 1 unless the weight is not 0")
     require(rate or (c.weight >= 0 and c.constant >= 0), "s and c must not be negative")
@@ -152,7 +155,7 @@ def check(certificate: Mapping[str, Any]) -> Summary:
     """
     try:
         c = examined(certificate)
-        if c.kind == "average":
+        if c.wide is not None:
             check_plainly(certificate)
             return summary(c, {})
         pivots = _judge(conditions(c))
@@ -177,7 +180,9 @@ def examined(certificate: Mapping[str, Any], own: Loop | None = None) -> Certifi
 
 def summary(c: Certificate, pivots: Mapping[str, Fraction]) -> Summary:
     """Say what a certificate proves whose conditions hold."""
-    scale = Fraction(c.weight) if c.kind == "average" else Fraction(1)
+    own, scale = c.wide, Fraction(1)
+    if own is not None:
+        scale = own.least if c.kind == "gap" else own.weight
     return Summary(
         kind=c.kind,
         n_clients=c.case.law.n_clients,
@@ -187,8 +192,9 @@ def summary(c: Certificate, pivots: Mapping[str, Fraction]) -> Summary:
         C1=c.C1 / scale,
         C2=c.C2 / scale,
         pivots=pivots,
-        of=c.of,
+        of=own.of if own else None,
         C0=c.C0 / scale,
+        beta=own.beta if own and c.kind == "gap" else None,
     )
 
 
@@ -212,7 +218,7 @@ def cancellations(certificate: Mapping[str, Any]) -> dict[str, Fraction]:
 
 def _seen(certificate: Mapping[str, Any]) -> Findings:
     c = read(certificate)
-    require(c.kind != "average", "the short checker alone judges an average")
+    require(c.wide is None, f"the short checker alone judges the kind {c.kind!r}")
     return conditions(c)
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from ._forms import Label, Matrix, Number
 from ._law_outcomes import Law
+from ._wide import Wide
 
 
 class Memory(NamedTuple):
@@ -142,5 +143,5 @@ class Certificate:
     C1: Number
     C2: Number
     words: dict[str, tuple[str, str]]
-    of: str | None = None  # what an average is of
+    wide: Wide | None = None  # of functions that need not be strongly convex
     C0: Number = 0

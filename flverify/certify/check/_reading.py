@@ -26,6 +26,9 @@ from ._json import choice, entries, items, names, number, require, text, whole
 from ._law_outcomes import Law, read_law
 from ._loops import settled, source_of
 from ._playing import played
+from ._wide import KEYS as MORE
+from ._wide import STATEMENTS as WIDE
+from ._wide import function_class, read_least, wide
 from .one_by_one import Loop
 
 FAMILIES = (
@@ -38,22 +41,12 @@ STATEMENTS = {
     "neighbourhood": FAMILIES
     + "E V_{r+1} <= rho E V_r - s E|x_r - x*|^2 + c mean|grad f_i(x*)|^2.",
 }
-MEASURES = {"gap": "[f(x_r) - f(x*)]", "gradient": "|grad f(x_r)|^2"}
-AVERAGE = (
-    "For all L-smooth f_1, ..., f_N with convex f_i - (mu/2) |x|^2, x* a global "
-    "minimiser of their mean f and every round r: E V_{{r+1}} <= E V_r - s E{} + c "
-    "mean|grad f_i(x*)|^2, V_r >= 0 and V_0 <= C0 [f(x_0) - f(x*)] + C1 |x_0 - x*|^2 + "
-    "C2 mean|grad f_i(x*)|^2."
-)
-STATEMENTS |= {of: AVERAGE.format(measure) for of, measure in MEASURES.items()}
 KEYS = [
     *("format", "version", "statement", "kind", "level", "algorithm"),
     *("function_class", "law", "rho", "neighbourhood", "equilibrium", "eliminated"),
     *("calls", "memories", "values", "ghost_values", "V", "decrease", "positivity"),
     *("start", "digest"),
 ]
-
-MORE = ["average"]  # of this kind
 
 MOST_COLUMNS = 400
 WORK = 50_000_000  # clients times gradients and columns, some ten seconds
@@ -64,32 +57,32 @@ def read(certificate: object, own: Loop | None = None) -> Certificate:
 
     A method of the user's own has its loop beside the certificate.
     """
-    average = isinstance(certificate, dict) and certificate.get("kind") == "average"
-    c = entries(certificate, KEYS + MORE * average, "a certificate")
+    given = certificate.get("kind") if isinstance(certificate, dict) else None
+    more = MORE.get(given, []) if isinstance(given, str) else []
+    c = entries(certificate, KEYS + more, "a certificate")
     choice(c["format"], "format", ["flverify/certificate"])
     whole(c["version"], "version", 1, 1)
     text(c["digest"], "digest")
-    kind = choice(c["kind"], "kind", ["rate", "neighbourhood", "average"])
-    mu, smoothness = _function_class(c["function_class"], average)
+    kind = choice(c["kind"], "kind", ["rate", "neighbourhood", *MORE])
+    mu, smoothness = function_class(c["function_class"], kind)
+    own_parts = wide(c, kind)
     law = read_law(c["law"])
     case = _case(c, law, own)
     values = [_value(v, case) for v in items(c["values"], "values")]
-    least = ["minimum"] * average
+    least = ["minimum"] * (own_parts is not None)
     keys = ["multipliers", "lower", *least]
     positivity = entries(c["positivity"], keys, "positivity")
     keys = ["multipliers", "upper", "lower"]
     decrease = entries(c["decrease"], keys, "decrease")
-    keys = ["C1", "C2", "multipliers", "upper", *least, *["C0"] * average]
+    keys = ["C1", "C2", "multipliers", "upper", *(["C0", *least] if least else [])]
     start = entries(c["start"], keys, "start")
     known, during, at_start = _points(case)
     sizes = (len(law.sizes), len(values))
     weight, constant = _neighbourhood(c["neighbourhood"], kind)
-    of = None
-    if average:
-        measured = entries(c["average"], ["of", "weight"], "average")
-        of = choice(measured["of"], "what is averaged", list(MEASURES))
-        weight = number(measured["weight"], "weight")
-        _least(positivity["minimum"], start["minimum"], len(values))
+    if own_parts is not None:
+        weight = own_parts.weight
+        read_least(positivity["minimum"], start["minimum"], len(values))
+    meaning = kind if own_parts is None else own_parts.meaning
     return Certificate(
         kind=kind,
         strong_convexity=mu,
@@ -106,19 +99,10 @@ def read(certificate: object, own: Loop | None = None) -> Certificate:
         start=_part("start", start, at_start, sizes),
         C1=number(start["C1"], "C1"),
         C2=number(start["C2"], "C2"),
-        words=_words(c, case, len(values), own),
-        of=of,
-        C0=number(start["C0"], "C0") if average else 0,
+        words=_words(c, case, len(values), own, (STATEMENTS | WIDE)[meaning]),
+        wide=own_parts,
+        C0=0 if own_parts is None else number(start["C0"], "C0"),
     )
-
-
-def _least(of_values: object, at_start: object, n_values: int) -> None:
-    """Look at the weights of f >= f(x*), which the short checker uses."""
-    for row in items(of_values, "positivity.minimum"):
-        v, weight = items(row, "an entry of positivity.minimum", 2)
-        whole(v, "the value of a bound", 0, n_values - 1)
-        number(weight, "a weight")
-    number(at_start, "start.minimum")
 
 
 def _points(case: Case) -> tuple[list[str], list[str], list[str]]:
@@ -143,7 +127,7 @@ def _ghost_values(value: object, case: Case) -> list[list[Number]]:
 
 
 def _words(
-    c: dict[str, Any], case: Case, n_values: int, own: Loop | None
+    c: dict[str, Any], case: Case, n_values: int, own: Loop | None, meant: str
 ) -> dict[str, tuple[str, str]]:
     """Return the words of a certificate beside those that the rest of it allows.
 
@@ -156,7 +140,6 @@ def _words(
         richer = "previous gradients"
     level = richer if case.memories else "slots"
     algorithm = names(c["algorithm"], "algorithm")
-    meant = STATEMENTS[c["average"]["of"] if c["kind"] == "average" else c["kind"]]
     variant = algorithm["settings"].get("variant")
     source = source_of(algorithm["name"], variant, own)
     return {
@@ -164,24 +147,6 @@ def _words(
         "source": (text(algorithm["source"], "source"), source),
         "level": (text(c["level"], "level"), level),
     }
-
-
-def _function_class(value: object, average: bool) -> tuple[Fraction, Fraction]:
-    c = entries(value, ["strong_convexity", "smoothness"], "function_class")
-    mu = Fraction(number(c["strong_convexity"], "strong_convexity"))
-    smoothness = Fraction(number(c["smoothness"], "smoothness"))
-    if average:  # f_i need not be convex
-        require(
-            -smoothness <= mu < smoothness,
-            "the constants must satisfy -smoothness <= strong_convexity < smoothness",
-        )
-        return mu, smoothness
-    require(
-        0 < mu < smoothness,
-        "the constants must satisfy 0 < strong_convexity < smoothness; "
-        "with equality all clients are one known quadratic up to a shift",
-    )
-    return mu, smoothness
 
 
 def _neighbourhood(value: object, kind: str) -> tuple[Number, Number]:

@@ -1,7 +1,8 @@
-"""What is averaged over rounds: f(x) - f(x*), or |grad f(x)|^2, f the mean of the f_i.
+"""What is measured at the model: f(x) - f(x*), or |grad f(x)|^2, f the mean of the f_i.
 
 Of both, f(x*) is the smallest value of f, so that f(x) - |grad f(x)|^2/(2L), which is
-at least f after a step of 1/L, is not below it.
+at least f after a step of 1/L, is not below it.  They are averaged over rounds; or the
+second is at least 2 beta times the first, a hypothesis, and f(x) - f(x*) has a rate.
 """
 
 from __future__ import annotations
@@ -43,14 +44,31 @@ def slope(state: State, points: Mapping[Any, Point], x: Vector) -> Vector:
     return _mean(rows)
 
 
-def measured(of: Any, state: State, points: Mapping[Any, Point]) -> Vector:
-    """Return what is averaged, at the model."""
-    demand(of in MEASURES, f"what is averaged must be one of {MEASURES}")
+def own_weight(c: Any) -> Fraction:
+    """Return the factor of what is measured."""
+    weight: Fraction
+    if c.kind == "average":
+        weight = c.average.weight
+        demand(c.rho == 1 and weight > 0, "an average has the rho 1 and a weight")
+        return weight
+    weight, beta, v = c.dominance.weight, c.dominance.beta, c.dominance.v
+    demand(c.neighbourhood is None and c.rho < 1, "a gap has a rho below 1, and no c")
+    demand(weight >= 0 and beta > 0 and v > 0, "a weight, beta and v are not negative")
+    return weight
+
+
+def measured(c: Any, state: State, points: Mapping[Any, Point]) -> Vector:
+    """Return what is averaged, or what the hypothesis says is not negative."""
     x = state.at["model"][0]
-    if of == "gap":
-        return gap(state, points, x)
+    if c.kind == "average":
+        demand(c.average.of in MEASURES, f"what is averaged is one of {MEASURES}")
+        if c.average.of == "gap":
+            return gap(state, points, x)
     g = slope(state, points, x)
-    return g @ g
+    if c.kind == "average":
+        return g @ g
+    beta: Fraction = c.dominance.beta
+    return g @ g - gap(state, points, x) * (2 * beta)
 
 
 def above_least(

@@ -24,7 +24,7 @@ from flverify.reference import (
     scaffold,
 )
 
-from ._average import above_least, gap, known_at, measured
+from ._average import above_least, gap, known_at, measured, own_weight
 from ._groups import X_0, X_STAR, Group, Parts, Point, State, cohorts
 from ._sums import NOTHING, TooManyError, Vector, demand, quadratic, total, unknown
 
@@ -329,19 +329,19 @@ class Proof:
         spread = State(self.cast, {"": [g @ g for g in self.stars.values()]}).mean("")
         ends = (self.highest(c.decrease, points, at) * p for p, at in watched(after))
         expected = total(ends) / sum(p for p, _ in after)
-        average = c.kind == "average"
-        away = measured(c.average.of, before, points) if average else x @ x
+        strong = c.kind in ("rate", "neighbourhood")
+        away = x @ x if strong else measured(c, before, points)
         decrease = V * c.rho - away * s + spread * k - expected
         yield "decrease", decrease - self.used(c.decrease, points, before)
-        positivity = V if s else V - x @ x
-        if average:
+        positivity = V - x @ x if strong and not s else V
+        if not strong:
             positivity -= self.least(before)
         yield "positivity", positivity - self.used(c.positivity, points, before)
         begun, points = self.started()
         start = X_0 @ X_0 * c.start.C1 + spread * c.start.C2
-        if average and c.start.C0:
+        if not strong and c.start.C0:
             start += gap(begun, points, X_STAR + X_0) * c.start.C0
-        if average and _weighted([[c.start.minimum]]) != [[0]]:
+        if not strong and _weighted([[c.start.minimum]]) != [[0]]:
             least = above_least(begun, points, X_STAR + X_0, self.L)
             start -= least * c.start.minimum
         start -= self.highest(c.start, points, begun)
@@ -351,24 +351,27 @@ class Proof:
         """Return s and c, all constants being in their ranges."""
         c, near = self.c, self.c.neighbourhood
         kind = "rate" if near is None else "neighbourhood"
-        average, zero = c.kind == "average", Fraction(0)
-        known = ("flverify/certificate", 1, "average" if average else kind)
+        kind = c.kind if c.kind in ("average", "gap") else kind
+        known = ("flverify/certificate", 1, kind)
         given = (c.format, c.version, c.kind)
         demand(given == known, "the format, version and kind must be known")
-        s, k = (zero, zero) if near is None else (near.weight, near.constant)
+        nothing = Fraction(0), Fraction(0)
+        s, k = nothing if near is None else (near.weight, near.constant)
         convex = self.mu > 0
-        if average:
-            demand(
-                s == 0 and c.rho == 1, "an average has a weight of its own, rho is 1"
-            )
-            s, convex = c.average.weight, self.mu >= -self.L
+        if c.kind in ("average", "gap"):
+            demand(s == 0, "what is measured has a weight of its own")
+            s, convex = own_weight(c), self.mu >= -self.L
         ordered = convex and self.mu < self.L and 0 < c.rho <= 1 and s >= 0 and k >= 0
         demand(ordered and (c.rho < 1 or s > 0), "the constants are out of range")
         return s, k
 
     def least(self, state: State) -> Vector:
         """Return values less f(x*), the smallest one, times weights not negative."""
-        terms = []
+        terms, here = [], Fraction(0)
         for v, x in _weighted(self.c.positivity.minimum):
             terms += [p.f * (x * g.many) for g, p in state.each(f"value:{v}")]
+            if state.at[f"value:{v}"][0].x == state.at["model"][0]:
+                here += x
+        if self.c.kind == "gap":
+            demand(here >= self.c.dominance.v, "V must be at least v [f(x) - f(x*)]")
         return total(terms) / self.n
