@@ -17,7 +17,7 @@ from flverify.certify.check._law_outcomes import read_law
 from flverify.certify.classes import classes
 from flverify.certify.discover import discover
 from flverify.certify.neighbourhood import Neighbourhood, contraction, distance
-from flverify.certify.printed import printed, printed_sag
+from flverify.certify.printed import Printed, printed, printed_sag
 from flverify.certify.quadratics import Instance
 from flverify.certify.rates import BLURRED, TOO_SLOW, Certified, certify
 from flverify.certify.sandwich import worst_quadratic
@@ -35,7 +35,7 @@ from flverify.participation._law import Participation
 from flverify.report import console
 from flverify.report.certificates import accepted, number
 
-Kind: TypeAlias = Literal["rate", "contraction", "distance"]
+Kind: TypeAlias = Literal["rate", "contraction", "distance", "gap"]
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,17 @@ class Question:
     smoothness: Fraction
     rate: Fraction | None
     neighbourhood: bool
+    beta: Fraction | None = None  # of the gradient's dominance; mu is -L then
+
+    @property
+    def functions(self) -> str:
+        """Say which functions are meant."""
+        if self.beta is None:
+            return f"mu = {self.mu}, L = {self.smoothness}"
+        return (
+            f"|grad f|^2 >= 2 beta (f - f*), beta = {self.beta}, L = "
+            f"{self.smoothness} (need not be convex)"
+        )
 
     @property
     def setting(self) -> tuple[Any, Participation, Fraction, Fraction]:
@@ -118,9 +129,9 @@ def answer(question: Question) -> Answer:
         with console.progress("certify", 2) as begin:
             begin("scalar quadratics")
             beside = _beside(question)
-            excluded = _excluded(question, beside)
-            if excluded:
-                return Answer("not_certified", excluded, kind, beside)
+            why = excluded_by(question, beside)
+            if why:
+                return Answer("not_certified", why, kind, beside)
             begin("certificate")
             return _attempt(question, kind, beside)
     except (RefusedError, ReadingError) as error:
@@ -155,18 +166,18 @@ def _kind(question: Question) -> Kind:
     return "contraction" if moves else "rate"
 
 
-def _beside(question: Question) -> Beside:
-    """Ask for the worst scalar quadratic and for the theorem's rate."""
-    worst = worst_quadratic(*question.setting)
+def slowest(question: Question, mu: Fraction) -> Beside:
+    """Ask for the worst scalar quadratic with curvatures from mu to L."""
+    algorithm, law, _, smoothness = question.setting
+    worst = worst_quadratic(algorithm, law, mu, smoothness)
     quadratic = _worded(question, worst.instance)
     if not worst.occurs:
         quadratic = f"functions near {quadratic}"
-    found = Beside(worst.lower_bound, quadratic)
-    if question.neighbourhood:
-        found = found._replace(**_farthest(question))
-    theorem = printed(*question.setting)
-    if theorem is not None and not theorem.inside:
-        theorem = printed_sag(*question.setting) or theorem
+    return Beside(worst.lower_bound, quadratic)
+
+
+def promised(found: Beside, theorem: Printed | None) -> Beside:
+    """Add what a theorem prints."""
     if theorem is None:
         return found
     rate = theorem.rate
@@ -179,6 +190,17 @@ def _beside(question: Question) -> Beside:
         printed_by=str(theorem.source),
         printed_statement=theorem.statement,
     )
+
+
+def _beside(question: Question) -> Beside:
+    """Ask for the worst scalar quadratic and for the theorem's rate."""
+    found = slowest(question, question.mu)
+    if question.neighbourhood:
+        found = found._replace(**_farthest(question))
+    theorem = printed(*question.setting)
+    if theorem is not None and not theorem.inside:
+        theorem = printed_sag(*question.setting) or theorem
+    return promised(found, theorem)
 
 
 def _farthest(question: Question) -> dict[str, Any]:
@@ -234,7 +256,7 @@ def _chances(question: Question) -> list[str]:
     return told if len(told) > 1 else [""]
 
 
-def _excluded(question: Question, beside: Beside) -> str:
+def excluded_by(question: Question, beside: Beside) -> str:
     """Say why no certificate can exist, if a quadratic shows it."""
     bound, asked = beside.lower_bound, question.rate
     if bound is None:
@@ -261,14 +283,19 @@ def _attempt(question: Question, kind: Kind, beside: Beside) -> Answer:
         found = _next_to(question, kind, bound)
     if found.status == "inconclusive" or found.certificate is None:
         return Answer(found.status, _none_found(question, kind, found), kind, beside)
-    got = Answer("certified", "", kind, beside, found.certificate)
+    return confirmed(Answer("certified", "", kind, beside, found.certificate))
+
+
+def confirmed(got: Answer) -> Answer:
+    """Return an answer, unless it contradicts what stands beside it."""
+    beside = got.beside
     if got.gap is not None and got.gap < 0:
         why = (
             f"a contradiction, which is a fault of this package: the rate {got.rate} "
             f"was certified, but {beside.quadratic} allows none below "
             f"{beside.lower_bound}"
         )
-        return Answer("inconclusive", why, kind, beside)
+        return Answer("inconclusive", why, got.kind, beside)
     return got
 
 

@@ -37,6 +37,24 @@ def read_class(mu: str, smoothness: str) -> tuple[Fraction, Fraction]:
     return low, high
 
 
+def read_dominance(beta: str, smoothness: str) -> tuple[Fraction, Fraction]:
+    """Read beta of |grad f|^2 >= 2 beta (f - f*), and the smoothness.
+
+    Raises
+    ------
+    DomainError
+        If 0 < beta <= L does not hold.
+    """
+    low = Fraction(positive_number("--pl", beta))
+    high = Fraction(positive_number("--smoothness", smoothness))
+    if low > high:
+        raise DomainError(
+            f"--pl must be at most --smoothness; got {low} and {high}; lower one or "
+            "raise the other."
+        )
+    return low, high
+
+
 def require_clients(n_clients: int | None, law: str) -> int:
     """Return the number of clients, which something must say.
 

@@ -53,6 +53,16 @@ def strong_convexity(*, required: bool) -> Option:
     )
 
 
+POLYAK_LOJASIEWICZ = click.option(
+    "--pl",
+    "--polyak-lojasiewicz",
+    "pl",
+    metavar="NUMBER",
+    help="Instead of --mu: beta in |grad f|^2 >= 2 beta (f - f*), the f_i need not be "
+    "convex.",
+)
+
+
 def taken(local_steps: int | None) -> dict[str, str]:
     """Say which settings have options of their own."""
     steps = {"step_size": "--step-size"}

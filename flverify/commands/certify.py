@@ -20,9 +20,15 @@ from flverify.commands._certified_setting import (
     require_own_place,
 )
 from flverify.commands._certifying import Answer, Beside, Question, answer
-from flverify.commands._function_class import CERTIFIABLE, read_class
+from flverify.commands._certifying_gap import gap_answer
+from flverify.commands._function_class import CERTIFIABLE, read_class, read_dominance
 from flverify.commands._numbers import positive_number
-from flverify.commands._options import AS_JSON, SMOOTHNESS, strong_convexity
+from flverify.commands._options import (
+    AS_JSON,
+    POLYAK_LOJASIEWICZ,
+    SMOOTHNESS,
+    strong_convexity,
+)
 from flverify.commands._places import unwritten
 from flverify.commands._refusals import Reporting, told
 from flverify.report import console
@@ -46,6 +52,7 @@ g_i the gradient of f_i at the minimiser x* of the mean; --rate asks about one r
 method that moves away from x*, such as FedAvg with two local steps, gets a bound with
 a further term c/(1 - rho) mean|g_i|^2, and --neighbourhood the smallest c for the
 average of E|x_r - x*|^2 over rounds, with one that c cannot be below if any is known.
+With --pl the f_i need not be convex, and the rate is one of f(x) - f(x*).
 
 Beside the rate stand the largest one found over scalar quadratics, which no rate of
 the class can be below, and the one that the algorithm's theorem prints. A rate is
@@ -63,7 +70,8 @@ The exit code is 0 if certified, 1 if not or if the solver failed, 2 if refused.
 
 @click.command(name="certify", cls=Reporting, help=_HELP)
 @METHOD
-@strong_convexity(required=True)
+@strong_convexity(required=False)
+@POLYAK_LOJASIEWICZ
 @SMOOTHNESS
 @click.option("--rate", metavar="NUMBER", help="The rate to certify, below 1.")
 @click.option(
@@ -80,7 +88,8 @@ def command(
     """Ask, write, print; exit code 1 if nothing was certified."""
     question = _question(**given)
     require_own_place(out, given["law"])
-    found = answer(question)
+    beta = question.beta
+    found = answer(question) if beta is None else gap_answer(question, beta)
     lost = unwritten(out, found.file, *LOST) if out and found.certificate else ""
     if as_json:
         click.echo(_json(question, found, lost))
@@ -96,7 +105,12 @@ def command(
 
 
 def _question(
-    mu: str, smoothness: str, rate: str | None, neighbourhood: bool, **given: Any
+    mu: str | None,
+    pl: str | None,
+    smoothness: str,
+    rate: str | None,
+    neighbourhood: bool,
+    **given: Any,
 ) -> Question:
     """Read every option."""
     if rate is not None and neighbourhood:
@@ -104,9 +118,22 @@ def _question(
             "--rate must not come with --neighbourhood, whose answer is a distance; "
             "got both; leave one out."
         )
+    if (mu is None) == (pl is None):
+        raise InputError(
+            "one of --mu and --pl must say which functions are meant; got "
+            f"{'neither' if mu is None else 'both'}; give one."
+        )
     setting = read_setting(**given)
     asked = None if rate is None else _rate(rate)
-    return Question(setting, *read_class(mu, smoothness), asked, neighbourhood)
+    if pl is None:
+        return Question(setting, *read_class(str(mu), smoothness), asked, neighbourhood)
+    if neighbourhood:
+        raise InputError(
+            "--neighbourhood must come with --mu, since without convexity there is "
+            "none; got --pl; leave one out."
+        )
+    beta, smooth = read_dominance(pl, smoothness)
+    return Question(setting, -smooth, smooth, asked, False, beta)
 
 
 def _rate(text: str) -> Fraction:
@@ -118,7 +145,7 @@ def _rate(text: str) -> Fraction:
 
 def _json(question: Question, found: Answer, lost: str) -> str:
     proved, certificate = found.proved, found.certificate
-    around = proved if found.kind != "rate" else None
+    around = None if found.kind in ("rate", "gap") else proved
     return envelope(
         "certify",
         status=found.status,
@@ -131,6 +158,7 @@ def _json(question: Question, found: Answer, lost: str) -> str:
         statement=statement(proved) if proved else None,
         weight=around.weight if around else None,
         constant=around.constant if around else None,
+        C0=proved.C0 if proved and found.kind == "gap" else None,
         C1=proved.C1 if proved else None,
         C2=proved.C2 if proved else None,
         certificate_bytes=len(found.file) if certificate else None,
@@ -141,6 +169,7 @@ def _json(question: Question, found: Answer, lost: str) -> str:
             "n_clients": question.of.law.n_clients,
             "strong_convexity": question.mu,
             "smoothness": question.smoothness,
+            "polyak_lojasiewicz": question.beta,
             "rate": question.rate,
         },
         notes=[*_notes(question), *([lost] if lost else [])],
@@ -164,7 +193,7 @@ def _show(question: Question, found: Answer, out: Path | None, lost: str) -> Non
     lines = [
         ("algorithm", f"{question.of.chosen.name} with {own}"),
         ("law", f"{law_text(question.of.law_text)}, {clients}"),
-        ("functions", f"mu = {question.mu}, L = {question.smoothness}"),
+        ("functions", question.functions),
         ("status", found.status.replace("_", " ")),
     ]
     if found.reason:

@@ -9,8 +9,9 @@ from types import ModuleType
 from typing import Any
 
 from flverify._core.checks import flag
-from flverify._core.errors import ReadingError, RefusedError
+from flverify._core.errors import InputError, ReadingError, RefusedError
 from flverify.algorithms._algorithm import Algorithm
+from flverify.certify.averages.gap_rate import GapRate, dominance, gap_rate
 from flverify.certify.neighbourhood import Neighbourhood, contraction
 from flverify.certify.rates import Certified, asked_rate, certify
 from flverify.certify.sandwich import WorstQuadratic, limits, worst_quadratic
@@ -27,9 +28,10 @@ def assert_certified_rate(
     algorithm: Any,
     participation: Any,
     *,
-    strong_convexity: object,
     smoothness: object,
     rate: object,
+    strong_convexity: object = None,
+    polyak_lojasiewicz: object = None,
     neighbourhood: bool = False,
     loop: ModuleType | None = None,
 ) -> Outcome:
@@ -38,16 +40,20 @@ def assert_certified_rate(
     Definition: there are C1 and C2 such that E|x_r - x*|^2 <= rate^r (C1 |x_0 - x*|^2 +
     C2 M) for all L-smooth, mu-strongly convex f_1, ..., f_N and every r, with M the
     mean of |grad f_i(x*)|^2; around a neighbourhood, up to a further multiple of M.
+    With polyak_lojasiewicz the f_i need not be convex, |grad f|^2 >= 2 beta (f - f*),
+    and E[f(x_r) - f*] <= rate^r C0 (f(x_0) - f*), f the mean of the f_i.
 
     Parameters
     ----------
     algorithm, participation, loop
         As in `flverify.certify.rates.certify`.
-    strong_convexity, smoothness : rational, weight f/x^2
-        0 < mu < L.
+    smoothness : rational, weight f/x^2
+        L.
+    strong_convexity, polyak_lojasiewicz : rational, weight f/x^2
+        One of mu, with 0 < mu < L, and beta, with 0 < beta <= L.
     rate : rational in (0, 1), weight 1
     neighbourhood : bool
-        Whether the method may stay away from x*, as FedAvg does.
+        Whether the method may stay away from x*, as FedAvg does; for mu alone.
 
     Returns
     -------
@@ -79,11 +85,27 @@ def assert_certified_rate(
     __tracebackhide__ = True
     wanted = asked_rate(rate)
     around = flag(neighbourhood, "neighbourhood")
-    problem(algorithm, participation, strong_convexity, smoothness, loop)
-    mu, smooth = limits(strong_convexity, smoothness)
-    return settle(
-        _Claim(algorithm, participation, mu, smooth, wanted, around, loop).judged()
+    if (strong_convexity is None) == (polyak_lojasiewicz is None):
+        given = "neither" if strong_convexity is None else "both"
+        raise InputError(
+            "one of strong_convexity and polyak_lojasiewicz must say which functions "
+            f"are meant; got {given}; give one."
+        )
+    low = strong_convexity
+    if polyak_lojasiewicz is not None:
+        if around:
+            raise InputError(
+                "neighbourhood must come with strong_convexity, since without "
+                "convexity there is none; got polyak_lojasiewicz; leave one out."
+            )
+        low = dominance(polyak_lojasiewicz, smoothness)
+    convex = polyak_lojasiewicz is None
+    problem(
+        algorithm, participation, low if convex else 0, smoothness, loop, convex=convex
     )
+    mu, smooth = limits(low, smoothness)
+    claim = _Claim(algorithm, participation, mu, smooth, wanted, around, loop, convex)
+    return settle(claim.judged())
 
 
 @dataclass(frozen=True)
@@ -95,6 +117,7 @@ class _Claim:
     rate: Fraction
     around: bool
     loop: ModuleType | None
+    convex: bool = True  # else mu is the beta of Polyak and Lojasiewicz
 
     def judged(self) -> Outcome:
         """Look for quadratics that are slower, then for a certificate."""
@@ -113,7 +136,11 @@ class _Claim:
         shown = f"no certificate; {slowest}"
         return replace(self._outcome(), found=shown, reason=found.reason)
 
-    def _certified(self) -> Certified | Neighbourhood:
+    def _certified(self) -> Certified | Neighbourhood | GapRate:
+        if not self.convex:
+            own, beta = self.loop, self.mu
+            setting = self.algorithm, self.law, self.smoothness
+            return gap_rate(*setting, beta, self.rate, own)
         if self.around:
             return contraction(*self._setting(), self.rate, self.loop)
         return certify(*self._setting(), self.rate, loop=self.loop)
@@ -135,13 +162,17 @@ class _Claim:
         """Return the outcome before anything is known."""
         rate, more = number(self.rate), " + C3 M" if self.around else ""
         power = f"({rate})^r" if "/" in rate else f"{rate}^r"
-        bound = f"{power} (C1 |x_0 - x*|^2 + C2 M){more}"
+        bound = f"E|x_r - x*|^2 <= {power} (C1 |x_0 - x*|^2 + C2 M){more}"
         mu, smoothness = number(self.mu), number(self.smoothness)
+        functions = f"f_i with mu = {mu}"
+        if not self.convex:
+            bound = f"E[f(x_r) - f*] <= {power} C0 (f(x_0) - f*)"
+            functions = f"f with |grad f|^2 >= 2 beta (f - f*), beta = {mu}"
         law = written.law(self.law)
         return Outcome(
             NAME,
             Status.INCONCLUSIVE,
-            f"E|x_r - x*|^2 <= {bound} for all f_i with mu = {mu}, L = {smoothness}",
+            f"{bound} for all {functions}, L = {smoothness}",
             found="nothing",
             answered_by="a certificate in rationals, by an independent checker",
             setting=f"{written.algorithm(self.algorithm)} under {law}",
@@ -152,6 +183,10 @@ class _Claim:
         words = reproduce.certificate_words(self.algorithm, self.law)
         if not words or self.loop is not None:
             return ""
-        asked = {"--mu": self.mu, "--smoothness": self.smoothness, "--rate": self.rate}
+        asked = {
+            "--mu" if self.convex else "--pl": self.mu,
+            "--smoothness": self.smoothness,
+            "--rate": self.rate,
+        }
         more = [word for name, value in asked.items() for word in (name, str(value))]
         return " ".join(shlex.quote(word) for word in [*words, *more])

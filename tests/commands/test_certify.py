@@ -104,6 +104,7 @@ def test_the_object_repeats_the_setting(run):
         "n_clients": 4,
         "strong_convexity": "1/10",
         "smoothness": "1",
+        "polyak_lojasiewicz": None,
         "rate": None,
     }
     assert found["setting"]["settings"]["step_size"] == "1/10"
@@ -528,7 +529,10 @@ def test_too_many_classes_are_refused(fails):
         (["focus", "scaffold", *HERE], "unexpected extra argument"),
         (["nonsense", *HERE], "a certificate must be for one of"),
         (["sag", *HERE], "for one of fedavg, feddyn, fedprox, fedvarp, focus,"),
-        (["focus", *TWO, "--smoothness", 1, "--step-size", 1], "Missing option '--mu'"),
+        (
+            ["focus", *TWO, "--smoothness", 1, "--step-size", 1],
+            "one of --mu and --pl must say which functions are meant",
+        ),
         (["focus", *TWO, "--mu", "0.1", "--step-size", 1], "'--smoothness'"),
         (["focus", *TWO, *CLASS], "Missing option '--step-size'"),
         (["focus", *CLASS, "--step-size", 1], "add --n-clients"),

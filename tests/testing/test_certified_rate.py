@@ -91,3 +91,36 @@ def test_a_method_without_a_loop_is_refused():
         assert_certified_rate(
             WeightedFedAvg("1/5", ["1/2", "1/2"]), LAW, rate="0.95", **CLASS
         )
+
+
+@pytest.mark.parametrize(
+    ("rate", "status"), [("0.9251", Status.HOLDS), ("0.89", Status.BROKEN)]
+)
+def test_functions_whose_gradient_dominates_the_gap(rate, status):
+    """1 - 2 beta eta (1 - eta L/2) = .925; (1 - eta beta)^2 = .9025 for quadratics."""
+    asked = {"polyak_lojasiewicz": "1/10", "smoothness": 1}
+    descent = GradientDescent("1/2"), Full(1)
+    try:
+        found = assert_certified_rate(*descent, rate=rate, **asked)
+    except Broken as error:
+        found = error.outcome
+    assert found.status == status
+    assert "2 beta (f - f*)" in found.claimed
+    command = found.reproduce.split()[1:]
+    assert run_cli(*command).code == (0 if status == Status.HOLDS else 1)
+    with pytest.raises(Inconclusive):
+        assert_certified_rate(*descent, rate="0.91", **asked)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"strong_convexity": "1/10", "polyak_lojasiewicz": "1/10"},
+        {"polyak_lojasiewicz": "1/10", "neighbourhood": True},
+        {"polyak_lojasiewicz": 2},
+    ],
+)
+def test_functions_must_be_named_once(given):
+    with pytest.raises((InputError, DomainError)):
+        assert_certified_rate(Focus("1/5"), LAW, rate="0.95", smoothness=1, **given)

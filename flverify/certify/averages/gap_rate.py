@@ -114,7 +114,7 @@ def gap_rate(
     """
     smooth = positive(smoothness, "smoothness")
     setting = problem(algorithm, participation, -smooth, smooth, loop, convex=False)
-    beta = _dominance(polyak_lojasiewicz, setting)
+    beta = dominance(polyak_lojasiewicz, smooth) / setting.smoothness
     asked = None if rate is None else asked_rate(rate)
     best: GapRate | None = None
     words: dict[str, list[str]] = {}
@@ -134,15 +134,27 @@ def _better(found: GapRate) -> Fraction:
     return rate - WORTH * (1 - rate)
 
 
-def _dominance(value: object, setting: Problem) -> Fraction:
-    """Return beta at L = 1."""
-    beta, smooth = rational(value, "polyak_lojasiewicz"), setting.smoothness
+def dominance(polyak_lojasiewicz: object, smoothness: object) -> Fraction:
+    """Read beta.
+
+    Raises
+    ------
+    DomainError
+        If 0 < beta <= L does not hold, or beta is not rational.
+
+    Examples
+    --------
+    >>> dominance("1/10", 1)
+    Fraction(1, 10)
+    """
+    beta = rational(polyak_lojasiewicz, "polyak_lojasiewicz")
+    smooth = positive(smoothness, "smoothness")
     if not 0 < beta <= smooth:
         raise DomainError(
             f"polyak_lojasiewicz must be above 0 and at most smoothness; got "
             f"{shown(beta)} and {shown(smooth)}; choose it between them."
         )
-    return beta / smooth
+    return beta
 
 
 def _attempt(

@@ -1,4 +1,4 @@
-"""The bound of an average that a theorem prints, in rationals.
+"""What a theorem prints for an average, or for a gap, in rationals.
 
 What is printed is not thereby right: the claims say how it fares.
 """
@@ -11,7 +11,7 @@ from fractions import Fraction
 from flverify._core.sources import Source
 from flverify.algorithms._algorithm import Algorithm
 from flverify.algorithms.focus import Focus
-from flverify.certify.printed import least_weight, root_below
+from flverify.certify.printed import Printed, least_weight, root_below
 from flverify.participation._law import Participation
 
 
@@ -70,4 +70,39 @@ def printed_average(
         8 / (step * n),
         root_below(min(squares)),
         step**2 <= min(squares),
+    )
+
+
+def printed_gap_rate(
+    algorithm: Algorithm, law: Participation, smoothness: Fraction, beta: Fraction
+) -> Printed | None:
+    """Return what FOCUS, Theorem 1 (24), prints for beta-PL functions; else None.
+
+    Definition: E f(x_R) - f* <= (1 - eta beta N)^R Phi_0 for eta <= min{3 q_min/(32 N),
+    q_min/(12 beta N), q_min/(16 L^2), q_min^(3/2)/(8 L sqrt N)}.
+
+    Examples
+    --------
+    >>> from flverify.participation import UniformCohort
+    >>> law = UniformCohort(5, 2)
+    >>> found = printed_gap_rate(Focus("1/20"), law, Fraction(1), Fraction(1, 10))
+    >>> found.rate, found.cap, found.inside
+    (Fraction(39, 40), Fraction(3, 800), False)
+    """
+    if type(algorithm) is not Focus:
+        return None
+    n, q, step = law.n_clients, least_weight(law), Fraction(algorithm.step_size)
+    caps = {
+        "3 q_min/(32 N)": (3 * q / (32 * n)) ** 2,
+        "q_min/(12 beta N)": (q / (12 * beta * n)) ** 2,
+        "q_min/(16 L^2)": (q / (16 * smoothness**2)) ** 2,
+        "q_min^(3/2)/(8 L sqrt N)": q**3 / (64 * smoothness**2 * n),
+    }
+    return Printed(
+        Source("focus", "Theorem 1, eq. (24), PL"),
+        "E f(x_R) - f* <= (1 - eta beta N)^R Phi_0 for eta <= min{3 q_min/(32 N), "
+        "q_min/(12 beta N), q_min/(16 L^2), q_min^(3/2)/(8 L sqrt N)}",
+        1 - step * beta * n,
+        caps,
+        step**2 <= min(caps.values()),
     )

@@ -1,0 +1,47 @@
+"""What `flverify certify --pl` asks: a rate of f(x) - f(x*) without convexity."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from flverify._core.errors import ReadingError, RefusedError
+from flverify._core.sentences import sentence
+from flverify.certify.averages.gap_rate import gap_rate
+from flverify.certify.averages.printed import printed_gap_rate
+from flverify.commands._certifying import (
+    Answer,
+    Question,
+    confirmed,
+    excluded_by,
+    promised,
+    slowest,
+)
+from flverify.commands._function_class import require_certifiable
+from flverify.report import console
+
+
+def gap_answer(question: Question, beta: Fraction) -> Answer:
+    """Compare with quadratics, which are such functions, then ask for a certificate."""
+    try:
+        question.of.require_certified()
+        require_certifiable(question.of.law)
+        with console.progress("certify", 2) as begin:
+            begin("scalar quadratics")
+            beside = slowest(question, beta)
+            algorithm, law, smooth = (
+                question.setting[0],
+                question.of.law,
+                question.smoothness,
+            )
+            theorem = printed_gap_rate(algorithm, law, smooth, beta)
+            beside = promised(beside, theorem)
+            why = excluded_by(question, beside)
+            if why:
+                return Answer("not_certified", why, "gap", beside)
+            begin("certificate")
+            asked = smooth, beta, question.rate, question.of.loop
+            found = gap_rate(algorithm, law, *asked)
+    except (RefusedError, ReadingError) as error:
+        return Answer("refused", sentence(error))
+    status, reason = found.status, found.reason
+    return confirmed(Answer(status, reason, "gap", beside, found.certificate))
