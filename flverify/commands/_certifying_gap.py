@@ -22,25 +22,21 @@ from flverify.report import console
 
 def gap_answer(question: Question, beta: Fraction) -> Answer:
     """Compare with quadratics, which are such functions, then ask for a certificate."""
+    algorithm, law = question.of.chosen.algorithm, question.of.law
+    setting = algorithm, law, question.smoothness
     try:
         question.of.require_certified()
-        require_certifiable(question.of.law)
+        require_certifiable(law)
         with console.progress("certify", 2) as begin:
             begin("scalar quadratics")
             beside = slowest(question, beta)
-            algorithm, law, smooth = (
-                question.setting[0],
-                question.of.law,
-                question.smoothness,
-            )
-            theorem = printed_gap_rate(algorithm, law, smooth, beta)
+            theorem = printed_gap_rate(*setting, beta)
             beside = promised(beside, theorem)
             why = excluded_by(question, beside)
             if why:
                 return Answer("not_certified", why, "gap", beside)
             begin("certificate")
-            asked = smooth, beta, question.rate, question.of.loop
-            found = gap_rate(algorithm, law, *asked)
+            found = gap_rate(*setting, beta, question.rate, question.of.loop)
     except (RefusedError, ReadingError) as error:
         return Answer("refused", sentence(error))
     status, reason = found.status, found.reason

@@ -154,8 +154,8 @@ class Joint:
         call = self.ansatz.call_at(model)
         if call is None:
             raise RefusedError(
-                "an average needs gradients at the server's model; got a method that "
-                "takes them elsewhere; certify its rate, for mu above 0."
+                "without strong convexity gradients must be taken at the model; got a "
+                "method that takes them elsewhere; certify its rate, for mu above 0."
             )
         return call
 
