@@ -23,6 +23,7 @@ from flverify.commands._function_class import (
     CERTIFIABLE,
     require_certifiable,
     require_certified_name,
+    require_certified_variant,
     require_clients,
     require_known,
 )
@@ -36,7 +37,7 @@ from flverify.commands._options import (
     SMOOTHNESS,
     taken,
 )
-from flverify.commands._own_methods import build_own, is_own, plain_loop
+from flverify.commands._own_methods import build_own, files_run, is_own, plain_loop
 from flverify.commands._places import require_place, require_unread, unwritten
 from flverify.commands._refusals import Reporting, told
 from flverify.participation._law import Participation
@@ -153,7 +154,9 @@ def command(
     question = _question(**given)
     if out:
         require_place("--out", out)
-        require_unread("--out", out, [("--participation", file_of(given["law"]))])
+        run = files_run(given["algorithm"], given["loop"])
+        law = ("--participation", file_of(given["law"]))
+        require_unread("--out", out, [law, *run])
     try:
         found, least = _answer(question)
     except (RefusedError, ReadingError) as error:
@@ -229,8 +232,9 @@ def _answer(question: Question) -> tuple[Average, Least | None]:
     """Ask for a bound, and for one that it cannot be below."""
     if question.loop is None:
         require_certified_name(question.chosen.name)
-    require_certifiable(question.law)
     algorithm, law = question.chosen.algorithm, question.law
+    require_certifiable(law)
+    require_certified_variant(algorithm, law)
     numbers = question.smoothness, question.mu
     with console.progress("average", 2) as begin:
         begin("certificate")

@@ -31,7 +31,7 @@ from flverify.commands._options import (
     strong_convexity,
     taken,
 )
-from flverify.commands._own_methods import build_own, is_own, plain_loop
+from flverify.commands._own_methods import build_own, files_run, is_own, plain_loop
 from flverify.commands._places import require_place, require_unread, unwritten
 from flverify.commands._refusals import Reporting, told
 from flverify.report import console
@@ -120,7 +120,9 @@ def command(
     question = _question(**given)
     if out:
         require_place("--out", out)
-        require_unread("--out", out, [("--participation", file_of(given["law"]))])
+        run = files_run(given["algorithm"], given["loop"])
+        law = ("--participation", file_of(given["law"]))
+        require_unread("--out", out, [law, *run])
     found = answer(question)
     lost = unwritten(out, found.file, *LOST) if out and found.certificate else ""
     if as_json:
