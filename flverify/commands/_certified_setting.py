@@ -17,7 +17,7 @@ from flverify.commands._function_class import (
 from flverify.commands._laws import build_law, file_of, read_law
 from flverify.commands._numbers import positive_number
 from flverify.commands._options import LOCAL_STEPS, N_CLIENTS, SETTINGS, adding, taken
-from flverify.commands._own_methods import build_own, is_own, plain_loop
+from flverify.commands._own_methods import build_own, files_run, is_own, plain_loop
 from flverify.commands._places import require_place, require_unread
 from flverify.participation._law import Participation
 
@@ -116,8 +116,10 @@ def read_setting(
     return CertifiedSetting(chosen, built, text, module)
 
 
-def require_own_place(out: Path | None, law: str | None) -> None:
-    """Check that the certificate can be written, and not over the law's file.
+def require_own_place(
+    out: Path | None, *, algorithm: str, law: str | None, loop: Path | None
+) -> None:
+    """Check that the certificate can be written, and not over what is read or run.
 
     Raises
     ------
@@ -126,4 +128,5 @@ def require_own_place(out: Path | None, law: str | None) -> None:
     """
     if out is not None:
         require_place("--out", out)
-        require_unread("--out", out, [("--participation", file_of(law))])
+        read = ("--participation", file_of(law))
+        require_unread("--out", out, [read, *files_run(algorithm, loop)])

@@ -16,7 +16,10 @@ from flverify.commands._certifying import (
     promised,
     slowest,
 )
-from flverify.commands._function_class import require_certifiable
+from flverify.commands._function_class import (
+    require_certifiable,
+    require_certified_variant,
+)
 from flverify.report import console
 
 
@@ -27,6 +30,7 @@ def gap_answer(question: Question, beta: Fraction) -> Answer:
     try:
         question.of.require_certified()
         require_certifiable(law)
+        require_certified_variant(algorithm, law)
         with console.progress("certify", 2) as begin:
             begin("scalar quadratics")
             beside = slowest(question, beta)

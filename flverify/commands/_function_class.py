@@ -108,15 +108,15 @@ def require_certified_variant(algorithm: Algorithm, law: Participation) -> None:
     Raises
     ------
     RefusedError
-        If it is not the paper's variant, or clients come one by one.
+        If it is the paper's variant, and clients come one by one.
     """
-    if not isinstance(algorithm, ProxSkip):
+    if not isinstance(algorithm, ProxSkip) or algorithm.variant != "paper":
         return
-    if algorithm.variant != "paper" or not isinstance(law, Full | AllOrNothing):
+    if not isinstance(law, Full | AllOrNothing):
         raise RefusedError(
-            "ProxSkip has certificates in its paper's variant alone, and only where "
-            f"everybody or nobody takes part; got variant {algorithm.variant!r} and "
-            f"the law {law.spec}; use --law full or allornothing:P."
+            "ProxSkip has certificates in its paper's variant only where everybody or "
+            f"nobody takes part; got the law {law.spec}; use --law full or "
+            "allornothing:P."
         )
 
 

@@ -29,6 +29,18 @@ def is_own(text: str) -> bool:
     return text.rpartition(":")[0].endswith(".py")
 
 
+def files_run(text: str, loop: Path | None) -> list[tuple[str, Path | None]]:
+    """Return the files that are run, each with what names it on the command line.
+
+    Examples
+    --------
+    >>> [(name, str(path)) for name, path in files_run("mine.py:Mine", Path("loop.py"))]
+    [('--loop', 'loop.py'), ('ALGORITHM', 'mine.py')]
+    """
+    method = Path(text.rpartition(":")[0]) if is_own(text) else None
+    return [("--loop", loop), ("ALGORITHM", method)]
+
+
 def plain_loop(text: str, path: Path | None) -> ModuleType | None:
     """Return the loop that comes with a method of one's own, and with no other.
 

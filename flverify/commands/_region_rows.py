@@ -16,6 +16,7 @@ from flverify.commands._function_class import (
     read_class,
     require_certifiable,
     require_certified_name,
+    require_certified_variant,
     require_clients,
 )
 from flverify.commands._laws import build_law, read_law
@@ -201,6 +202,7 @@ def _row(
     mu = _convexity(over, value, smooth, fixed["mu"])
     chosen = build(name, Fraction(1), steps, overrides, built)
     require_certifiable(built)
+    require_certified_variant(chosen.algorithm, built)
     return Row(value, chosen.algorithm, built, mu, smooth)
 
 

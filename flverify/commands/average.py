@@ -25,7 +25,11 @@ from flverify.commands._certified_setting import (
     read_setting,
     require_own_place,
 )
-from flverify.commands._function_class import CERTIFIABLE, require_certifiable
+from flverify.commands._function_class import (
+    CERTIFIABLE,
+    require_certifiable,
+    require_certified_variant,
+)
 from flverify.commands._numbers import Whole, one_number, positive_number
 from flverify.commands._options import AS_JSON, SMOOTHNESS
 from flverify.commands._places import unwritten
@@ -124,7 +128,8 @@ def command(
 ) -> None:
     """Ask, write, print; exit code 1 if nothing was certified."""
     question = _question(**given)
-    require_own_place(out, given["law"])
+    read = {name: given[name] for name in ("algorithm", "law", "loop")}
+    require_own_place(out, **read)
     try:
         found, least = _answer(question)
     except (RefusedError, ReadingError) as error:
@@ -202,6 +207,7 @@ def _answer(question: Question) -> tuple[Average, Least | None]:
     """Ask for a bound, and for one that it cannot be below."""
     algorithm, law = question.of.chosen.algorithm, question.of.law
     require_certifiable(law)
+    require_certified_variant(algorithm, law)
     numbers = question.smoothness, question.mu
     with console.progress("average", 2) as begin:
         begin("certificate")

@@ -87,7 +87,8 @@ def command(
 ) -> None:
     """Ask, write, print; exit code 1 if nothing was certified."""
     question = _question(**given)
-    require_own_place(out, given["law"])
+    read = {name: given[name] for name in ("algorithm", "law", "loop")}
+    require_own_place(out, **read)
     beta = question.beta
     found = answer(question) if beta is None else gap_answer(question, beta)
     lost = unwritten(out, found.file, *LOST) if out and found.certificate else ""

@@ -655,11 +655,28 @@ def test_help_shows_an_example(run):
 
 
 @pytest.mark.parametrize(
-    ("law", "choice"),
-    [("uniform:1", "probability=1/2"), ("bernoulli:1/2", "variant=notebook")],
+    ("command", "asked"),
+    [
+        ("certify", ("--mu", "1/10", "--step-size", "1/5")),
+        ("average", ("--step-size", "1/5")),
+        ("region", ("--over", "kappa", "--values", "10", "--step-sizes", "1/5")),
+    ],
 )
-def test_proxskip_says_where_it_has_certificates(run, law, choice):
-    setting = ["--n-clients", "2", "--law", law, "--mu", "1/10", "--smoothness", "1"]
-    ran = run("certify", "proxskip", *setting, "--step-size", "1/5", "--set", choice)
+def test_proxskip_says_where_it_has_certificates(run, command, asked):
+    setting = ["--n-clients", "2", "--law", "uniform:1", "--smoothness", "1", *asked]
+    ran = run(command, "proxskip", *setting, "--set", "probability=1/2")
     assert ran.code == 2
     assert "use --law full or allornothing:P" in ran.stderr
+
+
+def test_the_other_variant_of_proxskip_has_certificates_in_each_command(run):
+    setting = ("proxskip", "--n-clients", "2", "--law", "full", "--smoothness", "1")
+    setting += ("--set", "variant=notebook", "--json")
+    found = run("certify", *setting, "--mu", "1/10", "--step-size", "1/2")
+    assert found.code == 0, found.stderr
+    rate = Fraction(found.json["rate"])
+    assert Fraction(81, 100) < rate < Fraction(91, 100)
+    grid = ("--over", "kappa", "--values", "10", "--step-sizes", "1/2")
+    cell = run("region", *setting, *grid).json["rows"][0]["cells"][0]
+    assert abs(Fraction(cell["certified_rate"]) - rate) < Fraction(2, 10**5)
+    assert run("average", *setting, "--step-size", "1/2").code == 0

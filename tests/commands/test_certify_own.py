@@ -26,6 +26,19 @@ def test_a_certificate_is_written_and_checked(run, tmp_path):
     assert run("check", place, "--loop", FILE).code == 0
 
 
+@pytest.mark.parametrize("command", ["certify", "average"])
+@pytest.mark.parametrize("name", ["loop.py", "method.py"])
+def test_neither_method_nor_loop_is_written_over(fails, tmp_path, command, name):
+    method, loop = tmp_path / "method.py", tmp_path / "loop.py"
+    for place in (method, loop):
+        place.write_bytes(FILE.read_bytes())
+    asked = HERE if command == "certify" else (*HERE[:4], *HERE[6:])
+    own = (f"{method}:Momentum", "--loop", loop, *asked, "--step-size", "1/2", *B)
+    said = fails(command, *own, "--out", tmp_path / name)
+    assert "--out must name another file than" in said
+    assert (tmp_path / name).read_bytes() == FILE.read_bytes()
+
+
 def test_its_json_has_the_settings(run):
     found = run("certify", *OWN, *ASKED, *B, "--json").json
     assert found["status"] == "certified"
