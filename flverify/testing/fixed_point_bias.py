@@ -11,12 +11,7 @@ from typing import Any
 import numpy as np
 
 from flverify._core.checks import whole
-from flverify._core.errors import (
-    InputError,
-    Refusal,
-    RefusedError,
-    ShapeError,
-)
+from flverify._core.errors import InputError, Refusal, RefusedError, ShapeError
 from flverify._core.exact import Array, Scalar
 from flverify.engines.moments import surely_moves
 from flverify.testing import reproduce, sampling
