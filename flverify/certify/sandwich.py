@@ -27,6 +27,8 @@ from flverify.participation._law import Participation
 
 DIGITS = 10**7  # denominators of curvatures found inside, in units of L
 ROUNDED = 1e-8  # relative error of floats where eigenvalues meet
+CUT = Fraction(1, 10**12)  # relative: two enclosures of one root are this close
+SHIFTS = 10**12  # of what L - mu has between an instance and the one beside it
 MOST_TIED = 70  # instances of one rate that are looked at; all corners of 64 clients
 
 
@@ -41,7 +43,8 @@ class WorstQuadratic:
     rate : float
         Its mean-square rate per round, weight 1.
     lower_bound : Fraction
-        At most its rate, proved in rationals; no certified rate is below.
+        At most the rate that runs of it have, or of one beside it, proved in rationals;
+        no certified rate is below.
     tried : int
         Instances looked at.
     inside : bool
@@ -136,8 +139,12 @@ def worst_of(
     inside = any(mu < g.curvature < smooth for g in instance.groups)
     low, high = rates.enclosure(instance)
     rate = float((low + high) / 2)  # where eigenvalues meet, floats lose digits
-    occurs = rates.occurs(instance)
-    return WorstQuadratic(instance, rate, Fraction(low), hunt.tried, inside, occurs)
+    bound = Fraction(rates.occurring(instance)[0])
+    occurs = bound >= low * (1 - CUT)
+    if not occurs:
+        bound = max(bound, hunt.near(instance, Fraction(low)))
+        rate = rate if bound >= low * (1 - ROUNDED) else float(bound)
+    return WorstQuadratic(instance, rate, bound, hunt.tried, inside, occurs)
 
 
 def corner_rates(
@@ -252,6 +259,16 @@ class _Hunt:
         pick = next(filter(self.rates.occurs, worst), worst[0])
         near = [one for one, value in rated if value >= highest * (1 - ROUNDED)]
         return self._simpler(near, pick)
+
+    def near(self, instance: Instance, most: Fraction) -> Fraction:
+        """Return a rate that runs of an instance of the class nearby have, or 0."""
+        unit, middle = (self.smooth - self.mu) / SHIFTS, (self.mu + self.smooth) / 2
+        moved = []
+        for k, group in enumerate(instance.groups, 1):
+            step = k * unit if group.curvature < middle else -k * unit
+            moved.append(replace(group, curvature=group.curvature + step))
+        low, _ = self.rates.occurring(Instance.of(moved))
+        return min(Fraction(low), most)
 
     def _simpler(self, near: list[Instance], pick: Instance) -> Instance:
         """Return an instance before the pick that floats called lower, and is not."""

@@ -147,10 +147,11 @@ class _Claim:
 
     def _broken(self, worst: WorstQuadratic) -> Outcome:
         above = f"{float(worst.lower_bound):.6g}"
+        near = "" if worst.occurs else "functions near "
         return replace(
             self._outcome(),
             status=Status.BROKEN,
-            found=f"rate above {above} for f_i = h_i x^2/2 with clients by h_i: "
+            found=f"rate above {above} for {near}f_i = h_i x^2/2 with clients by h_i: "
             f"{worst.instance}",
             answered_by="the exact rate of quadratics, bounded from below in rationals",
         )

@@ -11,12 +11,7 @@ from typing import Any
 import numpy as np
 
 from flverify._core.checks import whole
-from flverify._core.errors import (
-    InputError,
-    Refusal,
-    RefusedError,
-    ShapeError,
-)
+from flverify._core.errors import InputError, Refusal, RefusedError, ShapeError
 from flverify._core.exact import Array, Scalar
 from flverify.engines.moments import surely_moves
 from flverify.testing import reproduce, sampling
@@ -286,9 +281,11 @@ def _by_sampling(claim: _Claim, how: sampling.Plan) -> Outcome:
     target = np.asarray(optimum, dtype=np.float64) + np.array(centre)
     if not np.isfinite(target).all():
         return replace(claim.outcome(), reason=_BEYOND)
-    if hidden := unsettled(asked.participation, how.rounds):
+    hidden = unsettled(asked.participation, how.rounds)
+    rounded = rounding(asked, how.seed, how.rounds)
+    if hidden := hidden or sampling.elsewhere(asked, how, float(rounded[0])):
         return replace(claim.outcome(), reason=hidden)
-    fine = SLACK * asked.size + float(rounding(asked, how.seed, how.rounds)[-1])
+    fine = SLACK * asked.size + float(rounded[-1])
     looks = [runs for runs in how.looks() if runs > sampling.FIRST] or [how.budget]
     status, seen, off, runs = Status.INCONCLUSIVE, _UNSEEN, math.nan, 0
     for place, runs in enumerate(looks):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ FIRST = 64  # runs before the first look; then four times as many, and so on
 RAREST = 1e-300  # false alarm: it is divided further
 HEAVIEST = 1e100  # tail: its square is divided by
 RESOLUTION = 1e-24  # squared errors below this share of the problem's size are rounding
+NEAR = 1e-9  # relative: a first error of runs that is as close is that of the start
 BLURRED = 1e4  # errors below this many times what x* may be off by are not told
 
 
@@ -151,6 +152,26 @@ def simulated(asked: Setting, how: Plan, runs: int, *, models: bool = False) -> 
         return Refusal("sampling", why)
 
 
+def elsewhere(asked: Setting, how: Plan, off: float) -> str:
+    """Say that a run of an algorithm does not begin at the start; empty if it does.
+
+    `off` is how far off the distance of the start from x* may be.
+    """
+    if asked.is_function:  # whose first model is looked at in every run
+        return ""
+    errors = squared_errors(asked, replace(how, rounds=1), range(1))
+    if isinstance(errors, Refusal):
+        return str(errors)
+    first, begun = as_float(asked.first_error), float(errors[0, 0])
+    if abs(begun - first) <= NEAR * max(begun, first) + _doubt(first, off):
+        return ""
+    return (
+        f"init of {type(asked.algorithm).__name__} moves the model: |x_0 - x*|^2 is "
+        f"{number(begun)}, and {number(first)} at the start; sample a method that "
+        "begins at the start"
+    )
+
+
 def judge(asked: Setting, bounds: Array, how: Plan) -> Sampled:
     """Test E|x_r - x*|^2 <= bounds[r] for r = 0, ..., rounds by sampling."""
     first = as_float(asked.first_error)
@@ -159,7 +180,8 @@ def judge(asked: Setting, bounds: Array, how: Plan) -> Sampled:
     fine = max(RESOLUTION * asked.size**2, blurred * blurred)
     tested = np.flatnonzero(bounds[1:] > fine) + 1
     at_first = 0.0 if is_exact(asked.first_error) else _doubt(first, float(off[0]))
-    known, begun = _without_runs(first, at_first, bounds, tested), ""
+    moved, begun = elsewhere(asked, how, float(off[0])), ""
+    known = _without_runs(first, at_first, bounds, tested, moved)
     if known is not None:
         return known
     if at_first > 1e-12 * bounds[0] and first + at_first > bounds[0]:
@@ -197,13 +219,15 @@ def _doubt(error: float, off: float) -> float:
 
 
 def _without_runs(
-    first: float, off: float, bounds: Array, tested: Array
+    first: float, off: float, bounds: Array, tested: Array, moved: str
 ) -> Sampled | None:
     """Answer where nothing has to be sampled, or nothing can be.
 
-    `off` is how far off the first error itself may be.
+    `off` is how far off the first error itself may be; `moved` why it is another.
     """
     means = np.array([first])
+    if moved:
+        return Sampled(Status.INCONCLUSIVE, 0, means, 0, moved)
     if not np.isfinite(bounds).all():
         why = "a bound lies beyond the largest float, about 1.8e308; give a smaller one"
         return Sampled(Status.INCONCLUSIVE, 0, means, 0, why)

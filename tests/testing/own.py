@@ -251,3 +251,21 @@ def fedavg_function(masks, gradient, start):
             local.append(point)
         models.append(np.mean(local, axis=0) if local else x)
     return np.array(models)
+
+
+@dataclass(frozen=True)
+class BeginsElsewhere(Algorithm):
+    """Gradient descent from a multiple of the start."""
+
+    factor: Any
+    step_size: Any = Fraction(1, 8)
+
+    class State(NamedTuple):
+        model: Server
+
+    def init(self, start, cohort, oracle):  # noqa: ARG002
+        return self.State(self.factor * start)
+
+    def round(self, state, cohort, oracle):
+        slopes = cohort.everyone(oracle.gradient(cohort.broadcast(state.model)))
+        return self.State(state.model - self.step_size * slopes)

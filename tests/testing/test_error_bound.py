@@ -13,9 +13,20 @@ from flverify._core.errors import DomainError, InputError
 from flverify.algorithms import AgnosticFedAvg, Ball, FedAvg, Focus, GradientDescent
 from flverify.participation import Bernoulli, Full, ModeChain
 from flverify.problems import Quadratics
-from flverify.testing import Broken, Inconclusive, Status, assert_error_bound
+from flverify.testing import (
+    Broken,
+    Inconclusive,
+    Status,
+    assert_error_bound,
+    assert_fixed_point_bias,
+)
 from flverify.testing.comparison import keeps
-from tests.testing.own import across, fedavg_function, in_rationals
+from tests.testing.own import (
+    BeginsElsewhere,
+    across,
+    fedavg_function,
+    in_rationals,
+)
 
 F = Fraction
 
@@ -269,3 +280,20 @@ def test_the_default_start_is_not_the_minimiser():
 def test_a_bound_that_raises_is_one_sentence(problem, law, bound, words):
     with pytest.raises(InputError, match=f"bound must run without an error; .*{words}"):
         assert_error_bound(problem, FedAvg("1/4"), law, bound=bound)
+
+
+@pytest.mark.parametrize("factor", [F(1, 2), 2])
+def test_a_sample_of_runs_that_begin_elsewhere_is_no_answer(problem, law, factor):
+    """From 3 the start is (3 - 2/3)^2 off; moments know where init begins."""
+    parts = problem, BeginsElsewhere(factor), law
+    first = (3 * factor - F(2, 3)) ** 2
+    exact = {"start": [3], "rounds": 5}
+    sampled = {**exact, "method": "sampled"}
+    assert assert_error_bound(*parts, bound=first, **exact)
+    for bound in (first, (first + F(49, 9)) / 2):
+        with pytest.raises(Inconclusive, match="init of BeginsElsewhere moves the mod"):
+            assert_error_bound(*parts, bound=bound, **sampled)
+    with pytest.raises(Inconclusive, match="init of BeginsElsewhere moves the model"):
+        assert_fixed_point_bias(
+            *parts, bias=0, tolerance=1, start=[3], method="sampled"
+        )

@@ -29,6 +29,7 @@ from flverify.certify.coordinates import Structure
 from flverify.certify.discover import discover
 from flverify.certify.forms import Reading, read
 from flverify.certify.quadratics._map import moment_matrix
+from flverify.certify.quadratics.occurring import occurring
 from flverify.certify.quadratics.rows import Batch
 from flverify.certify.quadratics.seen import runs_have_its_rate
 from flverify.certify.quadratics.unseen import unseen
@@ -284,6 +285,15 @@ class QuadraticRates:
         (Fraction(17, 48), Fraction(17, 48))
         """
         return exact_radius(self.matrix(instance))
+
+    def occurring(self, instance: Instance) -> Interval:
+        """Enclose the rate that runs of one rational instance have, or a smaller one.
+
+        Modes of the map that no run has are left out, exactly; see
+        `flverify.certify.quadratics.occurring`.
+        """
+        batch = self._fitting(instance)
+        return occurring(self.reading, self.structure, batch, self.unseen)
 
     def _fitting(self, instance: Instance) -> Batch:
         found, strange = [0] * len(self.classes.sizes), False

@@ -37,8 +37,6 @@ def unseen(reading: Reading, structure: Structure) -> frozenset[str]:
     >>> unseen_by(Full(3)), unseen_by(AllOrNothing(3, "1/5"))
     (['shifts'], [])
     """
-    if not reading.client_slots:
-        return frozenset()
     batch = _generic(reading.classes.sizes)
     rows = Rows(reading, structure, batch)
     names = [slot for _, slot in rows.coordinates]

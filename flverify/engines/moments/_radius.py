@@ -45,7 +45,18 @@ def exact_radius(values: Array) -> Interval:
     """
     if not len(values):
         return Fraction(0), Fraction(0)
-    polynomial = _simple(matrix(values).charpoly().numer())
+    return largest_root(matrix(values).charpoly().numer())
+
+
+def largest_root(polynomial: flint.fmpz_poly) -> Interval:
+    """Enclose the largest modulus of the roots of a polynomial.
+
+    Examples
+    --------
+    >>> largest_root(flint.fmpz_poly([-1, 0, 4]))
+    (Fraction(1, 2), Fraction(1, 2))
+    """
+    polynomial = _simple(polynomial)
     if polynomial.degree() == 1 and polynomial[1] < LONG:
         root = abs(Fraction(int(polynomial[0]), int(polynomial[1])))
         return root, root
