@@ -106,7 +106,7 @@ def test_bad_input_is_one_sentence(run, more, said, tmp_path):
     [
         (("focus", "--law", "bernoulli:1/2", "--n-clients", "5000"), "sorts of coho"),
         (("focus", "--local-steps", "21"), "at most 20 gradients"),
-        (("proxskip", "--law", "allornothing:1/2"), "at the server's model"),
+        (("proxskip", "--law", "allornothing:1/2"), "must be taken at the model"),
         (("fedavg", "--local-steps", "2", "--non-convex"), "must stay at x*"),
         (("fedau",), "a certificate must be for one of"),
         (("nothing",), "a certificate must be for one of"),
