@@ -175,7 +175,7 @@ def contraction(
         return Neighbourhood("inconclusive", f"the solver stopped with {word}")
     result = Neighbourhood("inconclusive", "rounding would take the rate to 1")
     nearest = chain.from_iterable(islice(trials(rho, gap), 1) for gap in NEAREST)
-    for trial in chain(nearest, trials(rho, first=10)):
+    for trial in chain(nearest, trials(rho, first=10), _halfway(rho)):
         result = _certified(found, setting, trial, Fraction(0), unit)
         if result.status == "certified":
             break
@@ -186,6 +186,11 @@ def contraction(
 
     # rounding fails now and then close to the smallest rate, and not still closer
     return descended(result, lower, Fraction(0))
+
+
+def _halfway(rho: float) -> Iterator[Fraction]:
+    """Yield a rate that leaves more room than the last that `trials` has below 1."""
+    return islice(trials((1 + rho) / 2), 1)
 
 
 def _search(setting: Problem, *, shared: bool = False) -> Search:

@@ -211,6 +211,15 @@ def test_fedavg_contracts_like_descent_with_two_steps():
 UNEVEN = Bernoulli(["1/2", "1/3"])
 
 
+def test_a_contraction_is_found_where_rounding_needs_much_room():
+    # a certificate of 0.9998 is found when asked for, and a region has one here
+    step = FedAvg("1.9998", 2)
+    asked = contraction(step, Full(2), "1/10000", 1, "0.9998")
+    found = contraction(step, Full(2), "1/10000", 1)
+    assert (asked.status, found.status) == ("certified", "certified")
+    assert found.rate <= asked.rate
+
+
 def test_a_contraction_is_as_near_as_promised():
     law = Bernoulli(["1/2", "1/3", "1/4"])
     algorithm = FedAvg("1/10", 2)
