@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import floor
 from types import ModuleType
 from typing import Any
 
@@ -22,6 +23,7 @@ from flverify.testing.outcome import Outcome, Status, settle
 from flverify.testing.written import number
 
 NAME = "assert_certified_rate"
+DIGITS = 6  # after the point, of what is shown; more where a rate is closer
 
 
 def assert_certified_rate(
@@ -108,6 +110,15 @@ def assert_certified_rate(
     return settle(claim.judged())
 
 
+def _cut(bound: Fraction, rate: Fraction) -> str:
+    """Cut a bound after so many digits that it still is above the claimed rate."""
+    digits = DIGITS
+    while Fraction(cut := floor(bound * 10**digits), 10**digits) <= rate:
+        digits += 1
+    whole, rest = divmod(cut, 10**digits)
+    return f"{whole}.{rest:0{digits}d}".rstrip("0").rstrip(".")
+
+
 @dataclass(frozen=True)
 class _Claim:
     algorithm: Algorithm
@@ -132,7 +143,7 @@ class _Claim:
             shown = f"a certificate of the rate {number(self.rate)}, accepted by the"
             held = replace(self._outcome(), status=Status.HOLDS)
             return replace(held, found=f"{shown} checker")
-        slowest = f"the slowest quadratics found have the rate {worst.rate:.6g}"
+        slowest = f"the slowest quadratics found have the rate {number(worst.rate)}"
         shown = f"no certificate; {slowest}"
         return replace(self._outcome(), found=shown, reason=found.reason)
 
@@ -146,7 +157,7 @@ class _Claim:
         return certify(*self._setting(), self.rate, loop=self.loop)
 
     def _broken(self, worst: WorstQuadratic) -> Outcome:
-        above = f"{float(worst.lower_bound):.6g}"
+        above = _cut(worst.lower_bound, self.rate)
         near = "" if worst.occurs else "functions near "
         return replace(
             self._outcome(),

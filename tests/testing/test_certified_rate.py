@@ -8,7 +8,7 @@ import pytest
 
 from flverify._core.errors import DomainError, InputError, RefusedError
 from flverify.algorithms import FedAvg, Focus, GradientDescent, WeightedFedAvg
-from flverify.participation import Bernoulli, Full
+from flverify.participation import AllOrNothing, Bernoulli, Full
 from flverify.testing import Broken, Inconclusive, Status, assert_certified_rate
 from tests.certify import momentum
 from tests.commands.conftest import run_cli
@@ -40,6 +40,18 @@ def test_gradient_descent_by_hand():
         assert_certified_rate(
             GradientDescent("1/2"), Full(1), rate=near - Fraction(1, 500_000), **asked
         )
+
+
+def test_a_rate_close_to_one_is_not_shown_as_one():
+    """(19/20)^2 with probability 1e-6, else nothing moves."""
+    slow, rare = 1 - Fraction(39, 400) * Fraction(1, 10**6), "1/1000000"
+    parts = FedAvg("1/2"), AllOrNothing(2, rare)
+    asked = {"strong_convexity": "1/10", "smoothness": 1, "neighbourhood": True}
+    with pytest.raises(Broken, match=r"rate above 0\.9999999 for f_i = h_i x"):
+        assert_certified_rate(*parts, rate=1 - Fraction(2, 10**7), **asked)
+    near = slow - Fraction(1, 10**20)
+    with pytest.raises(Broken, match=r"rate above 0\.9999999025 for f_i = h_i x"):
+        assert_certified_rate(*parts, rate=near, **asked)
 
 
 def test_between_the_two_there_is_no_answer():
