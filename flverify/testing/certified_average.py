@@ -19,7 +19,7 @@ from flverify.certify.search import problem
 from flverify.participation._law import Participation
 from flverify.testing import reproduce, written
 from flverify.testing.outcome import Outcome, Status, settle
-from flverify.testing.written import number
+from flverify.testing.written import cut, number
 
 NAME = "assert_certified_average"
 SYMBOLS = {"by_gap": "C0", "by_distance": "C1", "by_gradients": "C2", "constant": "c"}
@@ -79,7 +79,7 @@ def assert_certified_average(
     ...     assert_certified_average(step, Full(1), by_gap="2.66", **smooth)
     ... except AssertionError as error:
     ...     print(error.outcome.found)
-    C0 at least 2.66667, on f_i = h_i x^2/2 with h_i = 1 at 1 client
+    C0 at least 2.666666, on f_i = h_i x^2/2 with h_i = 1 at 1 client
     """
     __tracebackhide__ = True
     setting = problem(
@@ -137,10 +137,11 @@ class _Claim:
 
     def _broken(self, least: Least) -> Outcome:
         name = "C1" if self.mu >= 0 else "C0"
+        above = cut(least.constant, Fraction(self._top()))
         return replace(
             self._outcome(),
             status=Status.BROKEN,
-            found=f"{name} at least {float(least.constant):.6g}, on {least.functions}",
+            found=f"{name} at least {above}, on {least.functions}",
             answered_by=f"a sum over {least.rounds} rounds on quadratics, in rationals",
         )
 

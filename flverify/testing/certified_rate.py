@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import floor
 from types import ModuleType
 from typing import Any
 
@@ -20,10 +19,9 @@ from flverify.certify.search import problem
 from flverify.participation._law import Participation
 from flverify.testing import reproduce, written
 from flverify.testing.outcome import Outcome, Status, settle
-from flverify.testing.written import number
+from flverify.testing.written import cut, number
 
 NAME = "assert_certified_rate"
-DIGITS = 6  # after the point, of what is shown; more where a rate is closer
 
 
 def assert_certified_rate(
@@ -110,15 +108,6 @@ def assert_certified_rate(
     return settle(claim.judged())
 
 
-def _cut(bound: Fraction, rate: Fraction) -> str:
-    """Cut a bound after so many digits that it still is above the claimed rate."""
-    digits = DIGITS
-    while Fraction(cut := floor(bound * 10**digits), 10**digits) <= rate:
-        digits += 1
-    whole, rest = divmod(cut, 10**digits)
-    return f"{whole}.{rest:0{digits}d}".rstrip("0").rstrip(".")
-
-
 @dataclass(frozen=True)
 class _Claim:
     algorithm: Algorithm
@@ -157,7 +146,7 @@ class _Claim:
         return certify(*self._setting(), self.rate, loop=self.loop)
 
     def _broken(self, worst: WorstQuadratic) -> Outcome:
-        above = _cut(worst.lower_bound, self.rate)
+        above = cut(worst.lower_bound, self.rate)
         near = "" if worst.occurs else "functions near "
         return replace(
             self._outcome(),

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
+from math import floor
 from typing import Any
 
 from flverify._core.exact import Scalar, is_symbolic
@@ -15,6 +16,7 @@ from flverify.engines.own_laws import how_compared
 from flverify.participation._law import Participation
 
 LONGEST = 24  # characters of a rational that is written out
+CUT_AFTER = 6  # digits after the point of a lower bound, and more where it is close
 MOST = 8  # entries of a vector that are written out
 
 
@@ -31,6 +33,21 @@ def number(value: Scalar) -> str:
         exact = str(value) if short else ""
         return exact if 0 < len(exact) <= LONGEST else f"~{_decimal(Fraction(value))}"
     return _expression(value) if is_symbolic(value) else f"{float(value):.12g}"
+
+
+def cut(bound: Fraction, claimed: Fraction) -> str:
+    """Text of a lower bound, cut after so many digits that it is above what is claimed.
+
+    Examples
+    --------
+    >>> cut(Fraction(2, 3), Fraction(1, 2)), cut(Fraction(2, 3), Fraction("0.6666666"))
+    ('0.666666', '0.66666666')
+    """
+    digits = CUT_AFTER
+    while Fraction(whole := floor(bound * 10**digits), 10**digits) <= claimed:
+        digits += 1
+    front, rest = divmod(whole, 10**digits)
+    return f"{front}.{rest:0{digits}d}".rstrip("0").rstrip(".")
 
 
 def enclosed(interval: tuple[Scalar, Scalar]) -> str:
