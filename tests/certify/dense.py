@@ -883,8 +883,8 @@ class AverageJudge(Judge):
 class GapJudge(AverageJudge):
     """Of a rate of f - f(x*) where |grad f|^2 >= 2 beta [f - f(x*)].
 
-    rho V - E V+ >= m (|grad f(x)|^2 - 2 beta [f(x) - f(x*)]) at the model x, m >= 0, and
-    V >= v [f(x) - f(x*)], so that v E[f(x_r) - f(x*)] <= E V_r <= rho^r V_0.
+    rho V - E V+ >= m (|grad f(x)|^2 - 2 beta [f(x) - f(x*)]) at the model x, m >= 0,
+    and V >= v [f(x) - f(x*)], so v E[f(x_r) - f(x*)] <= E V_r <= rho^r V_0.
     """
 
     def _read_constants(self):
@@ -893,7 +893,9 @@ class GapJudge(AverageJudge):
         table = self.c["dominance"]
         names = ("beta", "weight", "v")
         self.beta, self.weight, self.v = (number(table[key]) for key in names)
-        need(self.beta > 0 and self.weight >= 0 and self.v > 0, "signs of the condition")
+        need(
+            self.beta > 0 and self.weight >= 0 and self.v > 0, "signs of the condition"
+        )
         need(-self.smooth <= self.mu, "-L <= mu")
         need(self.rho < 1, "a rate below 1")
 
