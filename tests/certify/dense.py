@@ -664,14 +664,18 @@ class Judge:
         condition, table = self.condition(), self.c["positivity"]
         points = [self.known(client, i) for i in range(self.n)]
         self.lyapunov(condition, fmpq(1), server, client)
-        if not self.weight:
-            condition.square(self.model(server, client), fmpq(-1))
+        self.subtract_bounded(condition, server, client)
         self._old_ghost_values(condition, fmpq(1))
         for w, point, delta in self.values():
             here = self.combination(point, server, client)
             self.below(condition, table["lower"], w, here, delta, points)
         self.multipliers(condition, table["multipliers"], points)
         return condition
+
+    def subtract_bounded(self, condition, server, client):
+        """Subtract what V bounds: |x|^2, where nothing else is measured."""
+        if not self.weight:
+            condition.square(self.model(server, client), fmpq(-1))
 
     def equilibrium(self):
         """Run rounds from the equilibrium; nothing may move, and all points are x*."""
@@ -838,7 +842,7 @@ class AverageJudge(Judge):
     def _value_along(self, condition, value, points, news):
         w, point, delta = value
         here, table = self.combination(point, *self.before), self.c["decrease"]
-        self.below(condition, table["lower"], w, here, delta, points)
+        self.below(condition, table["lower"], w, here, self.rho * delta, points)
         drawn = [
             (chance, self.combination(point, *news[s]))
             for s, chance in self.sets.items()
@@ -851,6 +855,9 @@ class AverageJudge(Judge):
             self._add_gap(condition, points, x, -self.weight)
         else:
             condition.square(self._slope(points, x), -self.weight)
+
+    def subtract_bounded(self, condition, server, client):
+        """V need not be above anything but 0."""
 
     def positivity(self):
         condition = super().positivity()
@@ -873,6 +880,43 @@ class AverageJudge(Judge):
             condition.square(g, least / (2 * self.smooth))
 
 
+class GapJudge(AverageJudge):
+    """Of a rate of f - f(x*) where |grad f|^2 >= 2 beta [f - f(x*)].
+
+    rho V - E V+ >= m (|grad f(x)|^2 - 2 beta [f(x) - f(x*)]) at the model x, m >= 0,
+    and V >= v [f(x) - f(x*)], so v E[f(x_r) - f(x*)] <= E V_r <= rho^r V_0.
+    """
+
+    def _read_constants(self):
+        self.beside, self.constant = True, fmpq(0)
+        need(self.c["neighbourhood"] is None, "nothing beside a rate")
+        table = self.c["dominance"]
+        names = ("beta", "weight", "v")
+        self.beta, self.weight, self.v = (number(table[key]) for key in names)
+        need(
+            self.beta > 0 and self.weight >= 0 and self.v > 0, "signs of the condition"
+        )
+        need(-self.smooth <= self.mu, "-L <= mu")
+        need(self.rho < 1, "a rate below 1")
+
+    def subtract_measured(self, condition, points):
+        x = self.model(*self.before)
+        self._add_gap(condition, points, x, 2 * self.beta * self.weight)
+        if self.weight:
+            condition.square(self._slope(points, x), -self.weight)
+
+    def positivity(self):
+        condition, model = super().positivity(), self.model(*self.before)
+        places = [self.combination(p, *self.before) for _, p, _ in self.values()]
+        rows = self.c["positivity"]["minimum"]
+        total = sum((number(t) for w, t in rows if places[w] == model), fmpq(0))
+        condition.complain(total >= self.v, "V is above v times what is claimed")
+        return condition
+
+
+JUDGES = {"average": AverageJudge, "gap": GapJudge}
+
+
 def _listed(value):
     return value if isinstance(value, list) else [value]
 
@@ -887,8 +931,7 @@ def _matrix(table, size):
 
 def conditions(certificate):
     """The three conditions of a certificate, not judged."""
-    kind = AverageJudge if certificate["kind"] == "average" else Judge
-    judge = kind(certificate)
+    judge = JUDGES.get(certificate["kind"], Judge)(certificate)
     judge.equilibrium()
     return {
         "decrease": judge.decrease(),
