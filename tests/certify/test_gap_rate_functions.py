@@ -157,3 +157,13 @@ def test_descent_has_the_rate_of_textbooks(step, smooth, beta):
     known = 1 - 2 * beta * eta * (1 - eta * L / 2)
     assert 0 < result.rate - known <= Fraction(1, 10**5)
     assert result.by_gap < Fraction(1001, 1000)
+
+
+@pytest.mark.parametrize(("step", "status"), [("1/100000", "inconclusive"), (3, None)])
+def test_a_rate_nearer_to_1_than_is_looked_for_is_not_denied(step, status):
+    setting = GradientDescent(step), Full(1), 1, "1/1000"
+    result = gap_rate(*setting)
+    assert result.status == (status or "not_certified")
+    assert ("a rate above 0.999999" in result.reason) == (status is not None)
+    slower = gap_rate(*setting, rate="0.999999985")
+    assert (slower.status == "certified") == (status is not None)

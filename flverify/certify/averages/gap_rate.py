@@ -23,7 +23,7 @@ from flverify.algorithms._algorithm import Algorithm
 from flverify.certify._vectors import rational
 from flverify.certify.averages.ladder import ZERO_START, Rung, rungs, told
 from flverify.certify.averages.rounding import least_certificate, objective
-from flverify.certify.rates import Status, asked_rate
+from flverify.certify.rates import TOO_NEAR, Status, asked_rate
 from flverify.certify.search import NO_CERTIFICATE, Problem, problem
 from flverify.certify.solve import least
 from flverify.participation._law import Participation
@@ -33,6 +33,9 @@ ACCURACY = Fraction(1, 100_000)
 SHARE = Fraction(1, 200)  # of what a slow rate leaves to 1
 WORTH = Fraction(1, 10**4)  # of 1 - rho: how much better a richer ansatz must be
 SLOWER = (Fraction(0), Fraction(1, 10**4), Fraction(1, 10**3), Fraction(1, 100))
+
+SLOW: tuple[Status, str] = ("inconclusive", TOO_NEAR)
+NOTHING: tuple[Status, str] = ("not_certified", NO_CERTIFICATE)
 
 
 @dataclass(frozen=True)
@@ -169,7 +172,9 @@ def _attempt(
         return GapRate("not_certified", ZERO_START, level=name)
     rho = asked or _smallest(rung, beta)
     if rho is None:
-        return GapRate("not_certified", NO_CERTIFICATE, level=name)
+        slow = _holds(rung, Fraction(1), beta)  # then a slower rate may be there
+        status, reason = SLOW if slow else NOTHING
+        return GapRate(status, reason, level=name)
     found = GapRate("not_certified", NO_CERTIFICATE, level=name)
     for slower in SLOWER if asked is None else SLOWER[:1]:
         rate = rho + _rounded(slower * (1 - rho), rho)
