@@ -144,7 +144,7 @@ def certify(
     wanted = None if rate is None else asked_rate(rate)
     aim = _aim(wanted, lower_bound)
     rungs = levels(reading, structure)
-    asked, ladder, below = tee(searches(reading, rungs, setting.mu), 3)
+    asked, ladder, below, last = tee(searches(reading, rungs, setting.mu), 4)
     words: Words = {}
     result = None
     if aim is not None:  # one solve per ansatz, before any bisection
@@ -163,6 +163,11 @@ def certify(
         return Certified("not_certified", DIVERGES)
     if aim is not None and aim > BLURRED:
         return Certified("inconclusive", TOO_SLOW if wanted is None else TOO_NEAR)
+    if result.status == "not_certified" and wanted is None:
+        # margins may drown in what floats lose; the slowest rate is tried all the same
+        slow = _first(zip(repeat(BLURRED), last, strict=False), setting, {})
+        if slow is not None:
+            return lowered(slow, tuple(below), setting, aim or Fraction(0))
     return result
 
 

@@ -48,12 +48,13 @@ ALGORITHM is one of {CERTIFIABLE}.
 independently; for proxskip the probability that all communicate), n (number of clients)
 or kappa (L/mu, with L fixed).
 
-At every point the table has the best certified rate, to 1e-5, and the largest one
-found over scalar quadratics, which no certified rate is below. For every value it has
-the largest step size that the algorithm's theorem prints, the smallest at which some
-quadratic does not contract, and the largest below that with a certificate, to 1e-4. A
-rate is one whose exact certificate the independent checker accepted; where none was
-found, nothing is said about the method.
+At every point the table has the best certified rate, to 1e-5 (seldom to 4e-5, where
+rounding needs room), and the largest one found over scalar quadratics, which no
+certified rate is below. For every value it has the largest step size that the
+algorithm's theorem prints, the smallest at which some quadratic does not contract, and
+the largest below that with a certificate, to 1e-4. A rate is one whose exact
+certificate the independent checker accepted; where none was found, nothing is said
+about the method.
 
 Finished rows are kept in OUT.rows until the region is whole; after an interruption
 --resume takes them up. Files of an earlier region are replaced at the end, as by every

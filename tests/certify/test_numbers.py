@@ -360,3 +360,13 @@ def test_a_neighbourhood_scales_as_a_distance_does():
     ours = distance(FedAvg("1/100", 2), Full(2), 10 * MU, 10 * SMOOTH)
     theirs = distance(FedAvg("1/10", 2), Full(2), MU, SMOOTH)
     assert abs(100 * ours.constant / theirs.constant - 1) < Fraction(1, 1000)
+
+
+def test_a_rate_is_tried_where_floats_see_no_margin():
+    # next to the edge of stability, where all f_i are nearly alike
+    start = {"initial_gradients": "start", "initial_tracker": "sum"}
+    focus = Focus("0.9736329", 3, **start)
+    asked = certify(focus, Full(2), "0.999", 1, "0.999999")
+    found = certify(focus, Full(2), "0.999", 1)
+    assert (asked.status, found.status) == ("certified", "certified")
+    assert found.rate <= asked.rate
