@@ -1222,4 +1222,4 @@ def test_the_checker_imports_the_standard_library_and_the_loops_alone():
                 standard = module.partition(".")[0] in sys.stdlib_module_names
                 shared = module == "flverify.certify.check._json" and "plain" in name
                 assert standard or shared or module == "flverify.reference"
-    assert len(seen) == 15
+    assert len(seen) == 16
