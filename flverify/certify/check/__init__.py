@@ -72,9 +72,9 @@ class Summary:
     most (C0 (f(x_0) - f(x*)) + C1 |x_0 - x*|^2 + C2 mean|g*|^2)/K and constant
     mean|g*|^2 more, M_r being f(x_r) - f(x*), or |grad f(x_r)|^2.  For a gap
     E[f(x_r) - f(x*)] <= rho^r (C0 (f(x_0) - f(x*)) + C1 |x_0 - x*|^2 + C2 mean|g*|^2)
-    where |grad f|^2 >= 2 beta (f - f(x*)).  The short checker
-    judges both.  `pivots` are the smallest pivots of the blocks, or a little less where
-    these have no short common denominator.
+    where |grad f|^2 >= 2 beta (f - f(x*)).  The short checker judges both.  `pivots`
+    are the smallest pivots of the blocks, or a little less where these have no short
+    common denominator.
     """
 
     kind: str

@@ -54,7 +54,8 @@ def wide(c: Mapping[str, Any], kind: str) -> Wide | None:
         return Wide(f"average of {of}", of, weight)
     if kind == "gap":
         read = entries(c["dominance"], ["beta", "weight", "v"], "dominance")
-        beta, weight, v = (Fraction(number(read[key], key)) for key in read)
+        names = ("beta", "weight", "v")  # by name: a file may have any order
+        beta, weight, v = (Fraction(number(read[key], key)) for key in names)
         require(beta > 0 and weight >= 0 and v > 0, "beta and v must be above 0")
         require(c["neighbourhood"] is None, "a gap has no neighbourhood")
         return Wide("gap", None, weight, beta, v)
