@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -17,7 +16,7 @@ from flverify.certify.averages.at_most import at_most
 from flverify.certify.averages.quadratics import Least, least_constant
 from flverify.certify.search import problem
 from flverify.participation._law import Participation
-from flverify.testing import reproduce, written
+from flverify.testing.certified import Asked
 from flverify.testing.outcome import Outcome, Status, settle
 from flverify.testing.written import cut, number
 
@@ -148,16 +147,11 @@ class _Claim:
     def _outcome(self) -> Outcome:
         """Return the outcome before anything is known."""
         mu, smoothness = number(self.mu), number(self.smoothness)
-        law = written.law(self.law)
-        return Outcome(
-            NAME,
-            Status.INCONCLUSIVE,
-            f"{self._bound()} for every K and all f_i with mu = {mu}, L = {smoothness}",
-            found="nothing",
-            answered_by="a certificate in rationals, by an independent checker",
-            setting=f"{written.algorithm(self.algorithm)} under {law}",
-            reproduce=self._reproduce(),
-        )
+        functions = f"all f_i with mu = {mu}, L = {smoothness}"
+        options = [f"--mu={self.mu}", f"--smoothness={self.smoothness}"]
+        options += [f"--at-most={SYMBOLS[k]}={v}" for k, v in self.numbers.items()]
+        asked = Asked(NAME, "average", self.algorithm, self.law, self.loop)
+        return asked.open(f"{self._bound()} for every K and {functions}", options)
 
     def _bound(self) -> str:
         """Write the inequality with the numbers that were given."""
@@ -171,14 +165,6 @@ class _Claim:
             f"(1/K) sum_(r<K) E[f(x_r) - f(x*)] <= ({parts})/K + "
             f"{factors['constant']} M"
         )
-
-    def _reproduce(self) -> str:
-        words = reproduce.certificate_words(self.algorithm, self.law, "average")
-        if not words or self.loop is not None:
-            return ""
-        words += [f"--mu={self.mu}", f"--smoothness={self.smoothness}"]
-        words += [f"--at-most={SYMBOLS[k]}={v}" for k, v in self.numbers.items()]
-        return " ".join(shlex.quote(word) for word in words)
 
 
 def _told(found: Average) -> str:

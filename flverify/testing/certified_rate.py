@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from types import ModuleType
@@ -17,7 +16,7 @@ from flverify.certify.rates import Certified, asked_rate, certify
 from flverify.certify.sandwich import WorstQuadratic, limits, worst_quadratic
 from flverify.certify.search import problem
 from flverify.participation._law import Participation
-from flverify.testing import reproduce, written
+from flverify.testing.certified import Asked
 from flverify.testing.outcome import Outcome, Status, settle
 from flverify.testing.written import cut, number
 
@@ -165,29 +164,11 @@ class _Claim:
         power = f"({rate})^r" if "/" in rate else f"{rate}^r"
         bound = f"E|x_r - x*|^2 <= {power} (C1 |x_0 - x*|^2 + C2 M){more}"
         mu, smoothness = number(self.mu), number(self.smoothness)
-        functions = f"f_i with mu = {mu}"
+        functions, low = f"f_i with mu = {mu}", f"--mu={self.mu}"
         if not self.convex:
             bound = f"E[f(x_r) - f*] <= {power} C0 (f(x_0) - f*)"
             functions = f"f with |grad f|^2 >= 2 beta (f - f*), beta = {mu}"
-        law = written.law(self.law)
-        return Outcome(
-            NAME,
-            Status.INCONCLUSIVE,
-            f"{bound} for all {functions}, L = {smoothness}",
-            found="nothing",
-            answered_by="a certificate in rationals, by an independent checker",
-            setting=f"{written.algorithm(self.algorithm)} under {law}",
-            reproduce=self._reproduce(),
-        )
-
-    def _reproduce(self) -> str:
-        words = reproduce.certificate_words(self.algorithm, self.law)
-        if not words or self.loop is not None:
-            return ""
-        asked = {
-            "--mu" if self.convex else "--pl": self.mu,
-            "--smoothness": self.smoothness,
-            "--rate": self.rate,
-        }
-        more = [word for name, value in asked.items() for word in (name, str(value))]
-        return " ".join(shlex.quote(word) for word in [*words, *more])
+            low = f"--pl={self.mu}"
+        asked = Asked(NAME, "certify", self.algorithm, self.law, self.loop)
+        options = [low, f"--smoothness={self.smoothness}", f"--rate={self.rate}"]
+        return asked.open(f"{bound} for all {functions}, L = {smoothness}", options)

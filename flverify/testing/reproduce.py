@@ -37,13 +37,16 @@ def command(verb: str, asked: Setting, *more: str) -> str:
     return " ".join(shlex.quote(word) for word in words)
 
 
-def certificate_words(
-    algorithm: Any, law: Participation, verb: str = "certify"
-) -> list[str]:
-    """Return the first words of `flverify VERB`; none if it has no such method."""
+def certified(
+    verb: str, algorithm: Any, law: Participation, options: Iterable[str]
+) -> str:
+    """Return `flverify VERB` with options; empty if it has no such method or law."""
     parts = [_algorithm_words(algorithm), _law(law)]
+    if not all(parts):
+        return ""
     size = ["--n-clients", str(law.n_clients)]
-    return ["flverify", verb, *parts[0], *parts[1], *size] if all(parts) else []
+    words = ["flverify", verb, *parts[0], *parts[1], *size, *options]
+    return " ".join(shlex.quote(word) for word in words)
 
 
 def law_command(law: Participation) -> str:
