@@ -122,9 +122,10 @@ def gap_rate(
     best: GapRate | None = None
     words: dict[str, list[str]] = {}
     for name, rung in rungs(setting):
-        found = _attempt(name, rung, setting, beta, asked)
+        below = SLOWEST if best is None else _better(best)
+        found = _attempt(name, rung, setting, beta, asked, below)
         words.setdefault(found.reason, []).append(name)
-        if found.rate is not None and (best is None or found.rate < _better(best)):
+        if found.rate is not None and (best is None or found.rate < below):
             best = found
         if best is not None and asked is not None:
             break
@@ -166,11 +167,15 @@ def _attempt(
     setting: Problem,
     beta: Fraction,
     asked: Fraction | None,
+    below: Fraction,
 ) -> GapRate:
-    """Find the smallest rate of one ansatz, or try the one that is asked for."""
+    """Find the smallest rate of one ansatz, or try the one that is asked for.
+
+    A rate that is not below what is given is not looked for.
+    """
     if rung is None:
         return GapRate("not_certified", ZERO_START, level=name)
-    rho = asked or _smallest(rung, beta)
+    rho = asked or _smallest(rung, beta, below)
     if rho is None:
         slow = _holds(rung, Fraction(1), beta)  # then a slower rate may be there
         status, reason = SLOW if slow else NOTHING
@@ -188,11 +193,11 @@ def _attempt(
     return found
 
 
-def _smallest(rung: Rung, beta: Fraction) -> Fraction | None:
+def _smallest(rung: Rung, beta: Fraction, below: Fraction) -> Fraction | None:
     """Halve the interval of rates until what is found is near the smallest."""
-    if not _holds(rung, SLOWEST, beta):
+    if not _holds(rung, below, beta):
         return None
-    low, high = Fraction(0), SLOWEST
+    low, high = Fraction(0), below
     while high - low > min(ACCURACY, SHARE * (1 - high)):
         middle = low + _rounded((high - low) / 2, high)
         if not low < middle < high:

@@ -112,8 +112,9 @@ def reduced(joint: Joint) -> dict[str, list[int]]:
 
 
 def _require_zero(joint: Joint, block: str, n: Array, name: str) -> None:
-    images = joint.coefficients[block] @ n
-    fixed = joint.constants[block] @ n
+    there = np.flatnonzero(n)  # few, and products of Fractions are slow
+    images = joint.coefficients[block][:, :, there] @ n[there]
+    fixed = joint.constants[block][:, there] @ n[there]
     for k in range(len(n)):
         joint.rows[f"{name}/{k}"] = _row(joint, images[:, k])
         joint.right[f"{name}/{k}"] = -fixed[k]
