@@ -47,12 +47,12 @@ def parse_number(text: str, name: str = "a number") -> Fraction:
     read = _NUMBER.fullmatch(stripped)
     if not read or re.search(r"/0+$", stripped):
         raise DomainError(
-            f"a number must be a fraction such as 3/8 or decimal text such as "
+            f"{name} must be a fraction such as 3/8 or decimal text such as "
             f"2e-4; got {shown(text)}; write it in one of these forms."
         )
     if len((read["exponent"] or "").lstrip("0")) > _LONGEST_EXPONENT:
         raise DomainError(
-            f"the exponent of a number must have at most {_LONGEST_EXPONENT} digits; "
+            f"the exponent of {name} must have at most {_LONGEST_EXPONENT} digits; "
             f"got {shown(text)}; choose a number nearer to 1."
         )
     try:

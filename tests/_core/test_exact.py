@@ -38,6 +38,12 @@ def test_other_text_is_refused(text):
         exact.parse_number(text)
 
 
+@pytest.mark.parametrize("text", ["x", "1e1000"])
+def test_text_that_is_no_number_is_told_by_what_it_was_given_for(text):
+    with pytest.raises(DomainError, match=r"step_size must|exponent of step_size"):
+        exact.scalar(text, "step_size")
+
+
 @pytest.mark.parametrize("text", ["1e9999", "2e-1000", "1e99999999"])
 def test_an_exponent_that_is_too_long_is_named(text):
     with pytest.raises(DomainError, match="at most 3 digits; got"):

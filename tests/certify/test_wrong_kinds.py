@@ -58,7 +58,7 @@ def test_rates_of_contractions(rate):
     if rate is None:
         assert contraction(*setting, rate="97/100").status == "certified"
         return
-    with pytest.raises(DomainError, match=r"rate must be|a number must be"):
+    with pytest.raises(DomainError, match="rate must be"):
         contraction(*setting, rate=rate)
 
 

@@ -542,7 +542,7 @@ def test_too_many_classes_are_refused(fails):
         (["focus", *HERE, "--law", "bernoulli:1/2,1/3,1/4"], "the same clients"),
         (["focus", *HERE, "--law", "bernoulli:3/2"], "must lie in [0, 1]"),
         (["focus", *HERE, "--law", "bernoulli:-1/2"], "must lie in [0, 1]"),
-        (["focus", *HERE, "--law", "bernoulli:x"], "a number must be"),
+        (["focus", *HERE, "--law", "bernoulli:x"], "a number of the law must be"),
         (["focus", *HERE, "--law", "uniform:3"], "between 1 and 2"),
         (["focus", *HERE, "--law", "foo"], "a law must be one of"),
         (["focus", *HERE, "--law", ""], "a law must be one of"),
