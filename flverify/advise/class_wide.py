@@ -18,7 +18,7 @@ import numpy as np
 
 from flverify._core.errors import InputError, ReadingError, RefusedError
 from flverify._core.exact import Scalar, is_exact
-from flverify._core.sentences import sentence
+from flverify._core.failed_floats import FLOATS_FAILED, floats_failed
 from flverify.advise.setting import short
 from flverify.algorithms._algorithm import Algorithm
 from flverify.certify.classes import MOST_CLASSES, classes
@@ -35,7 +35,6 @@ LOWEST, HIGHEST, RUNGS = 1e-4, 4.0, 26  # eta L of the ladder
 LADDERS = 3
 PARTS = (0.75, 0.9, 1.0)  # of the step size where the worst quadratics are fastest
 REFUSED = (InputError, ReadingError, RefusedError)
-FAILED = (OverflowError, FloatingPointError, np.linalg.LinAlgError)
 NONE_FOUND = "no certificate was found, which says nothing about the method"
 
 
@@ -138,9 +137,8 @@ def class_wide(
         row = _row(algorithm, law, found)
     except REFUSED as error:
         return ClassWide(None, None, None, "", _refusal(error, law), *theorem)
-    except FAILED as error:
-        why = f"the floats of the search failed: {sentence(error)}"
-        return ClassWide(None, None, None, "", why, *theorem)
+    except FLOATS_FAILED as error:
+        return ClassWide(None, None, None, "", floats_failed(error), *theorem)
     best = row.best
     kind = "contraction" if row.contraction else "rate"
     if best is None:

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-import numpy as np
-
 from flverify._core.errors import DomainError, ReadingError, RefusedError
+from flverify._core.failed_floats import FLOATS_FAILED, floats_failed
 from flverify._core.sentences import number_of, sentence
 from flverify.certify.bias import worst_bias
 from flverify.certify.check import Rejected, Summary
@@ -136,10 +135,8 @@ def answer(question: Question) -> Answer:
             return _attempt(question, kind, beside)
     except (RefusedError, ReadingError) as error:
         return Answer("refused", sentence(error))
-    except (OverflowError, FloatingPointError, np.linalg.LinAlgError) as error:
-        return Answer(
-            "inconclusive", f"the floats of the search failed: {sentence(error)}"
-        )
+    except FLOATS_FAILED as error:
+        return Answer("inconclusive", floats_failed(error))
 
 
 def _kind(question: Question) -> Kind:

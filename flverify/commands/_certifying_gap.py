@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from flverify._core.errors import ReadingError, RefusedError
+from flverify._core.failed_floats import FLOATS_FAILED, floats_failed
 from flverify._core.sentences import sentence
 from flverify.certify.averages.gap_rate import gap_rate
 from flverify.certify.averages.printed import printed_gap_rate
@@ -43,5 +44,7 @@ def gap_answer(question: Question, beta: Fraction) -> Answer:
             found = gap_rate(*setting, beta, question.rate, question.of.loop)
     except (RefusedError, ReadingError) as error:
         return Answer("refused", sentence(error))
+    except FLOATS_FAILED as error:
+        return Answer("inconclusive", floats_failed(error))
     status, reason = found.status, found.reason
     return confirmed(Answer(status, reason, "gap", beside, found.certificate))

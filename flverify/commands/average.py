@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from flverify._core.errors import DomainError, InputError, ReadingError, RefusedError
+from flverify._core.failed_floats import FLOATS_FAILED, floats_failed
 from flverify._core.sentences import number_of, sentence
 from flverify._core.shown import fewer_digits
 from flverify.certify.averages import ROUNDS, Average, average
@@ -209,12 +210,15 @@ def _answer(question: Question) -> tuple[Average, Least | None]:
     require_certifiable(law)
     require_certified_variant(algorithm, law)
     numbers = question.smoothness, question.mu
-    with console.progress("average", 2) as begin:
-        begin("certificate")
-        rounds, loop = question.rounds, question.of.loop
-        found = average(algorithm, law, *numbers, rounds, loop, **question.at_most)
-        begin("scalar quadratics")
-        least = least_constant(algorithm, law, *numbers)
+    try:
+        with console.progress("average", 2) as begin:
+            begin("certificate")
+            rounds, loop = question.rounds, question.of.loop
+            found = average(algorithm, law, *numbers, rounds, loop, **question.at_most)
+            begin("scalar quadratics")
+            least = least_constant(algorithm, law, *numbers)
+    except FLOATS_FAILED as error:
+        return Average("inconclusive", floats_failed(error), ""), None
     why = _contradicted(question, found, least) if least is not None else ""
     status: Status = "inconclusive" if found.certificate else "not_certified"
     return (Average(status, why, found.of) if why else found), least

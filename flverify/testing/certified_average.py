@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from flverify._core.errors import InputError, ReadingError, RefusedError
+from flverify._core.failed_floats import FLOATS_FAILED, floats_failed
 from flverify.algorithms._algorithm import Algorithm
 from flverify.certify.averages import Average, average
 from flverify.certify.averages.at_most import at_most
@@ -118,6 +119,8 @@ class _Claim:
             found = average(self.algorithm, self.law, *numbers, **asked)
         except (ReadingError, RefusedError) as error:
             return replace(self._outcome(), reason=str(error))
+        except FLOATS_FAILED as error:
+            return replace(self._outcome(), reason=floats_failed(error))
         if found.status == "certified":
             held = replace(self._outcome(), status=Status.HOLDS)
             return replace(held, found=f"a certificate of {_told(found)}")

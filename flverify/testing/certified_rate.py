@@ -9,6 +9,7 @@ from typing import Any
 
 from flverify._core.checks import flag
 from flverify._core.errors import InputError, ReadingError, RefusedError
+from flverify._core.failed_floats import FLOATS_FAILED, floats_failed
 from flverify.algorithms._algorithm import Algorithm
 from flverify.certify.averages.gap_rate import GapRate, dominance, gap_rate
 from flverify.certify.neighbourhood import Neighbourhood, contraction
@@ -127,6 +128,8 @@ class _Claim:
             found = self._certified()
         except (ReadingError, RefusedError) as error:
             return replace(self._outcome(), reason=str(error))
+        except FLOATS_FAILED as error:
+            return replace(self._outcome(), reason=floats_failed(error))
         if found.status == "certified":
             shown = f"a certificate of the rate {number(self.rate)}, accepted by the"
             held = replace(self._outcome(), status=Status.HOLDS)
