@@ -112,7 +112,8 @@ def _notes(inclusion: list[Scalar], weights: list[Scalar], law: Any) -> list[str
             f"a round is empty with probability {shown(empty)}: the q sum to 1 minus "
             "that and are not renormalised; averaging methods keep the model, FedVARP "
             "unless empty_round=step, FOCUS and MIFA step with the unchanged tracker "
-            "or mean unless empty_round=skip, and ProxSkip takes local steps alone."
+            "or mean unless empty_round=skip, and ProxSkip takes local steps alone "
+            "unless variant=notebook, which keeps the model."
         )
     return out
 

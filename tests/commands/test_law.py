@@ -8,6 +8,11 @@ from math import prod
 
 import pytest
 
+from flverify import moments
+from flverify.algorithms import ProxSkip
+from flverify.participation import AllOrNothing
+from flverify.problems import Quadratics
+
 P = (Fraction(1, 5), Fraction(1, 2), Fraction(9, 10))
 
 
@@ -145,6 +150,17 @@ def test_absent_clients_and_unequal_weights_are_spelled_out(run):
     assert "averaging weights q differ" in text
     assert "empty with probability 1/20" in text
     assert "note" not in run("law", "uniform:2", "--n-clients", 3).stdout
+
+
+def test_the_note_on_empty_rounds_tells_both_variants_of_proxskip_apart(run):
+    told = " ".join(run("law", "bernoulli:0.5").stdout.split())
+    assert "ProxSkip takes local steps alone unless variant=notebook" in told
+    # one client, from distance 4: a local step halves it, an empty round may keep it
+    problem, law = Quadratics([[[1]]], [[1]]), AllOrNothing(1, "1/2")
+    paper = ProxSkip("1/2", probability="1/2")
+    notebook = ProxSkip("1/2", variant="notebook")
+    assert moments(problem, paper, law).mean_square_error([5], 1)[-1] == 4
+    assert moments(problem, notebook, law).mean_square_error([5], 1)[-1] == 10
 
 
 def test_long_tables_say_what_they_leave_out(run):
