@@ -182,13 +182,13 @@ def levels(reading: Reading, structure: Structure) -> list[tuple[Structure, Leve
     server's previous point; then values along the server's last step; then it knows
     the gradients of all clients, present or not, at the model of the last round; where
     nothing is remembered, but clients keep something else, this comes second.
-    What the model never sees, no V has to: it may settle more slowly than the model.
+    What the model never sees, no V has to: it may settle more slowly than the model, or
+    start anywhere. What is remembered there is left out of the poorest V alone.
     """
-    lasting = {*reading.client_slots} - {memory.slot for memory in structure.memories}
-    if lasting:
-        gone = unseen(reading, structure) & lasting
-        structure = replace(structure, unseen=gone)
-    plain = replace(structure, memories=())
+    gone = unseen(reading, structure) if reading.client_slots else frozenset()
+    plain = replace(structure, memories=(), unseen=gone)
+    remembered = {memory.slot for memory in structure.memories}
+    structure = replace(structure, unseen=gone - remembered)
     # where the model is eliminated, as in a mean of the clients' models, it is that
     here = dict(structure.eliminated.get("model", {"model": Fraction(1)}))
     out = [(plain, Level(LEVELS[0], (here,)))]

@@ -6,8 +6,9 @@ from fractions import Fraction
 
 import pytest
 
-from flverify.algorithms import ProxSkip, Scaffold
+from flverify.algorithms import FedAvg, FedVarp, ProxSkip, Scaffold
 from flverify.certify import search
+from flverify.certify.averages import average
 from flverify.certify.certificate import digest
 from flverify.certify.check import Rejected, check
 from flverify.certify.check.plain import check_plainly
@@ -63,7 +64,6 @@ def test_a_slot_that_is_seen_cannot_be_left_out(monkeypatch):
     [
         (ProxSkip("1/2", probability=RARE), AllOrNothing(3, RARE)),
         (ProxSkip("1/50", 2, variant="notebook"), Bernoulli(["1/2"] * 3)),
-        (Scaffold("1/10"), Full(3)),  # a memory: V may gain by what it remembers
         (Scaffold("1/10"), Bernoulli(["1/2"] * 3)),
     ],
 )
@@ -72,3 +72,28 @@ def test_all_else_stays_in_the_state(algorithm, law):
     reading = search.read_round(setting)
     rungs = search.levels(reading, discover(reading))
     assert not any(structure.unseen for structure, _ in rungs)
+
+
+@pytest.mark.parametrize("law", [Full(3), AllOrNothing(3, RARE)])
+@pytest.mark.parametrize("method", [Scaffold, FedVarp])
+def test_a_memory_that_is_unseen_is_left_out_where_v_is_poorest(method, law):
+    setting = search.problem(method("1/10"), law, "1/10", 1)
+    reading = search.read_round(setting)
+    first, *richer = search.levels(reading, discover(reading))
+    kept = {memory.slot for structure, _ in richer for memory in structure.memories}
+    assert first[0].unseen <= kept  # V may gain by what it remembers
+    assert first[0].unseen
+    assert not any(structure.unseen for structure, _ in richer)
+
+
+def test_the_table_of_fedvarp_with_everybody_there_does_not_start_wrong():
+    """It begins at 0, which is no gradient at x_0, and no model ever sees it."""
+    law, step = Full(3), "1/5"
+    table, none = (
+        average(method(step), law, smoothness=1, strong_convexity=-1)
+        for method in (FedVarp, FedAvg)
+    )
+    assert table.status == "certified"
+    assert table.by_gap == none.by_gap
+    start = certify(Scaffold(step), law, "1/10", 1).certificate["start"]
+    assert Fraction(start["C2"]) < Fraction(1, 10**6)
