@@ -125,10 +125,10 @@ def _of_the_curves(view: View, rate: Rate) -> list[PointRow]:
     )
     own = "instance_rate", "exact rate of the curves", rate, SUPPORTED, OWN_RATE
     rows = [rate_row(*own, f"{_in(rate)}; {curves}")]
-    for *named, value, formula in found:
+    for name, label, value, formula in found:
         told = (UNTOLD, "not told by floats") if math.isnan(value) else _FLOATS
         scope = f"{told[1]}; {curves}"
-        rows.append(number_row(*named, value, told[0], formula, scope))
+        rows.append(number_row(name, label, value, told[0], formula, scope))
     return rows
 
 
