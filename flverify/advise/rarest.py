@@ -1,8 +1,8 @@
 """What the client that takes part most rarely costs.
 
 Three answers: the rounds to the target accuracy under the law as it is; the same with
-that client's probability raised to the mean of all; and the accuracy that is left when
-the client is dropped, which is the distance of the other clients' minimiser from x*.
+that client's probability raised to the mean of all; and the accuracy at which the other
+clients' minimiser is, to which a method without a bias goes when the client is dropped.
 """
 
 from __future__ import annotations

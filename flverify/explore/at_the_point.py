@@ -14,17 +14,26 @@ from flverify.certify.printed import printed
 from flverify.claims import ledger
 from flverify.claims.registry import proofs_folder
 from flverify.claims.verdict import Verdict
-from flverify.explore.corners import all_tried, law_of, scaled, worst_corner
-from flverify.explore.instance import describe, instance_rate
+from flverify.explore.corners import law_of
+from flverify.explore.instance import describe
+from flverify.explore.near_one import (
+    Rate,
+    beside_one,
+    curves_rate,
+    in_floats,
+    worst_rate,
+)
 from flverify.explore.rounds import rounds_of
 from flverify.explore.view import View
 from flverify.report.numbers import bound, decimal
 from flverify.report.rows import RowTable
 
 ACCURACY = Fraction(1, 10**6)
-SUPPORTED = str(Verdict.SUPPORTED)
+SUPPORTED, UNTOLD = str(Verdict.SUPPORTED), str(Verdict.INCONCLUSIVE)
+_FLOATS = SUPPORTED, "in floats"
 DIGITS = 6  # significant digits of a shown number
 WIDEST = 11  # digits of a number of rounds that is shown whole
+FAINT = Fraction(1, 10**30)  # from 1: a logarithm is what is left
 PRECISION = 80  # digits in which rounds of a rational rate are counted
 # the claim that judges an algorithm's printed rate, and its formulas
 PRINTED = {
@@ -95,37 +104,47 @@ def point(view: View) -> RowTable[PointRow]:
     [('exact_rate', '0.9025'), ('exact_rounds', '135')]
     """
     require_sound(view)
-    law, (ratio, scale) = law_of(view), scaled(view)
-    rate, corner = worst_corner(law, ratio, scale)
-    among = "all" if all_tried(law, ratio) else "some"
-    worst = f"in floats; worst of {among} with curvatures μ or L: {corner}"
-    curves = _of_the_curves(view)
-    exact = number_row("exact_rate", "exact rate", rate, SUPPORTED, RATE, worst)
-    rows = [exact, _exact_rounds(exact, curves[-1]), *_printed(view), *curves]
-    return RowTable(tuple(rows))
+    plain = law_of(view, "strong_convexity", "smoothness", "step_size")
+    rate, corner, every = worst_rate(plain)
+    among = "all" if every else "some"
+    worst = f"{_in(rate)}; worst of {among} with curvatures μ or L: {corner}"
+    curves = _of_the_curves(view, curves_rate(plain))
+    exact = rate_row("exact_rate", "exact rate", rate, SUPPORTED, RATE, worst)
+    rounds = _exact_rounds(rate, exact.scope, curves[-1])
+    return RowTable((exact, rounds, *_printed(view), *curves))
 
 
-def _of_the_curves(view: View) -> list[PointRow]:
+def _of_the_curves(view: View, rate: Rate) -> list[PointRow]:
     """Rate, bias and stationary error of the instance that the curves are of."""
-    rate = instance_rate(law_of(view), *scaled(view))
     rounds = rounds_of(view)
-    error = rounds.stationary() if rate < 1 else math.inf
-    curves = f"in floats; the quadratics of the curves: {describe(view)}"
+    error = rounds.stationary(float(1 - rate)) if rate < 1 else math.inf
+    curves = f"the quadratics of the curves: {describe(view)}"
     found = (
-        ("instance_rate", "exact rate of the curves", rate, OWN_RATE),
         ("bias", "bias", rounds.bias(), BIAS),
         ("stationary_error", "stationary error", error, STATIONARY),
     )
-    return [number_row(*one[:3], SUPPORTED, one[3], curves) for one in found]
+    own = "instance_rate", "exact rate of the curves", rate, SUPPORTED, OWN_RATE
+    rows = [rate_row(*own, f"{_in(rate)}; {curves}")]
+    for name, label, value, formula in found:
+        told = (UNTOLD, "not told by floats") if math.isnan(value) else _FLOATS
+        scope = f"{told[1]}; {curves}"
+        rows.append(number_row(name, label, value, told[0], formula, scope))
+    return rows
 
 
-def _exact_rounds(exact: PointRow, stationary: PointRow) -> PointRow:
+def _in(rate: Rate) -> str:
+    return "in rationals" if isinstance(rate, Fraction) else _FLOATS[1]
+
+
+def _exact_rounds(rate: Rate, scope: str, stationary: PointRow) -> PointRow:
     """Return rounds of the exact rate; never where curves end above the accuracy."""
-    row = rounds_row(
-        "exact_rounds", "rounds to 1e-6", exact.value, SUPPORTED, exact.scope
-    )
-    if math.isinf(row.value) or not stationary.value > ACCURACY:
+    row = rounds_row("exact_rounds", "rounds to 1e-6", rate, SUPPORTED, scope)
+    if math.isinf(row.value) or stationary.value <= ACCURACY:
         return row
+    if math.isnan(stationary.value):
+        scope = "floats do not tell to what the error of the curves tends"
+        none = shown(math.nan)
+        return replace(row, value=math.nan, text=none, verdict=UNTOLD, scope=scope)
     scope = f"the error of the curves tends to {stationary.text}, not to 0"
     return never(replace(row, formula=rf"{STATIONARY}>10^{{-6}}", scope=scope))
 
@@ -171,14 +190,22 @@ def number_row(
     return PointRow(name, label, value, shown(value), verdict, formula, scope)
 
 
+def rate_row(name: str, label: str, rate: Rate, *more: str) -> PointRow:
+    """Return the row of a rate, which next to 1 may be rational."""
+    row = number_row(name, label, in_floats(rate), *more)
+    text = beside_one(rate) if isinstance(rate, Fraction) else None
+    return replace(row, text=text or row.text)
+
+
 def bound_row(
     name: str, label: str, value: Fraction | None, *more: str, up: bool
 ) -> PointRow:
     """Return the row of a bound, its text rounded to where it still holds."""
     if value is None:
         return number_row(name, label, math.nan, *more)
-    row = number_row(name, label, float(value), *more)
-    return replace(row, text=bound(value, _digits(row.value), up=up))
+    row = number_row(name, label, in_floats(value), *more)
+    near = beside_one(value, up=up)
+    return replace(row, text=near or bound(value, _digits(row.value), up=up))
 
 
 def rounds_row(
@@ -227,6 +254,8 @@ def rounds_to(rate: float | Fraction) -> float:
 
 
 def _rounds_of(rate: Fraction) -> int:
+    if 1 - rate < FAINT:  # which is -ln(rate) to all digits, and not above it
+        return math.ceil(-decimal(ACCURACY).ln() / decimal(1 - rate))
     with localcontext(prec=PRECISION):
         logarithms = [decimal(one, PRECISION).ln() for one in (ACCURACY, rate)]
         ratio = logarithms[0] / logarithms[1]

@@ -1,26 +1,28 @@
 """Where the worst of a few families of quadratics stops contracting.
 
-The boundary is where det(I - A(s)), s = eta L, first changes its sign on a grid: of
+The boundary is where det(I - A(s)), s = eta L, is first not positive on a grid: of
 ratio 2 up to 1/64 and 1.1 from there, and s = 1 apart, where FOCUS stands still without
 a change of sign. The grid looks at corners with a few counts of clients at L; what it
 finds is located to a share of 1e-7, below 1/64 to one of 1e-6, rounded down, and then
 all corners, and a few curvatures between mu and L, are asked whether they contract
 below. Where some surely do not, as where two eigenvalues reach 1 together, rates
-themselves are followed instead of signs. Just below s = 1, where eigenvalues of FOCUS
-with many local steps meet at 1, signs are rounding: its line may end a hundredth early.
-Islands of instability narrower than the grid, and other curvatures between, are left to
-`flverify.certify.stability`, which the slow layer asks.
+themselves are followed instead of signs. Where a rate is so near to 1 that floats do
+not tell its side, it is asked in rationals; the last cuts of a cell are not, so that
+the line may end a thousandth early. Islands of instability narrower than the grid, and
+other curvatures between, are left to `flverify.certify.stability`, which the slow layer
+asks.
 """
 
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
 
 from flverify._core.exact import Array
-from flverify.certify.quadratics import QuadraticRates, search
+from flverify.certify.quadratics import Group, Instance, QuadraticRates, search
 from flverify.certify.quadratics.rows import Batch
 from flverify.explore.corners import (
     all_corners,
@@ -37,6 +39,7 @@ STILL = 1.0  # eta L where a client's local step ends at its own minimiser
 TOUCHED = 1e-9  # a gap below this is none
 TINY = 2.0 ** np.arange(-40, -29)  # scales below the grid
 PARTS, CUTS = 32, 4  # into which a cell of the grid is cut, and how often
+ASKED = 2  # cuts in which a doubtful side of 1 is asked in rationals
 # parts of a boundary where all rays must contract; at the last they may stand still
 BELOW = np.array([0.25, 0.5, 0.75, 0.9, 0.97, 0.999, 1.0])
 SURE = 1 + 1e-4  # rates above are no rounding, even where eigenvalues meet
@@ -109,23 +112,21 @@ def _scanned(
     rates: QuadraticRates, ratio: float, places: Array
 ) -> tuple[float, str] | None:
     """Go along the grid until a ray stops contracting, then cut that cell."""
-    signs = _signs(rates, ratio, GRID, places)
-    cell = _first_change(signs)
-    if cell is None or GRID[cell - 1] >= STILL:
+    found = _first_beyond(rates, ratio, GRID, places)
+    if found is None or GRID[max(found[0] - 1, 0)] >= STILL:
         still = _still(rates, ratio, places)
         if still is not None:
             return STILL, still
-    if cell is None:
+    if found is None:
         return None
-    low, high = float(GRID[cell - 1]), float(GRID[cell])
-    for _ in range(CUTS):
-        places = places[signs[cell] != signs[0]]
+    cell, places = found
+    low, high = float(GRID[max(cell - 1, 0)]), float(GRID[cell])
+    for cut in range(CUTS):
         scales = np.linspace(low, high, PARTS + 1)
-        signs = _signs(rates, ratio, scales, places)
-        cell = _first_change(signs) or PARTS
-        low, high = float(scales[cell - 1]), float(scales[cell])
-    changed = int(np.argmax(signs[cell] != signs[0]))
-    return low, _told(rates, ratio, int(places[changed]))
+        found = _first_beyond(rates, ratio, scales, places, asked=cut < ASKED)
+        cell, places = found if found is not None else (PARTS, places)
+        low, high = float(scales[max(cell - 1, 0)]), float(scales[cell])
+    return low, _told(rates, ratio, int(places[0]))
 
 
 def _followed(
@@ -137,15 +138,23 @@ def _followed(
     """
     scales = np.sort(np.concatenate([TINY, GRID, top * BELOW]))
     for _ in range(CUTS):
-        found = radii(rates, _batch(rates, ratio, scales, places))
-        unstable = found.reshape(len(scales), -1) >= 1
-        first = int(np.argmax(unstable.any(axis=1)))
+        first, place = _first_expanding(rates, ratio, scales, places)
         if first == 0:
             return math.nan, ""
-        place = int(places[np.argmax(unstable[first])])
         low, high = float(scales[first - 1]), float(scales[first])
         scales = np.linspace(low, high, PARTS + 1)
     return low, _told(rates, ratio, place)
+
+
+def _first_expanding(
+    rates: QuadraticRates, ratio: float, scales: Array, places: Array
+) -> tuple[int, int]:
+    """First scale at which a rate is not below 1, else the last, and its ray."""
+    found = radii(rates, _batch(rates, ratio, scales, places)).reshape(len(scales), -1)
+    for k in np.flatnonzero((found >= 1).any(axis=1)).tolist():
+        if _expands(rates, _batch(rates, ratio, scales[k : k + 1], places), found[k]):
+            return k, int(places[np.argmax(found[k])])
+    return len(scales) - 1, int(places[np.argmax(found[-1])])
 
 
 def _told(rates: QuadraticRates, ratio: float, place: int) -> str:
@@ -183,7 +192,38 @@ def _signs(rates: QuadraticRates, ratio: float, scales: Array, places: Array) ->
     return np.concatenate(values).reshape(len(scales), -1) > 0
 
 
-def _first_change(signs: Array) -> int | None:
-    """First row in which a column differs from its first sign."""
-    rows = np.flatnonzero((signs != signs[0]).any(axis=1))
-    return int(rows[0]) if len(rows) else None
+def _first_beyond(
+    rates: QuadraticRates,
+    ratio: float,
+    scales: Array,
+    places: Array,
+    *,
+    asked: bool = True,
+) -> tuple[int, Array] | None:
+    """First scale at which rays do not contract, and those rays.
+
+    Where all contract, det(I - A) is positive; but next to 0 its sign is rounding, so
+    that the ray with the largest rate may be asked.
+    """
+    beyond = ~_signs(rates, ratio, scales, places)
+    for cell in np.flatnonzero(beyond.any(axis=1)).tolist():
+        listed = places[beyond[cell]]
+        batch = _batch(rates, ratio, scales[cell : cell + 1], listed)
+        if not asked or _expands(rates, batch, radii(rates, batch)):
+            return cell, listed
+    return None
+
+
+def _expands(rates: QuadraticRates, batch: Batch, found: Array) -> bool:
+    """Whether the instance with the largest of some rates does not contract."""
+    place = int(np.argmax(found))
+    if not abs(found[place] - 1) < SURE - 1:
+        return bool(found[place] >= 1)
+    groups = zip(
+        batch.law_classes,
+        batch.clients[place].tolist(),
+        batch.curvatures[place].tolist(),
+        strict=True,
+    )
+    instance = Instance.of(Group(r, n, Fraction(h)) for r, n, h in groups)
+    return bool(rates.enclosure(instance)[1] >= 1)

@@ -165,10 +165,14 @@ def csv(
     writer = csv_files.writer(stream, lineterminator="\n")
     writer.writerow(COLUMNS)
     for line in _lines(view, certified_point, certified_boundary):
-        writer.writerow(
-            f"{v:.{DIGITS}g}" if isinstance(v, float) else str(v) for v in line
-        )
+        writer.writerow(_number(v) if isinstance(v, float) else str(v) for v in line)
     return stream.getvalue()
+
+
+def _number(value: float) -> str:
+    """Write a number; one that is not 1 never as 1, which rates are told from."""
+    text = f"{value:.{DIGITS}g}"
+    return repr(value) if float(text) == 1 != value else text
 
 
 Line = tuple[object, ...]

@@ -29,13 +29,6 @@ def curvatures(view: View) -> Array:
     return np.where(odd, ends[1], ends[0])
 
 
-def centres(view: View) -> Array:
-    """Minimisers of the clients with x* moved to 0, shape (N,)."""
-    h = curvatures(view)
-    plain = np.where(np.arange(view.n_clients) % 2 == 1, -1.0, 1.0)
-    return np.asarray(plain - (h @ plain) / h.sum())
-
-
 def rational(view: View) -> Quadratics:
     """Return the instance, in rationals."""
     ends = view.number("smoothness"), view.number("strong_convexity")
@@ -47,7 +40,7 @@ def rational(view: View) -> Quadratics:
 
 
 def problem(view: View) -> Quadratics:
-    """Return the instance, in floats.
+    """Return the instance, every number of it the float nearest to it.
 
     Examples
     --------
@@ -55,9 +48,7 @@ def problem(view: View) -> Quadratics:
     >>> two.linear.ravel().round(12).tolist(), bool(abs(two.minimiser()[0]) < 1e-12)
     ([0.5, -0.5], True)
     """
-    h = curvatures(view)
-    linear = h * centres(view)
-    return Quadratics(h[:, None, None], linear[:, None])
+    return rational(view).as_float()
 
 
 def describe(view: View) -> str:
@@ -76,14 +67,32 @@ def describe(view: View) -> str:
     return f"{', '.join(parts)}; start at distance 1 from x*"
 
 
-def _of_it_alone(view: View, values: tuple[float, float]) -> float | None:
-    """Return the rate where a step ends in a minimiser, or all curvatures are alike.
+def stands_alone(ratio: float, scale: float) -> bool:
+    """Whether a step ends in a minimiser, or all curvatures are alike.
 
     Directions that no start moves there count in rates of groups, as limits of others.
+
+    Examples
+    --------
+    >>> stands_alone(0.5, 1.0), stands_alone(1.0, 0.5), stands_alone(0.5, 0.5)
+    (True, True, False)
     """
-    high, low = (1.0 if abs(value - 1) < SAME else value for value in values)
-    if 1.0 not in (high, low) and abs(high - low) > SAME * high:
+    high, low = _ends(ratio, scale)
+    return 1.0 in (high, low) or abs(high - low) <= SAME * high
+
+
+def _ends(ratio: float, scale: float) -> tuple[float, float]:
+    """Return eta L and eta mu, 1 where they are but for rounding."""
+    ends = scale, scale * ratio
+    high, low = (1.0 if abs(value - 1) < SAME else value for value in ends)
+    return high, low
+
+
+def _of_it_alone(view: View, ratio: float, scale: float) -> float | None:
+    """Return the rate that the instance has where it stands alone."""
+    if not stands_alone(ratio, scale):
         return None
+    high, low = _ends(ratio, scale)
     h = np.where(np.arange(view.n_clients) % 2 == 1, low, high)
     alike = Quadratics(h[:, None, None], np.zeros((view.n_clients, 1)))
     algorithm = view.algorithm_object().retuned(1.0)
@@ -108,7 +117,7 @@ def instance_rate(view: View, ratio: float, scale: float) -> float:
     >>> [round(instance_rate(view, 0.1, scale), 4) for scale in (1.0, 1.001)]
     [0.8051, 1.0186]
     """
-    alone = _of_it_alone(view, (scale, scale * ratio))
+    alone = _of_it_alone(view, ratio, scale)
     if alone is not None:
         return alone
     rates = unit_rates(view)

@@ -24,6 +24,7 @@ from flverify.engines.moments._system import build, feature_moments
 from flverify.explore.at_rest import at_rest
 from flverify.explore.corners import law_of
 from flverify.explore.instance import START, problem, rational
+from flverify.explore.near_one import curves_rate
 from flverify.explore.view import View
 from flverify.participation._law import Participation
 
@@ -35,6 +36,7 @@ NEARLY = 1e-12  # that of one that is slow: the others have no limit
 NONE = 1e-12  # a bias, or noise in a model, below is rounding
 UNSURE = 1e-8  # a bias below may be what is left of the way to 0, and is solved for
 CANCELLED = 1e-14  # of its terms: noise so small is rounding
+FAINT = 1e-9  # gap from a rate to 1 below which a variance has lost its digits
 SMALL = 12  # numbers of a state whose stationary covariance is solved for
 FAR = 1e15  # means beyond do not settle
 
@@ -206,19 +208,22 @@ class Rounds:
         found = abs(float(self.readout @ state))
         return 0.0 if found <= NONE else found  # not a number where floats tell none
 
-    def stationary(self) -> float:
+    def stationary(self, gap: float = 1.0) -> float:
         """Return lim E|x_r - x*|^2 where second moments contract, 0 below rounding.
 
-        Infinite where means do not settle.
+        Infinite where means do not settle; not a number where the gap between 1 and
+        the rate is so small that floats tell little of a variance.
         """
         state = self._settled
         if state is None:
             return math.inf
         noise = self._noise(state)
         least = self.bias() ** 2
-        if np.abs(noise).max() <= NONE**2:  # every round leaves the mean as it is
-            return least
-        return least + max(self._variance(noise), 0.0)  # rounding may dip below
+        told = gap >= FAINT
+        if not noise.any() or (told and np.abs(noise).max() <= NONE**2):
+            return least  # every round leaves the mean as it is
+        variance = self._variance(noise) if told else math.nan
+        return least + max(variance, 0.0)  # rounding may dip below, and nan stays nan
 
     @cached_property
     def _settled(self) -> Array | None:
@@ -237,13 +242,25 @@ class Rounds:
                 unsure = NONE < abs(float(self.readout @ state)) <= UNSURE
                 return self._solved() if unsure else state
             step, state = step @ step, step @ state
-        return self._solved() if change <= NEARLY * size else None
+        told = change <= NEARLY * size or curves_rate(self.view) < 1
+        return self._solved() if told else None
 
     def _slowest(self) -> float:
-        """Return eta mu min p_i, roughly the share of a mean that rounds move."""
-        names = ("step_size", "strong_convexity")
-        step_size, convexity = (float(self.view.number(name)) for name in names)
-        return step_size * convexity * float(min(self.view.chances()))
+        """Return roughly the least share of a mean that rounds move."""
+        step_size = self.view.number("step_size")
+        ends = (self.view.number(end) for end in ("strong_convexity", "smoothness"))
+        moved = min(self._moved(float(step_size * h)) for h in ends)
+        return moved * float(min(self.view.chances()))
+
+    def _moved(self, scaled: float) -> float:
+        """Return the share of the way to its minimiser that a client goes in a round.
+
+        FOCUS: the share of it that the gradient tells where its local steps have ended.
+        """
+        left, steps = abs(1 - scaled), self.view.local_steps
+        if self.view.algorithm == "focus":
+            return scaled * left ** (steps - 1)
+        return scaled if steps == 1 else abs(1 - left**steps)
 
     def _solved(self) -> Array:
         """Solve for the fixed mean that the start leads to, with digits that last."""
@@ -260,6 +277,8 @@ class Rounds:
         if not self.features:
             return np.zeros_like(self.mean)
         heard = self.columns @ state
+        sizes = np.abs(self.columns) @ np.abs(state)
+        heard = np.where(np.abs(heard) > CANCELLED * sizes, heard, 0.0)
         middle = self.covariance * np.outer(heard, heard)
         added = self.rows @ middle @ self.rows.T
         terms = np.abs(self.rows) @ np.abs(middle) @ np.abs(self.rows).T

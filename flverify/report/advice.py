@@ -266,7 +266,7 @@ def show_rarest(named: Named, found: Rarest | None) -> None:
 
 def _rarest_fields(found: Rarest) -> list[tuple[str, str]]:
     raised = f"to the mean {short(found.mean)}" if found.raised else found.reason
-    left = f"accuracy {short(found.dropped)} is left at best"
+    left = f"the others' minimiser is at the accuracy {short(found.dropped)}"
     return [
         ("rarest client", f"{found.client}, p = {short(found.inclusion)}"),
         ("if raised", raised),

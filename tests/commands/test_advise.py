@@ -149,6 +149,17 @@ def test_the_rarest_client_against_its_raised_law(run):
     assert "rounds if raised" not in alike
 
 
+def test_who_drops_the_rarest_client_may_come_nearer_than_the_others_minimiser(run):
+    # FedAvg on centres 1 and 2 stays near 1, whom it hears most, and that is x*
+    dropped = ("--law", "bernoulli:9/10,1/10", "--curvatures", "1,1", "--centres=1,2")
+    near = run("bias", "fedavg", *dropped, "--step-size", "1/1000", "--json").json
+    centre = Fraction(near["algorithms"][0]["mean_fixed_point"][0])
+    assert (centre - 1) ** 2 < Fraction(1, 4)
+    every = ("--curvatures", "1,1,1", "--centres=0,1,2")
+    text = run(*FAST, "fedavg", "--law", "bernoulli:1/20,9/10,1/10", *every).stdout
+    assert "the others' minimiser is at the accuracy 0.25" in text
+
+
 @pytest.mark.slow
 def test_the_class_of_certificates_and_caps_is_written_out(run):
     def told(*problem):

@@ -51,3 +51,25 @@ def test_the_edge_of_descent_is_rounded_down(smoothness):
     for row in slices.boundary(View(**{**vars(view), "over": "n"})):
         edge = 2 / (float(Fraction(smoothness)) * row.value)
         assert edge * (1 - 1e-6) < row.boundary <= edge
+
+
+@pytest.mark.parametrize(("local_steps", "edge"), [(2, 2), (4, 2), (8, 2), (1, 4 / 3)])
+def test_tiny_steps_of_rare_clients_are_no_edge_by_rounding(local_steps, edge):
+    # one half comes once in a million rounds, the other always
+    view = View(
+        "fedvarp",
+        4,
+        "bernoulli_spread",
+        p_min="1/1000000",
+        p_max="1",
+        strong_convexity="1",
+        local_steps=local_steps,
+        over="n",
+    )
+    assert boundary_at(view).boundary == pytest.approx(edge, rel=1e-5)
+
+
+@pytest.mark.parametrize("local_steps", [6, 8])
+def test_focus_of_many_local_steps_is_stable_up_to_one_over_the_smoothness(local_steps):
+    view = View("focus", local_steps=local_steps, over="n")
+    assert 1 - 1e-3 < boundary_at(view).boundary < 1

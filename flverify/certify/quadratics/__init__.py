@@ -34,7 +34,7 @@ from flverify.certify.quadratics.rows import Batch
 from flverify.certify.quadratics.seen import runs_have_its_rate
 from flverify.certify.quadratics.unseen import unseen
 from flverify.engines.kinds import require_algorithm, require_listed
-from flverify.engines.moments._radius import Interval, exact_radius
+from flverify.engines.moments._radius import DIGITS, Interval, exact_radius
 from flverify.participation._law import Participation
 
 CHUNK = 1 << 21  # numbers of the matrices made at a time
@@ -260,7 +260,7 @@ class QuadraticRates:
         one = Batch(batch.law_classes, batch.clients, values)
         return runs_have_its_rate(self.reading, self.structure, one, self.unseen)
 
-    def enclosure(self, instance: Instance) -> Interval:
+    def enclosure(self, instance: Instance, digits: int = DIGITS) -> Interval:
         """Rational enclosure of one rational instance's rate.
 
         The ends are equal where the rate is rational and recognised; they come from
@@ -268,6 +268,12 @@ class QuadraticRates:
         that the server sees on all neighbouring instances, but not on this one, counts,
         as `occurs` tells: the rate is the limit of theirs, so it is still a lower bound
         for a class that contains them.
+
+        Parameters
+        ----------
+        instance : Instance
+        digits : int
+            Decimal digits of the ends, at most 36.
 
         Raises
         ------
@@ -284,16 +290,16 @@ class QuadraticRates:
         >>> rates.enclosure(Instance.of([Group(0, 2, 1), Group(0, 1, Fraction(1, 2))]))
         (Fraction(17, 48), Fraction(17, 48))
         """
-        return exact_radius(self.matrix(instance))
+        return exact_radius(self.matrix(instance), digits)
 
-    def occurring(self, instance: Instance) -> Interval:
+    def occurring(self, instance: Instance, digits: int = DIGITS) -> Interval:
         """Enclose the rate that runs of one rational instance have, or a smaller one.
 
         Modes of the map that no run has are left out, exactly; see
         `flverify.certify.quadratics.occurring`.
         """
         batch = self._fitting(instance)
-        return occurring(self.reading, self.structure, batch, self.unseen)
+        return occurring(self.reading, self.structure, batch, self.unseen, digits)
 
     def _fitting(self, instance: Instance) -> Batch:
         found, strange = [0] * len(self.classes.sizes), False

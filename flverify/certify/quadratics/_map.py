@@ -21,7 +21,7 @@ from flverify.certify.forms import Branch, Reading
 from flverify.certify.quadratics.rows import Batch, Rows
 from flverify.engines.forms import ONE, Feature
 
-NEGLIGIBLE = 1e-13  # relative size below which a float coupling counts as none
+NEGLIGIBLE = 1e-26  # relative: below, a float coupling is none; it is a square
 
 
 @dataclass(frozen=True)

@@ -23,13 +23,17 @@ from flverify.certify.forms import Reading
 from flverify.certify.quadratics._map import moment_matrix
 from flverify.certify.quadratics.begun import ends
 from flverify.certify.quadratics.rows import Batch
-from flverify.engines.moments._radius import Interval, largest_root
+from flverify.engines.moments._radius import DIGITS, Interval, largest_root
 
 PRIMES = ((1 << 61) - 1, (1 << 62) - 57, (1 << 63) - 25)  # one divides no denominator
 
 
 def occurring(
-    reading: Reading, structure: Structure, batch: Batch, unseen: frozenset[str]
+    reading: Reading,
+    structure: Structure,
+    batch: Batch,
+    unseen: frozenset[str],
+    digits: int = DIGITS,
 ) -> Interval:
     """Enclose the factor per round of E|x_r|^2 from x_0 = 1; it may be too small.
 
@@ -37,6 +41,8 @@ def occurring(
     ----------
     batch : Batch
         One instance, in rationals.
+    digits : int
+        Decimal digits of the ends, at most 36.
     """
     table = moment_matrix(reading, structure, batch, unseen)[0]
     of_model, begun = ends(reading, structure, batch, len(table))
@@ -46,7 +52,7 @@ def occurring(
     if len(table):
         whole = matrix(table).charpoly().numer()
         found = _factors_of(whole, _sequence(table, of_model, begun))
-    return largest_root(found)
+    return largest_root(found, digits)
 
 
 def _sequence(table: Array, of_model: Array, begun: Array) -> list[flint.nmod]:

@@ -35,8 +35,14 @@ FINER = 1500  # squarings where the side of 1 is not clear: it is then, to 1e-45
 Interval: TypeAlias = tuple[Scalar, Scalar]
 
 
-def exact_radius(values: Array) -> Interval:
+def exact_radius(values: Array, digits: int = DIGITS) -> Interval:
     """Enclose the spectral radius of a matrix of flint rationals.
+
+    Parameters
+    ----------
+    values : (n, n) array of flint rationals
+    digits : int
+        Decimal digits of the ends, at most 36; more where the side of 1 asks for them.
 
     Returns
     -------
@@ -45,10 +51,10 @@ def exact_radius(values: Array) -> Interval:
     """
     if not len(values):
         return Fraction(0), Fraction(0)
-    return largest_root(matrix(values).charpoly().numer())
+    return largest_root(matrix(values).charpoly().numer(), digits)
 
 
-def largest_root(polynomial: flint.fmpz_poly) -> Interval:
+def largest_root(polynomial: flint.fmpz_poly, digits: int = DIGITS) -> Interval:
     """Enclose the largest modulus of the roots of a polynomial.
 
     Examples
@@ -66,7 +72,7 @@ def largest_root(polynomial: flint.fmpz_poly) -> Interval:
         return guess, guess
     if low < 1 < high:
         low, high = _largest(polynomial, FINER)
-    digits, ends = DIGITS, outward(low, high)
+    ends = outward(low, high, digits)
     while (ends[0] > 1, ends[1] < 1) != (low > 1, high < 1):  # what is cut hides it
         digits *= 2
         ends = outward(low, high, digits)
