@@ -37,7 +37,7 @@ from flverify.claims.focus_runs import ETA
 from flverify.claims.printed_mixing import pull, push
 from flverify.claims.scalar_runs import Cohort, column, tidy
 from flverify.claims.verdict import Finding
-from flverify.claims.written import above, at_least, at_most, both, equal
+from flverify.claims.written import above, at_least, at_most, both, either, equal
 
 j, tau = sympy.symbols("j tau", real=True)
 KINDS = {  # of iterations j = 1, ..., tau, and which j and tau they have
@@ -97,12 +97,14 @@ def _round_at(offset: int, kind: str) -> int | None:
 def scheduled(placing: Placing) -> Finding:
     """Judge `standing` for every tau: k is so many rounds and the offset, or between.
 
+    And that no iteration of a round is left out.
+
     Examples
     --------
     >>> scheduled(Placing("plain", 1, 0, 1, 1, 1)).verdict.name
     'PROVED'
     """
-    parts = {}
+    parts = {"every iteration": of_a_kind()}
     for kind, known in KINDS.items():
         at = standing(placing, kind)
         for name, offset in {"pull": placing.pull, "server": placing.server}.items():
@@ -116,6 +118,22 @@ def scheduled(placing: Placing) -> Finding:
         follows = both(at_least(since, q * tau), above((q + 1) * tau, since))
         parts[f"{kind}: D_k"] = judge.implied(known, follows, EVERY)
     return judge.all_of(parts)
+
+
+@cache
+def of_a_kind() -> Finding:
+    """Judge that every iteration j = 1, ..., tau of a round is of one of the kinds.
+
+    A whole j is 1 or at least 2, and tau or at most tau - 1.
+
+    Examples
+    --------
+    >>> of_a_kind().verdict.name
+    'PROVED'
+    """
+    whole = [either(equal(j, 1), j >= 2), either(equal(j, tau), j <= tau - 1)]
+    kinds = (both(*known) for known in KINDS.values())
+    return judge.implied([j >= 1, j <= tau, *whole], either(*kinds), EVERY)
 
 
 OFFSETS = ("pull", "push", "server", "range_from")
