@@ -2,8 +2,9 @@
 
 Beside the verdict it keeps those of the control, of readings, and of what lies within
 these: corrections, and parts of what does not pass; the scope of whatever passes; which
-parts no control refutes; and all that provers were given for what passes. So an audit
-notices a correction that is no longer proved, a scope that shrank, one hypothesis more.
+parts no control refutes; all that provers were given for what passes, and how much was
+compared. So an audit notices a correction that is no longer proved, a scope that
+shrank, one hypothesis more, one line of a list of identities less.
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ from flverify.claims.audit import Audited
 from flverify.claims.ledger_file import Entry, read, write
 from flverify.claims.verdict import Finding
 
-__all__ = ["Entry", "differences", "entry", "read", "uses", "write"]
+__all__ = ["Entry", "compared", "differences", "entry", "read", "uses", "write"]
 
 INNER, CORRECTED = " / ", "corrected"  # how what lies within a finding is named
 ABSENT = "none"  # what is told of what only the ledger has, or the finding
 USED = "given", "assumed of the symbols"  # in the evidence of a prover
+LINES = "identities", "inequalities"  # in that of a finding about several at once
 
 
 def entry(audited: Audited) -> Entry:
@@ -34,6 +36,8 @@ def entry(audited: Audited) -> Entry:
         kept["uncontrolled"] = uncontrolled
     if found := uses(finding):
         kept["uses"] = found
+    if count := compared(finding):
+        kept["compared"] = count
     inner = dict(_inner(finding))
     tables: dict[str, dict[str, str] | dict[str, list[str]]] = {
         "given": {line: list(ids) for line, ids in audited.claim.given.items()},
@@ -74,6 +78,24 @@ def _uses(finding: Finding) -> Iterator[str]:
     fixed = [finding.correction.finding] if finding.correction else []
     for one in (*finding.readings.values(), *finding.parts.values(), *fixed):
         yield from _uses(one)
+
+
+def compared(finding: Finding) -> int:
+    """Count what passes in a finding: identities, inequalities, and parts of one each.
+
+    Examples
+    --------
+    >>> from flverify.claims import judge
+    >>> two = judge.identity([("one", 1, 1), ("another", 2, 2)], "all")
+    >>> compared(two), compared(judge.all_of({"a": two, "b": judge.inconclusive("x")}))
+    (2, 2)
+    """
+    fixed = [finding.correction.finding] if finding.correction else []
+    count = sum(map(compared, (*finding.readings.values(), *fixed)))
+    if finding.parts:
+        return count + sum(map(compared, finding.parts.values()))
+    lines = sum(len(finding.evidence.get(name, ())) for name in LINES)
+    return count + (max(lines, 1) if finding.passes() else 0)
 
 
 def differences(audited: Iterable[Audited], expected: dict[str, Entry]) -> list[str]:

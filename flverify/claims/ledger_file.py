@@ -12,9 +12,9 @@ from typing import Any
 from flverify._core.errors import FormatError
 from flverify._core.whole_files import replacing
 
-SINGLE = ("verdict", "scope", "control", "uncontrolled", "uses")
+SINGLE = ("verdict", "scope", "control", "uncontrolled", "uses", "compared")
 TABLES = ("given", "readings", "within", "scopes")
-Entry = dict[str, str | list[str] | dict[str, str] | dict[str, list[str]]]
+Entry = dict[str, int | str | list[str] | dict[str, str] | dict[str, list[str]]]
 
 
 def read(path: Path) -> dict[str, Entry]:

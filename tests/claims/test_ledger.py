@@ -112,6 +112,35 @@ def test_what_was_typed_into_an_entry_differs(field, typed):
     assert bool(ledger.differences([found], {"demo.kept": typed_in})) is changed
 
 
+@pytest.mark.parametrize("dropped", ["a line", "a part", "a part of a reading"])
+def test_what_is_no_longer_compared_differs(dropped):
+    def listed(whole):
+        one, two = ("one", 1, 1), ("two", 2, 2)
+        lines = judge.identity(
+            [one, two] if whole or "line" not in dropped else [one], "N"
+        )
+        both = {"a": lines, "b": judge.nonnegative([("two", 2)], "N")}
+        if not whole and dropped != "a line":
+            del both["b"]
+        found = judge.all_of(both)
+        false = judge.identity([FALSE], "N")
+        read = dropped == "a part of a reading"
+        return judge.readings({"(i)": found, "(ii)": false}) if read else found
+
+    counted = [ledger.compared(listed(whole)) for whole in (True, False)]
+    assert counted == [3, 2]
+
+
+def test_an_entry_keeps_how_much_was_compared(tmp_path):
+    found = following()
+    kept = ledger.entry(found)
+    assert kept["compared"] == 2
+    ledger.write(tmp_path / "ledger.toml", {"demo.kept": kept})
+    assert ledger.read(tmp_path / "ledger.toml")["demo.kept"]["compared"] == 2
+    (said,) = ledger.differences([found], {"demo.kept": kept | {"compared": 3}})
+    assert said == "demo.kept: compared: 3 -> 2"
+
+
 x, y = sympy.symbols("x y", positive=True)
 
 
