@@ -179,19 +179,21 @@ def levels(reading: Reading, structure: Structure) -> list[tuple[Structure, Leve
 
     V is a quadratic in the slots and the value F(x); then it knows the points where
     remembered gradients were taken, and the values there; then also the value at the
-    server's previous point; then values along the server's last step; then it knows
-    the gradients of all clients, present or not, at the model of the last round; where
-    nothing is remembered, but clients keep something else, this comes second.
-    What the model never sees, no V has to: it may settle more slowly than the model, or
-    start anywhere. What is remembered there is left out of the poorest V alone.
+    server's previous point; then values along the server's last step; then gradients of
+    all clients, present or not, at the model of the last round; where nothing is
+    remembered, but clients keep something else, this comes second. What the model never
+    sees, no V has to; if it is remembered, a first V is without it, others have it.
     """
     gone = unseen(reading, structure) if reading.client_slots else frozenset()
-    plain = replace(structure, memories=(), unseen=gone)
     remembered = {memory.slot for memory in structure.memories}
     structure = replace(structure, unseen=gone - remembered)
+    plain = replace(structure, memories=())
     # where the model is eliminated, as in a mean of the clients' models, it is that
     here = dict(structure.eliminated.get("model", {"model": Fraction(1)}))
-    out = [(plain, Level(LEVELS[0], (here,)))]
+    slots = Level(LEVELS[0], (here,))
+    out = [(plain, slots)]
+    if gone & remembered:
+        out.insert(0, (replace(plain, unseen=gone), slots))
     if not reading.client_slots:
         return out
     before = None

@@ -76,7 +76,7 @@ def test_all_else_stays_in_the_state(algorithm, law):
 
 @pytest.mark.parametrize("law", [Full(3), AllOrNothing(3, RARE)])
 @pytest.mark.parametrize("method", [Scaffold, FedVarp])
-def test_a_memory_that_is_unseen_is_left_out_where_v_is_poorest(method, law):
+def test_a_memory_that_is_unseen_is_left_out_of_a_first_v(method, law):
     setting = search.problem(method("1/10"), law, "1/10", 1)
     reading = search.read_round(setting)
     first, *richer = search.levels(reading, discover(reading))

@@ -641,7 +641,7 @@ WHOLE = Free("c", 1, 9, weaker="larger", whole=True)
         (lambda: square(free=Free("d", 1, 2, weaker="larger")), "constant of it"),
         (lambda: square(free=Free("c", 1, 2, "larger", key="x")), "one number"),
         (lambda: square({"c": 0.5}, free=C), "must be rational"),
-        (lambda: square({"c": "eta L"}, free=C), "a number must be"),
+        (lambda: square({"c": "eta L"}, free=C), "c must be a fraction"),
         # int() would judge 2 and call it 5/2
         (lambda: square({"c": Fraction(5, 2)}, free=WHOLE), "c must be an integer"),
         (lambda: square({"c": "5/2"}, free=WHOLE), "c must be an integer"),

@@ -82,7 +82,10 @@ def told(words: Mapping[str, Iterable[str]]) -> tuple[Status, str]:
 
     The status is "not_certified" only if every ansatz was seen to have nothing.
     """
-    each = [f"{', '.join(names)}: {reason}" for reason, names in words.items()]
+    each = [
+        f"{', '.join(dict.fromkeys(names))}: {reason}"
+        for reason, names in words.items()
+    ]
     sure = words.keys() <= {NO_CERTIFICATE, ZERO_START}
     return "not_certified" if sure else "inconclusive", "; ".join([*each, NOTHING])
 
