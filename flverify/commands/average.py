@@ -210,15 +210,17 @@ def _answer(question: Question) -> tuple[Average, Least | None]:
     require_certifiable(law)
     require_certified_variant(algorithm, law)
     numbers = question.smoothness, question.mu
+    rounds, loop = question.rounds, question.of.loop
+    found: Average | None = None
     try:
         with console.progress("average", 2) as begin:
             begin("certificate")
-            rounds, loop = question.rounds, question.of.loop
             found = average(algorithm, law, *numbers, rounds, loop, **question.at_most)
             begin("scalar quadratics")
             least = least_constant(algorithm, law, *numbers)
     except FLOATS_FAILED as error:
-        return Average("inconclusive", floats_failed(error), ""), None
+        # what is certified stands without the quadratics beside it
+        return found or Average("inconclusive", floats_failed(error), ""), None
     why = _contradicted(question, found, least) if least is not None else ""
     status: Status = "inconclusive" if found.certificate else "not_certified"
     return (Average(status, why, found.of) if why else found), least

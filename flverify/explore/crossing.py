@@ -215,10 +215,15 @@ def _first_beyond(
 
 
 def _expands(rates: QuadraticRates, batch: Batch, found: Array) -> bool:
-    """Whether the instance with the largest of some rates does not contract."""
-    place = int(np.argmax(found))
-    if not abs(found[place] - 1) < SURE - 1:
-        return bool(found[place] >= 1)
+    """Whether one of some instances does not contract; floats tell their rates."""
+    if (found >= SURE).any():
+        return True
+    doubtful = np.flatnonzero(found > 2 - SURE)
+    return any(_does_not_contract(rates, batch, place) for place in doubtful.tolist())
+
+
+def _does_not_contract(rates: QuadraticRates, batch: Batch, place: int) -> bool:
+    """Ask one instance in rationals."""
     groups = zip(
         batch.law_classes,
         batch.clients[place].tolist(),

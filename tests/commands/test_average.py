@@ -151,6 +151,17 @@ def test_no_bound_lies_below_what_quadratics_need(run, monkeypatch):
     )
 
 
+def test_quadratics_beyond_floats_do_not_undo_a_bound(run, monkeypatch):
+    def overflows(*_):
+        raise OverflowError("too large")
+
+    monkeypatch.setattr(command, "least_constant", overflows)
+    ran = run(*FOCUS, "--json")
+    told = json.loads(ran.stdout)
+    assert (ran.code, told["status"], told["at_least"]) == (0, "certified", None)
+    assert told["certificate"] is not None
+
+
 def test_a_bound_with_numbers_of_one_s_own(run):
     fedavg = ("average", "fedavg", "--n-clients", "3", "--smoothness", "1")
     fedavg += ("--step-size", "1/10", "--local-steps", "2", "--json")

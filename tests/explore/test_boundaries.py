@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
-from flverify.explore import slices
+from flverify.explore import crossing, slices
+from flverify.explore.corners import all_corners, law_of, stretched, unit_rates
 from flverify.explore.view import View
 
 
@@ -73,3 +75,14 @@ def test_tiny_steps_of_rare_clients_are_no_edge_by_rounding(local_steps, edge):
 def test_focus_of_many_local_steps_is_stable_up_to_one_over_the_smoothness(local_steps):
     view = View("focus", local_steps=local_steps, over="n")
     assert 1 - 1e-3 < boundary_at(view).boundary < 1
+
+
+def test_every_doubtful_ray_is_asked():
+    # descent of one client, h = 1 and 1/2: at eta = 2 (1 + 1e-9) only the first expands
+    rates = unit_rates(law_of(View("gradient_descent", 1, "full", local_steps=1)))
+    for reach, expands in [(1e-9, True), (-1e-9, False)]:
+        batch = stretched(all_corners((1,), 0.5), np.array([2 * (1 + reach)]))
+        steep = int(np.argmax(batch.curvatures.max(axis=1)))
+        told = np.full(len(batch.clients), 1 + 1e-8)  # floats tell the other as larger
+        told[steep] = 1 - 1e-8
+        assert crossing._expands(rates, batch, told) is expands
