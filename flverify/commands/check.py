@@ -15,7 +15,9 @@ from flverify._core.errors import FormatError, InputError, RefusedError
 from flverify._core.sentences import sentence
 from flverify.certify.check import Rejected, Summary, check, load
 from flverify.certify.check.own import OWN, Loop, check_own, load_loop
+from flverify.certify.check.page import written
 from flverify.certify.check.plain import TooManyError, check_plainly, effort
+from flverify.commands._places import require_place, require_unread, unwritten
 from flverify.commands._refusals import Reporting, refused, told
 from flverify.report.certificates import proved_lines, setting_lines, statement
 
@@ -23,6 +25,7 @@ FORMAT = "flverify/certificate"
 WIDTH = 100
 PLAINLY = "accepted, with all cohorts or numbers of participants gone through"
 LEFT_OUT = "not asked, for it takes more than a moment; --plain asks it all the same"
+LOST = "the certificate is accepted", "name another place"
 A_MOMENT = 120  # gradients that the short checker writes out in a third of a second
 
 _HELP = """Prove a certificate anew, and say what it proves.
@@ -45,8 +48,12 @@ A certificate of a method of one's own needs its plain loop, --loop FILE.py: tha
 is run, and the certificate is about what it does, so read it first. It is judged by the
 second checker, with every client written out.
 
+With --page the proof is also written as one program that needs nothing but Python, for
+up to six clients: the method's loop, 330 lines that prove, and numbers. Who runs it
+needs no flverify, and who reads it has read the proof.
+
 The exit code is 0 if the certificate is accepted, 1 if it is rejected, and 2 if the
-file is none, or --plain is asked of too many numbers or gradients.
+file is none, or --plain or --page is asked of what is too much for them.
 """
 
 
@@ -61,17 +68,33 @@ file is none, or --plain is asked of too many numbers or gradients.
 @click.option(
     "--plain", is_flag=True, help="By the short checker, too, however long it takes."
 )
+@click.option(
+    "--page",
+    metavar="FILE.py",
+    type=click.Path(path_type=Path),
+    help="Write the proof as one program that needs nothing but Python.",
+)
 # in the words of the other commands, whose options need more than click
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead.")
 @click.pass_context
 def command(
-    ctx: click.Context, path: Path, loop: Path | None, plain: bool, as_json: bool
+    ctx: click.Context,
+    path: Path,
+    loop: Path | None,
+    plain: bool,
+    page: Path | None,
+    as_json: bool,
 ) -> None:
     """Read, check, print; exit code 1 if the certificate is rejected."""
     try:
+        if page is not None:
+            require_unread("--page", page, [("CERT.json", path), ("--loop", loop)])
+            require_place("--page", page)
         certificate = _read(path)
         own = _loop(certificate, loop)
         proved, plainly = _proved(certificate, plain, own)
+        if page is not None:
+            _write(page, certificate, own)
     except (InputError, RefusedError) as error:  # what is refused is not accepted
         if as_json:
             click.echo(refused("check", sentence(error), accepted=False))
@@ -83,14 +106,16 @@ def command(
         click.echo(_json(content) if as_json else _wrapped([("rejected", reason)]))
         ctx.exit(1)
     if as_json:
-        click.echo(_json(_record(certificate, proved, plainly)))
-    else:
-        lines = [*setting_lines(certificate), *proved_lines(proved)]
-        if own is not None:
-            lines.append(("loop", f"{loop}, with which it was certified"))
-        lines.append(("plain", PLAINLY if plainly else LEFT_OUT))
-        meant = ("statement", statement(proved))
-        click.echo(_wrapped([("accepted", str(path)), meant, *lines]))
+        click.echo(_json(_record(certificate, proved, plainly, page)))
+        return
+    lines = [("accepted", str(path)), ("statement", statement(proved))]
+    lines += [*setting_lines(certificate), *proved_lines(proved)]
+    if own is not None:
+        lines.append(("loop", f"{loop}, with which it was certified"))
+    lines.append(("plain", PLAINLY if plainly else LEFT_OUT))
+    if page is not None:
+        lines.append(("page", f"written to {page}, to be run by python alone"))
+    click.echo(_wrapped(lines))
 
 
 def _loop(certificate: Mapping[str, Any], path: Path | None) -> Loop | None:
@@ -141,6 +166,22 @@ def _proved(
     return proved, True
 
 
+def _write(place: Path, certificate: Mapping[str, Any], own: Loop | None) -> None:
+    """Write the page of a certificate that was accepted."""
+    if own is not None:
+        raise RefusedError(
+            "--page must come with a method whose loop the checker has; got one of "
+            "one's own; leave it out."
+        )
+    try:
+        text = written(certificate)
+    except TooManyError as error:
+        raise RefusedError(f"{error}; leave --page out.") from error
+    lost = unwritten(place, text, *LOST)
+    if lost:
+        raise InputError(lost)
+
+
 def _watched(parts: list[Any]) -> Iterator[Any]:
     """Show how far it is, on the standard error if that is a terminal."""
     if sys.stderr is None or not sys.stderr.isatty():
@@ -168,7 +209,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _record(
-    certificate: Mapping[str, Any], proved: Summary, plainly: bool
+    certificate: Mapping[str, Any], proved: Summary, plainly: bool, page: Path | None
 ) -> dict[str, Any]:
     rate = proved.kind in ("rate", "gap")
     return {
@@ -192,6 +233,7 @@ def _record(
         "C2": str(proved.C2),
         "smallest_pivots": {name: str(p) for name, p in proved.pivots.items()},
         "digest": certificate["digest"],
+        "page": None if page is None else str(page),
     }
 
 

@@ -33,13 +33,17 @@ LIGHT = {
     "flverify._core",
     "flverify._core.at_once",
     "flverify._core.errors",
+    "flverify._core.paths",
     "flverify._core.sentences",
     "flverify._core.shown",
+    "flverify._core.whole_files",
     "flverify.commands",
+    "flverify.commands._places",
     "flverify.commands._refusals",
     "flverify.commands.check",
     "flverify.report",
     "flverify.report.certificates",
+    "flverify.report.files",
     "flverify.certify",
     "flverify.certify.check",
 }
@@ -364,6 +368,41 @@ def test_the_right_format_alone_is_rejected_not_unreadable(run, write):
     assert "must have the keys" in ran.stdout
 
 
+# -- pages ----------------------------------------------------------------------
+
+
+def test_a_page_proves_it_with_python_alone(run, write, rate, tmp_path):
+    path, place = write("c.json", rate), tmp_path / "proof.py"
+    assert f"written to {place}" in " ".join(
+        run("check", path, "--page", place).stdout.split()
+    )
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", str(place)],
+        check=True,
+        capture_output=True,
+        encoding="utf-8",
+    )
+    assert done.stdout.startswith(f"proved: rho = {Fraction(rate['rho'])}, ")
+    assert run("check", path, "--page", place, "--json").json["page"] == str(place)
+    assert run("check", path, "--json").json["page"] is None
+
+
+def test_there_is_no_page_of_what_is_rejected_or_too_much(
+    run, write, fails, rate, tmp_path
+):
+    place = tmp_path / "proof.py"
+    better = write("better.json", signed(rate, rho="1/2"))
+    assert run("check", better, "--page", place).code == 1
+    large = certify(Focus("1/20"), Bernoulli(["1/2"] * 7), "1/10", 1).certificate
+    asked = "check", write("large.json", large), "--page", place
+    assert "has at most 6 clients; got 7; leave --page out" in fails(*asked)
+    assert run(*asked, "--json").json["accepted"] is False
+    assert not place.exists()
+    same = fails("check", better, "--page", better)
+    assert "--page must name another file than CERT.json" in same
+    assert "must lie in a folder" in fails("check", better, "--page", place / "x.py")
+
+
 # -- what it stands on ----------------------------------------------------------
 
 
@@ -374,6 +413,7 @@ def test_it_runs_on_the_standard_library_and_click(write, rate, drift):
         f"for path in {paths!r}:\n"
         "    main(['check', path], standalone_mode=False)\n"
         "    main(['check', path, '--json', '--plain'], standalone_mode=False)\n"
+        "    main(['check', path, '--page', path + '.py'], standalone_mode=False)\n"
         "print(*sys.modules, file=sys.stderr)"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -384,7 +424,7 @@ def test_it_runs_on_the_standard_library_and_click(write, rate, drift):
         encoding="utf-8",
         env=environment,
     )
-    assert done.stdout.count("accepted") == 8  # two more of the short checker
+    assert done.stdout.count("accepted") == 12  # half of them of the short checker
     loaded = set(done.stderr.split())
     assert not {name.partition(".")[0] for name in loaded} & HEAVY
     ours = {name for name in loaded if name.partition(".")[0] == "flverify"}

@@ -48,6 +48,13 @@ def test_its_json_has_the_rate(run, files):
     assert found["plain"] == "accepted"
 
 
+def test_there_is_no_page_of_it(fails, files, tmp_path):
+    place = tmp_path / "proof.py"
+    asked = files / "own.json", "--loop", LOOP, "--page", place
+    assert "--page must come with a method whose loop" in fails("check", *asked)
+    assert not place.exists()
+
+
 def test_a_changed_loop_is_rejected(run, files, tmp_path):
     changed = tmp_path / "momentum.py"
     changed.write_text(LOOP.read_text() + "\n")

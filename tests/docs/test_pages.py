@@ -90,7 +90,9 @@ def ran(command):
     """Run a command; where it says `|| echo WORDS` it has to fail."""
     command, _, otherwise = command.partition(" || echo ")
     program, *arguments = shlex.split(command)
-    code, printed = {"flverify": flverify, "pytest": other}[program](arguments)
+    code, printed = {"flverify": flverify, "pytest": other, "python": alone}[program](
+        arguments
+    )
     assert code == (1 if otherwise else 0), f"$ {command}\n{printed}"
     return printed + (f"{otherwise}\n" if otherwise else "")
 
@@ -103,11 +105,17 @@ def flverify(arguments):
 
 
 def other(arguments):
+    return started("-m", "pytest", "-p", "no:cacheprovider", *arguments)
+
+
+def alone(arguments):
+    """Run Python without anything installed."""
+    return started("-I", "-S", *arguments)
+
+
+def started(*arguments):
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
+        [sys.executable, *arguments], capture_output=True, text=True, check=False
     )
     return done.returncode, done.stdout + done.stderr
 

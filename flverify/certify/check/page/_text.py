@@ -1,0 +1,146 @@
+"""The text of a page: a heading, what is claimed, the loop, the proof and V."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
+from inspect import getsource, signature
+from textwrap import fill
+from types import ModuleType
+from typing import Any
+
+from flverify.certify.check._loops import LOOPS
+
+from . import _arithmetic, _proof
+
+WIDTH = 88
+CLAIM = ("n_clients", "law", "mu", "L", "rho", "s", "c", "C1", "C2")
+
+HEADING = '''"""A proof that needs nothing but Python.
+
+{statement}
+
+Run it: it ends with "proved", or stops before that. To be convinced, read the claim
+below, the loop, and the proof. The numbers at the end need no trust: V is any quadratic
+form in what the server and the clients hold and in values of the f_i, and nothing false
+is proved by a wrong one.
+
+The loop is played for every cohort, on sums of unknown vectors, with a new one for each
+new gradient. Inequalities that hold for all smooth and strongly convex f_i, times
+weights, are taken from what must not be negative; what is left has to be a quadratic
+form in the unknown vectors that has a positive semidefinite matrix. The gradients g*_i
+of f_i at x* are any vectors that add up to zero; others are measured from them, and
+values of f_i from the tangent at x*.
+"""
+
+from __future__ import annotations
+'''
+
+CLAIMED = """
+F = Fraction
+
+# The law of who takes part is "bernoulli" (everybody alone, each with a chance),
+# "uniform_cohort" (all cohorts of one size alike) or "all_or_nothing"; M stands for
+# mean|g*_i|^2.
+# {meant}"""
+
+MEANT = {
+    "rate": "For every r: E|x_r - x*|^2 <= rho^r (C1 |x_0 - x*|^2 + C2 M).",
+    "neighbourhood": "For every round: E V+ <= rho V - s |x - x*|^2 + c M and V >= 0.\n"
+    "# At the start V <= C1 |x_0 - x*|^2 + C2 M.",
+}
+
+ENDING = """
+if __name__ == "__main__":
+    Proof(CLAIM | V, partial(start, **START), partial(play, **PLAY)).prove()
+    shown = (f"{k} = {CLAIM[k]}" for k in ("rho", "s", "c", "C1", "C2"))
+    print("proved:", ", ".join(shown))
+"""
+
+
+def text(certificate: Mapping[str, Any], numbers: Mapping[str, Any]) -> str:
+    """Return the page of a certificate that is accepted."""
+    algorithm = certificate["algorithm"]
+    loop, _ = LOOPS[algorithm["name"]]
+    settings = numbers["settings"]
+    parts = [
+        HEADING.format(statement=fill(certificate["statement"], WIDTH)),
+        *_imports([loop, _arithmetic, _proof]),
+        CLAIMED.format(meant=MEANT[certificate["kind"]]),
+        *_claim(numbers),
+        _assigned("START: dict[str, Any]", _own(settings, loop.start)),
+        _assigned("PLAY: dict[str, Any]", _own(settings, loop.play)),
+        _headed(f"the loop: {algorithm['source']}", _body(loop)),
+        _headed("words of the loop", _body(_arithmetic)),
+        f"\n\n{_body(_proof)}",
+        _headed("V, and weights of inequalities", _form(numbers)),
+        ENDING,
+    ]
+    return "\n".join(parts)
+
+
+def _headed(title: str, written: str) -> str:
+    return f"\n\n# {'-' * (WIDTH - 3 - len(title))} {title}\n\n\n{written}"
+
+
+def _imports(modules: Iterable[ModuleType]) -> Iterator[str]:
+    """Yield what modules import from the standard library, and `partial`."""
+    found = defaultdict(set, {"functools": {"partial"}})
+    for node in (node for m in modules for node in ast.parse(getsource(m)).body):
+        if isinstance(node, ast.ImportFrom) and not node.level:
+            found[str(node.module)] |= {alias.name for alias in node.names}
+    del found["__future__"]
+    for module in sorted(found):
+        yield f"from {module} import {', '.join(sorted(found[module]))}"
+
+
+def _body(module: ModuleType) -> str:
+    """Return a module without its heading, its imports and its `run`."""
+    written = getsource(module)
+    lines, left_out = written.splitlines(), set()
+    for k, node in enumerate(ast.parse(written).body):
+        heading = k == 0 or isinstance(node, ast.ImportFrom)
+        if heading or (isinstance(node, ast.FunctionDef) and node.name == "run"):
+            left_out |= set(range(node.lineno, (node.end_lineno or 0) + 1))
+    kept = [line for k, line in enumerate(lines, 1) if k not in left_out]
+    return "\n".join(kept).strip("\n")
+
+
+def _own(settings: Mapping[str, Any], part: Any) -> dict[str, Any]:
+    return {k: settings[k] for k in signature(part).parameters if k in settings}
+
+
+def _claim(numbers: Mapping[str, Any]) -> Iterator[str]:
+    yield "CLAIM: dict[str, Any] = {"
+    yield from (f"    {key!r}: {_written(numbers[key])}," for key in CLAIM)
+    yield "}"
+
+
+def _form(numbers: Mapping[str, Any]) -> str:
+    left = {k: x for k, x in numbers.items() if k not in (*CLAIM, "settings")}
+    parts = [_assigned(f"V[{name!r}]", value) for name, value in left.items()]
+    return "\n".join(["V: dict[str, Any] = {}", *parts])
+
+
+def _assigned(name: str, value: Any) -> str:
+    return fill(
+        f"{name} = {_written(value)}",
+        WIDTH,
+        subsequent_indent="    ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _written(value: Any) -> str:
+    """Write fractions in few signs; a name has no spaces, so that lines break well."""
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{k!r}: {_written(x)}' for k, x in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_written, value))}]"
+    if isinstance(value, Fraction):
+        n, d = value.numerator, value.denominator
+        return f"F({n})" if d == 1 else f"F({n}, {d})"
+    return repr(value)

@@ -1,0 +1,349 @@
+"""Pages: programs that prove what the checkers accept, and nothing else."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import subprocess
+import sys
+from collections import Counter
+from fractions import Fraction
+from functools import cache, partial
+from inspect import signature
+from random import Random
+
+import pytest
+
+from flverify.algorithms import Focus
+from flverify.certify.averages import average
+from flverify.certify.check import Rejected
+from flverify.certify.check._loops import LOOPS
+from flverify.certify.check.page import _proof, numbers, page
+from flverify.certify.check.plain import TooManyError, check_plainly
+from flverify.certify.rates import certify
+from flverify.participation import Bernoulli, Full
+from tests.certify import test_attacks
+from tests.certify import test_mutations as mutations
+from tests.certify.test_plain_check import FOUND, STORED, certificate
+
+MANY = {"focus_sag", "eight", "eight of two classes", "thousand"}
+NAMES = [k for k in (*mutations.ORIGINALS, *STORED, *FOUND) if k not in MANY]
+QUICK, WHOLE = 30, 1200
+AS_STATED = "a participant must take its gradients as stated"
+ENDS = (SystemExit, ArithmeticError, LookupError, TypeError, ValueError, AttributeError)
+
+
+def prove(written, name):
+    """Prove numbers of a page with the loop of an algorithm."""
+    loop, settings = LOOPS[name][0], written["settings"]
+    start, play = (
+        partial(f, **{k: settings[k] for k in signature(f).parameters if k in settings})
+        for f in (loop.start, loop.play)
+    )
+    _proof.Proof(written, start, play).prove()
+
+
+def proves(certificate):
+    """Whether the page of a certificate ends with no complaint."""
+    try:
+        prove(numbers(certificate), certificate["algorithm"]["name"])
+    except TooManyError:
+        raise
+    except (Rejected, *ENDS):
+        return False
+    return True
+
+
+def ran(program, tmp_path):
+    """Run a program as somebody would who has Python alone."""
+    path = tmp_path / "proof.py"
+    path.write_text(program, encoding="utf-8")
+    command = [sys.executable, "-I", "-S", str(path)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+# ------------------------------------------------------------------ what is proved
+
+
+@pytest.mark.one_in(6)
+@pytest.mark.parametrize("name", NAMES)
+def test_what_the_checkers_accept_is_proved(name):
+    assert proves(certificate(name))
+
+
+@pytest.mark.parametrize("name", ["focus", "fedavg_neighbourhood", "notebook"])
+def test_a_page_needs_nothing_but_python(name, tmp_path):
+    program = page(certificate(name))
+    told = ran(program, tmp_path)
+    assert told.returncode == 0, told.stderr
+    rho = Fraction(certificate(name)["rho"])
+    assert told.stdout.startswith(f"proved: rho = {rho}, s = ")
+    for node in ast.walk(ast.parse(program)):
+        if isinstance(node, ast.ImportFrom):
+            assert node.module.partition(".")[0] in sys.stdlib_module_names
+        assert not isinstance(node, ast.Import)
+    assert certificate(name)["algorithm"]["source"] in program
+    stated = " ".join(program.split('"""')[1].split())
+    assert certificate(name)["statement"] in stated
+    assert max(map(len, program.splitlines())) <= 88
+
+
+def test_a_page_is_of_what_is_accepted_and_of_few_clients():
+    with pytest.raises(Rejected, match="the digest must match"):
+        page({**certificate("focus"), "rho": "9/10"})
+    with pytest.raises(TooManyError, match="at most 6 clients; got 8"):
+        page(certificate("eight"))
+    with pytest.raises(TooManyError, match="at most 6 clients; got 1000"):
+        page(certificate("thousand"))
+    bounded = average(Focus("1/10"), Full(2), 1, 0)
+    with pytest.raises(TooManyError, match="of the kind rate or neighbourhood"):
+        page(bounded.certificate)
+
+
+# -------------------------------------------------------------- what is not proved
+
+STRONGER = {
+    "rho": ("'rho': F(", "'rho': F(97, 100) * F("),
+    "C1": ("'C1': F(", "'C1': F(1, 2) * F("),
+    "C2": ("'C2': F(", "'C2': F(1, 2) * F("),
+    "convexity": ("'mu': F(1, 10)", "'mu': F(1, 50)"),
+    "smoothness": ("'L': F(1)", "'L': F(3, 2)"),
+    "law": ("[F(1, 2), F(1, 2)]", "[F(1, 2), F(1, 5)]"),
+    "step size": ("'step_size': F(1, 5)", "'step_size': F(2, 5)"),
+    "clients": ("'n_clients': 2", "'n_clients': 3"),
+    "a line of the loop": ("y = plus(y, participants", "y = plus(x, participants"),
+    "an empty round": ("'empty_round': 'step'", "'empty_round': 'skip'"),
+    "a setting": ("'empty_round': 'step'", "'empty_round': 'stop'"),
+    "a chance": ("[F(1, 2), F(1, 2)]", "[F(3, 2), F(1, 2)]"),
+    "fewer chances": ("[F(1, 2), F(1, 2)]", "[F(1, 2)]"),
+}
+
+
+@pytest.mark.parametrize("what", STRONGER)
+def test_a_page_of_something_else_stops(what, tmp_path):
+    program = page(certificate("focus"))
+    assert program.count(STRONGER[what][0]) == 1
+    told = ran(program.replace(*STRONGER[what]), tmp_path)
+    assert (told.returncode, told.stdout) != (0, "")
+    assert told.returncode == 1
+    assert "proved:" not in told.stdout
+
+
+@cache
+def mutants(number, seed):
+    """Changed certificates, with what the short checker says of them."""
+    found = []
+    for story, changed in mutations.mutants(number, seed):
+        try:
+            check_plainly(changed)
+        except Rejected as error:
+            found.append((story, changed, str(error)))
+        else:
+            found.append((story, changed, ""))
+    return found
+
+
+def disputes(number, seed):
+    """Stories of changed certificates that one of two has accepted; how many were."""
+    counts, found = Counter(), []
+    for story, changed, reason in mutants(number, seed):
+        proved = proves(changed)
+        counts[proved] += 1
+        # a page does not say how many gradients a round takes
+        if proved != (reason == "") and (not proved or reason != AS_STATED):
+            found.append((story, reason))
+    return counts, found
+
+
+def test_changed_certificates_get_the_verdict_of_the_short_checker():
+    counts, found = disputes(QUICK, "page")
+    assert not found
+    assert counts[False] > 0.7 * QUICK
+
+
+@pytest.mark.slow
+def test_many_changed_certificates_get_the_verdict_of_the_short_checker():
+    counts, found = disputes(WHOLE, "page, all")
+    assert not found
+    assert counts[False] > 0.8 * WHOLE
+    assert counts[True] > 0.02 * WHOLE
+
+
+@pytest.mark.parametrize("story", test_attacks.CHEAP)
+def test_what_would_prove_any_rate_proves_none(story):
+    tricks, _ = test_attacks.CHEAP[story]
+    assert not proves(test_attacks.attacked("focus_slots", test_attacks.LOW, *tricks))
+
+
+def hardly_negative():
+    """Numbers of a proof, with two weights that are just below 0."""
+    found = copy.deepcopy(numbers(certificate("focus")))
+    tiny = Fraction(-1, 10**30)
+    both = [0, "call:0", "x*", tiny], [0, "x*", "call:0", tiny]
+    found["decrease"]["interpolation"].extend(map(list, both))
+    return found
+
+
+def test_a_weight_just_below_zero_is_no_weight():
+    with pytest.raises(SystemExit, match="weights must not be negative"):
+        prove(hardly_negative(), "focus")
+
+
+# --------------------------------------- V needs no trust: a false claim has no proof
+
+HUGE = Fraction(10**30)
+TRICKS = {
+    "a weight below 0": lambda n: n["decrease"]["interpolation"].append(
+        [0, "call:0", "x*", -HUGE]
+    ),
+    "an inequality of a point with itself": lambda n: n["decrease"][
+        "interpolation"
+    ].append([0, "call:0", "call:0", HUGE]),
+    "V is 0": lambda n: n.update(V={}, V_values=[]),
+    "V is made from x*": lambda n: n.update(V={"x*": {"x*": HUGE}}),
+    "the model is x*": lambda n: n["made"].append({"model": {"x*": Fraction(1)}}),
+    "x* is the model": lambda n: n["made"].append({"x*": {"model": Fraction(1)}}),
+    "the model is not free": lambda n: n["free"].remove("model"),
+    "all clients are the server": lambda n: n.update(client_slots=[]),
+    "no slot is the server's": lambda n: n.update(server_slots=[]),
+    "nothing is invariant": lambda n: n.update(made=[]),
+    "all is invariant": lambda n: n["made"].append(
+        {"model": {"model": Fraction(1, 2)}}
+    ),
+    "a memory is moved in every round": lambda n: [
+        memory.update(all=True) for memory in n["memories"].values()
+    ],
+    "a memory starts at x*": lambda n: [
+        memory.update(start="x*") for memory in n["memories"].values()
+    ],
+    "a memory rests": lambda n: [
+        memory.update(call="x*", all=True) for memory in n["memories"].values()
+    ],
+    "a value that is always known": lambda n: n["values"].update(
+        {"value:0": {"x*": Fraction(1)}}
+    ),
+    "a value without bounds": lambda n: (
+        n["values"].update({"value:0": {"model": Fraction(1)}}),
+        n["V_values"].extend([i, j, HUGE] for i in ("value:0",) for j in range(2)),
+    ),
+    "floats": lambda n: n["V"].update(model={"model": float("nan")}),
+}
+FALSE = ("focus", "focus_slots", "option I")
+
+
+def false_claim(name):
+    """Numbers of a page with a rate that quadratics do not have."""
+    found = numbers(certificate(name))
+    assert found["n_clients"] < 4
+    found["rho"] = (3 * found["rho"] - 1) / 2  # twice as far from 1, and a half more
+    return copy.deepcopy(found)
+
+
+@pytest.mark.parametrize("trick", TRICKS)
+@pytest.mark.parametrize("name", FALSE)
+def test_no_numbers_prove_what_is_false(name, trick):
+    lied = false_claim(name)
+    try:
+        TRICKS[trick](lied)
+    except ValueError:  # it has no such entry
+        pytest.skip("there is nothing to change")
+    with pytest.raises(ENDS):
+        prove(lied, certificate(name)["algorithm"]["name"])
+
+
+def changed_at_random(value, draw):
+    """Change one number or name somewhere inside."""
+    places = list(value) if isinstance(value, dict) else list(range(len(value)))
+    if not places:
+        return
+    key = draw.choice(places)
+    if isinstance(value[key], dict | list) and value[key]:
+        changed_at_random(value[key], draw)
+    elif isinstance(value[key], Fraction):
+        value[key] = draw.choice([-value[key], value[key] * 10, Fraction(0), HUGE])
+    elif isinstance(value[key], str):
+        value[key] = draw.choice(
+            ["x*", "call:0", "ghost:0", "model", "g*.0", "start:0"]
+        )
+    else:
+        value[key] = draw.choice([0, 1, True, False])
+
+
+@pytest.mark.parametrize(
+    "number", [30, pytest.param(1500, marks=pytest.mark.slow)], ids=["few", "many"]
+)
+@pytest.mark.parametrize("name", FALSE)
+def test_no_random_numbers_prove_what_is_false(name, number):
+    claimed = ("n_clients", "law", "mu", "L", "settings", "rho", "C1", "C2", "s", "c")
+    for k in range(number):
+        draw, lied = Random(f"lie {name} {k}"), false_claim(name)
+        free = {key: x for key, x in lied.items() if key not in claimed}
+        for _ in range(draw.randint(1, 6)):
+            changed_at_random(free, draw)
+        with pytest.raises(ENDS):
+            prove(lied | free, certificate(name)["algorithm"]["name"])
+
+
+# ------------------------------------------------------------------ planted faults
+
+
+def forgetful(law, n):
+    """All cohorts but one; its chance goes to another."""
+    (p, _), *rest = cohorts(law, n)
+    return [(rest[0][0] + p, rest[0][1]), *rest[1:]] if rest else [(p, [])]
+
+
+def nothing(*_given):
+    return _proof.NOTHING
+
+
+cohorts, above, parabola = _proof.cohorts, _proof.Point.above, _proof.Point.parabola
+FAULTS = {
+    "a cohort is forgotten": (_proof, "cohorts", forgetful),
+    "inequalities have the other sign": (
+        _proof.Point,
+        "above",
+        lambda *given: above(*given) * -1,
+    ),
+    "bounds are too flat": (
+        _proof.Point,
+        "parabola",
+        lambda b, x, bend: parabola(b, x, bend / 2),
+    ),
+    "nothing is judged": (_proof, "not_negative", nothing),
+    "nothing is demanded": (_proof, "demand", nothing),
+    "weights have any sign": (_proof, "weight", Fraction),
+    "no inequality is used": (_proof.Proof, "used", nothing),
+    "no value is bounded": (_proof.Proof, "bounds", nothing),
+    "memories stay": (_proof.Proof, "moved", lambda _proof, held, *_: held),
+}
+
+
+def right():
+    """Whether everything gets the verdict that it should have."""
+    try:
+        prove(hardly_negative(), "focus")
+    except ENDS:
+        originals = ("focus", "warm", "contraction", "previous gradients")
+        if all(proves(certificate(k)) for k in originals):
+            return not disputes(40, "faults")[1]
+    return False
+
+
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_planted_fault_is_noticed(monkeypatch, fault):
+    mutants(40, "faults")  # judged before there is a fault
+    monkeypatch.setattr(*FAULTS[fault])
+    assert not right()
+
+
+@pytest.mark.slow
+def test_nothing_is_noticed_where_there_is_no_fault():
+    assert right()
+
+
+def test_a_page_does_not_depend_on_who_asks():
+    law = Bernoulli(["1/2", "1/3"])
+    first, second = (certify(Focus("1/5"), law, "1/10", 1) for _ in "ab")
+    assert page(first.certificate) == page(second.certificate)
