@@ -49,7 +49,7 @@ is run, and the certificate is about what it does, so read it first. It is judge
 second checker, with every client written out.
 
 With --page the proof is also written as one program that needs nothing but Python, for
-up to six clients: the method's loop, 330 lines that prove, and numbers. Who runs it
+up to six clients: the method's loop, 350 lines that prove, and numbers. Who runs it
 needs no flverify, and who reads it has read the proof.
 
 The exit code is 0 if the certificate is accepted, 1 if it is rejected, and 2 if the

@@ -15,19 +15,23 @@ from random import Random
 import pytest
 
 from flverify.algorithms import Focus
-from flverify.certify.averages import average
+from flverify.certify.averages.quadratics import least_constant
 from flverify.certify.check import Rejected
 from flverify.certify.check._loops import LOOPS
-from flverify.certify.check.page import _proof, numbers, page
+from flverify.certify.check.page import _of_values, _proof, _text, numbers, page
 from flverify.certify.check.plain import TooManyError, check_plainly
 from flverify.certify.rates import certify
-from flverify.participation import Bernoulli, Full
-from tests.certify import test_attacks
+from flverify.participation import Bernoulli
+from tests.certify import gap_settings, test_attacks
+from tests.certify import test_average_mutants as averages
+from tests.certify import test_gap_rate_mutants as gaps
 from tests.certify import test_mutations as mutations
 from tests.certify.test_plain_check import FOUND, STORED, certificate
 
 MANY = {"focus_sag", "eight", "eight of two classes", "thousand"}
 NAMES = [k for k in (*mutations.ORIGINALS, *STORED, *FOUND) if k not in MANY]
+OF_VALUES = [("average", k) for k in averages.ORIGINALS]
+OF_VALUES += [("gap", k) for k in gap_settings.SETTINGS if k not in MANY]
 QUICK, WHOLE = 30, 1200
 AS_STATED = "a participant must take its gradients as stated"
 ENDS = (SystemExit, ArithmeticError, LookupError, TypeError, ValueError, AttributeError)
@@ -40,7 +44,8 @@ def prove(written, name):
         partial(f, **{k: settings[k] for k in signature(f).parameters if k in settings})
         for f in (loop.start, loop.play)
     )
-    _proof.Proof(written, start, play).prove()
+    kind = _of_values.ProofOfValues if "of" in written else _proof.Proof
+    kind(written, start, play).prove()
 
 
 def proves(certificate):
@@ -71,6 +76,36 @@ def test_what_the_checkers_accept_is_proved(name):
     assert proves(certificate(name))
 
 
+def of_values(kind, name):
+    """Return the certificate of an average, or of a rate of f(x) - f(x*)."""
+    if kind == "average":
+        return averages.original(name)
+    return gap_settings.found(name).certificate
+
+
+@pytest.mark.one_in(6)
+@pytest.mark.parametrize(("kind", "name"), OF_VALUES)
+def test_bounds_on_values_are_proved(kind, name):
+    assert proves(of_values(kind, name))
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "told"),
+    [
+        ("average", "fedavg", "C1 = "),
+        ("average", "focus, smooth", "C0 = "),
+        ("gap", "descent", "beta = 1/10, s = "),
+    ],
+)
+def test_a_page_of_values_says_what_it_proves(kind, name, told, tmp_path):
+    found = of_values(kind, name)
+    done = ran(page(found), tmp_path)
+    assert done.returncode == 0, done.stderr
+    rho = Fraction(found["rho"])
+    assert done.stdout.startswith(f"proved: rho = {rho}, ")
+    assert told in done.stdout
+
+
 @pytest.mark.parametrize("name", ["focus", "fedavg_neighbourhood", "notebook"])
 def test_a_page_needs_nothing_but_python(name, tmp_path):
     program = page(certificate(name))
@@ -95,9 +130,6 @@ def test_a_page_is_of_what_is_accepted_and_of_few_clients():
         page(certificate("eight"))
     with pytest.raises(TooManyError, match="at most 6 clients; got 1000"):
         page(certificate("thousand"))
-    bounded = average(Focus("1/10"), Full(2), 1, 0)
-    with pytest.raises(TooManyError, match="of the kind rate or neighbourhood"):
-        page(bounded.certificate)
 
 
 # -------------------------------------------------------------- what is not proved
@@ -130,10 +162,10 @@ def test_a_page_of_something_else_stops(what, tmp_path):
 
 
 @cache
-def mutants(number, seed):
+def mutants(number, seed, of=mutations.mutants):
     """Changed certificates, with what the short checker says of them."""
     found = []
-    for story, changed in mutations.mutants(number, seed):
+    for story, changed in of(number, seed):
         try:
             check_plainly(changed)
         except Rejected as error:
@@ -143,10 +175,10 @@ def mutants(number, seed):
     return found
 
 
-def disputes(number, seed):
+def disputes(number, seed, of=mutations.mutants):
     """Stories of changed certificates that one of two has accepted; how many were."""
     counts, found = Counter(), []
-    for story, changed, reason in mutants(number, seed):
+    for story, changed, reason in mutants(number, seed, of):
         proved = proves(changed)
         counts[proved] += 1
         # a page does not say how many gradients a round takes
@@ -167,6 +199,16 @@ def test_many_changed_certificates_get_the_verdict_of_the_short_checker():
     assert not found
     assert counts[False] > 0.8 * WHOLE
     assert counts[True] > 0.02 * WHOLE
+
+
+@pytest.mark.parametrize(
+    "number", [12, pytest.param(500, marks=pytest.mark.slow)], ids=["few", "many"]
+)
+@pytest.mark.parametrize("of", [averages.mutants, gaps.mutants], ids=["average", "gap"])
+def test_changed_bounds_on_values_get_the_same_verdict(of, number):
+    counts, found = disputes(number, f"page of values {number}", of)
+    assert not found
+    assert counts[False] > 0.5 * number
 
 
 @pytest.mark.parametrize("story", test_attacks.CHEAP)
@@ -228,11 +270,19 @@ TRICKS = {
     ),
     "floats": lambda n: n["V"].update(model={"model": float("nan")}),
 }
-FALSE = ("focus", "focus_slots", "option I")
+FALSE = ("focus", "focus_slots", "option I", "descent, smooth", "focus, smooth")
+METHOD = {"focus_slots": "focus", "option I": "scaffold", "focus, smooth": "focus"}
+METHOD["descent, smooth"] = "gradient_descent"
 
 
 def false_claim(name):
-    """Numbers of a page with a rate that quadratics do not have."""
+    """Numbers of a page with a rate, or with a bound, that quadratics do not have."""
+    if name.endswith(", smooth"):
+        found = copy.deepcopy(numbers(averages.original(name)))
+        least = least_constant(*averages.ORIGINALS[name]).constant * found["s"]
+        assert least <= found["C0"]
+        found["C0"] = least * Fraction(9, 10)
+        return found
     found = numbers(certificate(name))
     assert found["n_clients"] < 4
     found["rho"] = (3 * found["rho"] - 1) / 2  # twice as far from 1, and a half more
@@ -248,7 +298,7 @@ def test_no_numbers_prove_what_is_false(name, trick):
     except ValueError:  # it has no such entry
         pytest.skip("there is nothing to change")
     with pytest.raises(ENDS):
-        prove(lied, certificate(name)["algorithm"]["name"])
+        prove(lied, METHOD.get(name, name))
 
 
 def changed_at_random(value, draw):
@@ -270,18 +320,18 @@ def changed_at_random(value, draw):
 
 
 @pytest.mark.parametrize(
-    "number", [30, pytest.param(1500, marks=pytest.mark.slow)], ids=["few", "many"]
+    "number", [12, pytest.param(300, marks=pytest.mark.slow)], ids=["few", "many"]
 )
 @pytest.mark.parametrize("name", FALSE)
 def test_no_random_numbers_prove_what_is_false(name, number):
-    claimed = ("n_clients", "law", "mu", "L", "settings", "rho", "C1", "C2", "s", "c")
+    claimed = ("n_clients", "law", "mu", "L", "settings", "of", *_text.SHOWN)
     for k in range(number):
         draw, lied = Random(f"lie {name} {k}"), false_claim(name)
         free = {key: x for key, x in lied.items() if key not in claimed}
         for _ in range(draw.randint(1, 6)):
             changed_at_random(free, draw)
         with pytest.raises(ENDS):
-            prove(lied | free, certificate(name)["algorithm"]["name"])
+            prove(lied | free, METHOD.get(name, name))
 
 
 # ------------------------------------------------------------------ planted faults

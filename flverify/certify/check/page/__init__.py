@@ -24,13 +24,15 @@ def page(certificate: Mapping[str, Any]) -> str:
     Parameters
     ----------
     certificate : mapping
-        One that `check` accepts, of a rate or a neighbourhood.
+        One that `check` accepts.
 
     Raises
     ------
     TooManyError
-        If there are more than six clients, a method of one's own, or more gradients
-        of a client and round than are written out; or if something else is bounded.
+        If there are more than six clients, or more gradients of a client and round
+        than are written out.
+    Rejected
+        If it is not accepted, or of a method of one's own.
 
     Examples
     --------

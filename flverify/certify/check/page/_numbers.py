@@ -17,8 +17,6 @@ from flverify.certify.check.plain._sums import (
     unknown,
 )
 
-KINDS = ("rate", "neighbourhood")
-
 
 def numbers(certificate: Mapping[str, Any]) -> dict[str, Any]:
     """Return what `_proof.Proof` is given; certificates are not judged here.
@@ -26,14 +24,12 @@ def numbers(certificate: Mapping[str, Any]) -> dict[str, Any]:
     Raises
     ------
     TooManyError
-        If there are more than six clients, or what is bounded is no squared distance.
+        If there are more than six clients.
     """
     c = exact(dict(certificate))
     few = f"a page has at most {FEW} clients; got {{}}"
     many = sum(g.many for g in casts(c.law)[0])
     demand(many <= FEW, few.format(many), TooManyError)
-    kinds = f"a page is of the kind {' or '.join(KINDS)}; got {c.kind}"
-    demand(c.kind in KINDS, kinds, TooManyError)
     return _Written(c).numbers()
 
 
@@ -47,9 +43,7 @@ class _Written:
         self.places = range(len(self.cast))
 
     def numbers(self) -> dict[str, Any]:
-        c, near, of = self.c, self.c.neighbourhood, self.of
-        nothing = Fraction(0)
-        s, constant = (near.weight, near.constant) if near else (nothing, nothing)
+        c, of = self.c, self.of
         pairs, values = self.lyapunov()
         return {
             "n_clients": len(self.cast),
@@ -58,8 +52,7 @@ class _Written:
             "L": of.L,
             "settings": vars(c.algorithm.settings),
             "rho": c.rho,
-            "s": s,
-            "c": constant,
+            **self.constants(),
             "C1": c.start.C1,
             "C2": c.start.C2,
             "server_slots": [x for x in vars(c.equilibrium) if x not in self.stacks],
@@ -80,6 +73,18 @@ class _Written:
             "positivity": self.part(c.positivity),
             "start": self.part(c.start),
         }
+
+    def constants(self) -> dict[str, Any]:
+        """Return s, c, and what else a bound on values has."""
+        c, near, nothing = self.c, self.c.neighbourhood, Fraction(0)
+        s, constant = (near.weight, near.constant) if near else (nothing, nothing)
+        if c.kind == "average":
+            own = {"of": c.average.of, "C0": c.start.C0}
+            return {"s": c.average.weight, "c": constant, **own}
+        if c.kind == "gap":
+            own = {"of": "condition", "beta": c.dominance.beta, "v": c.dominance.v}
+            return {"s": c.dominance.weight, "c": nothing, **own, "C0": c.start.C0}
+        return {"s": s, "c": constant}
 
     def law(self) -> dict[str, Any]:
         law, n = self.c.law, len(self.cast)
@@ -171,9 +176,9 @@ class _Written:
             at[f"{j}.gradient"] = [NOTHING] * len(self.cast)
         return State(self.cast, at)
 
-    def part(self, part: Any) -> dict[str, list[list[Any]]]:
+    def part(self, part: Any) -> dict[str, Any]:
         """Return inequalities, client by client, with the weights of their mean."""
-        found: dict[str, list[list[Any]]] = {}
+        found: dict[str, Any] = {}
         rows = {"interpolation": part.multipliers}
         rows |= {key: vars(part).get(key, []) for key in ("lower", "upper")}
         for key, listed in rows.items():
@@ -183,6 +188,11 @@ class _Written:
                 for i in self.places:
                     if self.cast[i].q == q and x:
                         found[key].append([i, _known(a), _known(b), x / len(self.cast)])
+        least = vars(part).get("minimum")  # weights of values, or one weight
+        if isinstance(least, list):
+            found["minimum"] = [[f"value:{v}", x] for v, x in least if x]
+        elif least is not None:
+            found["minimum"] = least
         return found
 
 

@@ -125,7 +125,9 @@ class Proof:
         self, of: Mapping[str, Any], start: Callable[..., Any], play: Any
     ) -> None:
         self.of, self.loop_start, self.loop_play = of, start, play
-        self.n, self.mu, self.L = of["n_clients"], of["mu"], of["L"]
+        self.n: int = of["n_clients"]
+        self.mu: Fraction = of["mu"]
+        self.L: Fraction = of["L"]
         self.clients = range(self.n)
         free = [unknown("g*", i) for i in self.clients]
         middle = total(free) / self.n  # the gradients at x* add to zero
@@ -218,6 +220,7 @@ class Proof:
             for i in self.clients:
                 key, f = (memory["start"], i), unknown("f", memory["start"], i)
                 zero = Point(unknown("x", *key), self.stars[i] * -1, f)
+                demand(self.mu > 0 or key in points, "f_i may have no such point")
                 held[j, i] = points.setdefault(key, zero)
         return at, held
 

@@ -13,10 +13,11 @@ from typing import Any
 
 from flverify.certify.check._loops import LOOPS
 
-from . import _arithmetic, _proof
+from . import _arithmetic, _of_values, _proof
 
 WIDTH = 88
-CLAIM = ("n_clients", "law", "mu", "L", "rho", "s", "c", "C1", "C2")
+SHOWN = ("rho", "beta", "s", "c", "v", "C0", "C1", "C2")
+CLAIM = ("n_clients", "law", "mu", "L", "of", *SHOWN)
 
 HEADING = '''"""A proof that needs nothing but Python.
 
@@ -28,11 +29,11 @@ form in what the server and the clients hold and in values of the f_i, and nothi
 is proved by a wrong one.
 
 The loop is played for every cohort, on sums of unknown vectors, with a new one for each
-new gradient. Inequalities that hold for all smooth and strongly convex f_i, times
-weights, are taken from what must not be negative; what is left has to be a quadratic
-form in the unknown vectors that has a positive semidefinite matrix. The gradients g*_i
-of f_i at x* are any vectors that add up to zero; others are measured from them, and
-values of f_i from the tangent at x*.
+new gradient. Inequalities that hold for all such f_i, times weights, are taken from
+what must not be negative; what is left has to be a quadratic form in the unknown
+vectors that has a positive semidefinite matrix. The gradients g*_i of f_i at x* are any
+vectors that add up to zero; others are measured from them, and values of f_i from the
+tangent at x*.
 """
 
 from __future__ import annotations
@@ -43,20 +44,32 @@ F = Fraction
 
 # The law of who takes part is "bernoulli" (everybody alone, each with a chance),
 # "uniform_cohort" (all cohorts of one size alike) or "all_or_nothing"; M stands for
-# mean|g*_i|^2.
-# {meant}"""
+# mean|g*_i|^2, and f for the mean of the f_i.{meant}"""
 
 MEANT = {
-    "rate": "For every r: E|x_r - x*|^2 <= rho^r (C1 |x_0 - x*|^2 + C2 M).",
-    "neighbourhood": "For every round: E V+ <= rho V - s |x - x*|^2 + c M and V >= 0.\n"
-    "# At the start V <= C1 |x_0 - x*|^2 + C2 M.",
+    "rate": """
+# For every r: E|x_r - x*|^2 <= rho^r (C1 |x_0 - x*|^2 + C2 M).""",
+    "neighbourhood": """
+# For every round: E V+ <= rho V - s |x - x*|^2 + c M and V >= 0, and at the start
+# V <= C1 |x_0 - x*|^2 + C2 M.""",
+    "gap": """
+# x* is a minimiser of f, and m(r) = f(x_r) - f(x*).  For every K:
+# (1/K) sum_(r<K) E m(r) <= (C0 m(0) + C1 |x_0 - x*|^2 + C2 M)/(s K) + (c/s) M.""",
+    "gradient": """
+# x* is a minimiser of f, and m(r) = f(x_r) - f(x*).  For every K:
+# (1/K) sum_(r<K) E|grad f(x_r)|^2 <=
+# (C0 m(0) + C1 |x_0 - x*|^2 + C2 M)/(s K) + (c/s) M.""",
+    "condition": """
+# x* is a minimiser of f, m(r) = f(x_r) - f(x*), and |grad f(x)|^2 is at least
+# 2 beta (f(x) - f(x*)) for all x.  For every r:
+# v E m(r) <= rho^r (C0 m(0) + C1 |x_0 - x*|^2 + C2 M).""",
 }
 
 ENDING = """
 if __name__ == "__main__":
-    Proof(CLAIM | V, partial(start, **START), partial(play, **PLAY)).prove()
-    shown = (f"{k} = {CLAIM[k]}" for k in ("rho", "s", "c", "C1", "C2"))
-    print("proved:", ", ".join(shown))
+    {name}(CLAIM | V, partial(start, **START), partial(play, **PLAY)).prove()
+    shown = {shown}
+    print("proved:", ", ".join(f"{{k}} = {{CLAIM[k]}}" for k in shown if k in CLAIM))
 """
 
 
@@ -64,19 +77,22 @@ def text(certificate: Mapping[str, Any], numbers: Mapping[str, Any]) -> str:
     """Return the page of a certificate that is accepted."""
     algorithm = certificate["algorithm"]
     loop, _ = LOOPS[algorithm["name"]]
-    settings = numbers["settings"]
+    settings, modules = numbers["settings"], [_proof]
+    if numbers.get("of"):
+        modules.append(_of_values)
+    name = "ProofOfValues" if numbers.get("of") else "Proof"
     parts = [
         HEADING.format(statement=fill(certificate["statement"], WIDTH)),
-        *_imports([loop, _arithmetic, _proof]),
-        CLAIMED.format(meant=MEANT[certificate["kind"]]),
+        *_imports([loop, _arithmetic, *modules]),
+        CLAIMED.format(meant=MEANT[numbers.get("of", certificate["kind"])]),
         *_claim(numbers),
         _assigned("START: dict[str, Any]", _own(settings, loop.start)),
         _assigned("PLAY: dict[str, Any]", _own(settings, loop.play)),
         _headed(f"the loop: {algorithm['source']}", _body(loop)),
         _headed("words of the loop", _body(_arithmetic)),
-        f"\n\n{_body(_proof)}",
+        *(f"\n\n{_body(module)}" for module in modules),
         _headed("V, and weights of inequalities", _form(numbers)),
-        ENDING,
+        ENDING.format(name=name, shown=SHOWN),
     ]
     return "\n".join(parts)
 
@@ -114,7 +130,9 @@ def _own(settings: Mapping[str, Any], part: Any) -> dict[str, Any]:
 
 def _claim(numbers: Mapping[str, Any]) -> Iterator[str]:
     yield "CLAIM: dict[str, Any] = {"
-    yield from (f"    {key!r}: {_written(numbers[key])}," for key in CLAIM)
+    yield from (
+        f"    {key!r}: {_written(numbers[key])}," for key in CLAIM if key in numbers
+    )
     yield "}"
 
 
