@@ -219,8 +219,9 @@ def _answer(question: Question) -> tuple[Average, Least | None]:
             begin("scalar quadratics")
             least = least_constant(algorithm, law, *numbers)
     except FLOATS_FAILED as error:
-        # what is certified stands without the quadratics beside it
-        return found or Average("inconclusive", floats_failed(error), ""), None
+        if found is not None and found.certificate is not None:
+            return found, None  # which stands without the quadratics beside it
+        return Average("inconclusive", floats_failed(error), ""), None
     why = _contradicted(question, found, least) if least is not None else ""
     status: Status = "inconclusive" if found.certificate else "not_certified"
     return (Average(status, why, found.of) if why else found), least
