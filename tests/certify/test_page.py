@@ -129,6 +129,60 @@ def test_a_page_of_something_else_stops(what, tmp_path):
     assert "proved:" not in told.stdout
 
 
+def test_what_is_at_the_end_does_not_change_the_claim(tmp_path):
+    program = page(certificate("focus"))
+    head = program.partition("'rho': ")[2].partition(",\n")[0]
+    assert head == "F(918113, 1000000)"
+    lied = program.replace(f"'rho': {head}", "'rho': F(9, 10)")
+    lied = lied.replace("\nif __name__", f"\nV['rho'] = {head}\n\nif __name__")
+    assert lied.count(head) == 1
+    told = ran(lied, tmp_path)
+    assert told.stderr.startswith("not proved: decrease: ")
+    assert told.stdout == ""
+
+
+def said(certificate):
+    """The comment of a page above its claim."""
+    lines = page(certificate).partition("F = Fraction\n")[2].splitlines()
+    return " ".join(line.lstrip("# ") for line in lines[: lines.index(CLAIM)])
+
+
+CLAIM = "CLAIM: dict[str, Any] = {"
+SAYS = {
+    "focus": "As s = c = 0, for every r: E|x_r - x*|^2 <= rho^r "
+    "(C1 |x_0 - x*|^2 + C2 M).",
+    "drift": "As s = 0, for every r: E|x_r - x*|^2 <= rho^r "
+    "(C1 |x_0 - x*|^2 + C2 M) + c/(1 - rho) M.",
+    "fedavg_neighbourhood": "So the average of E|x_r - x*|^2 over the first R rounds "
+    "is at most (c/s) M + (C1 |x_0 - x*|^2 + C2 M)/(s R).",
+}
+
+
+@pytest.mark.parametrize("name", SAYS)
+def test_a_page_says_what_its_constants_prove(name):
+    told = said(certificate(name))
+    assert told.endswith(SAYS[name])
+    assert "drawn anew in every round" in told
+    for part in (
+        "E V+ <= rho V - s |x - x*|^2 + c M in every round,",
+        "V >= |x - x*|^2 if s is 0, and V >= 0 if it is not,",
+        "V_0 <= C1 |x_0 - x*|^2 + C2 M.",
+    ):
+        assert part in told
+    written = numbers(certificate(name))
+    assert (written["s"] == 0) == SAYS[name].startswith("As s")
+    assert (written["c"] == 0) == ("c = 0" in SAYS[name])
+
+
+@pytest.mark.parametrize("other", [("stored",), (), [], {}, "", "x*", None, 1, 0.5])
+def test_only_vectors_are_added_to_vectors(other):
+    vector = _proof.unknown("x*")
+    for done in (vector.__add__, vector.__radd__, vector.__sub__):
+        with pytest.raises((SystemExit, TypeError)):
+            done(other)
+    assert vector + 0 == vector - 0 == 0 + vector == vector
+
+
 @cache
 def mutants(number, seed):
     """Changed certificates, with what the short checker says of them."""

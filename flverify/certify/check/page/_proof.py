@@ -14,11 +14,12 @@ from typing import Any, NamedTuple, TypeAlias
 class Sum(dict[Any, Fraction]):
     """A sum of unknown vectors, or of inner products and values of f_i; no zeros."""
 
-    def __add__(self, other: Any) -> Sum:
-        return total([self, other or NOTHING])  # loops add the number 0
+    def __add__(self, other: Any) -> Sum:  # loops add the number 0
+        demand(isinstance(other, Sum) or other == 0, "vectors are added to vectors")
+        return total([self, other or NOTHING])
 
     def __sub__(self, other: Any) -> Sum:
-        return self + (other or NOTHING) * -1
+        return self.__add__(other * -1)
 
     def __mul__(self, number: Any) -> Sum:
         demand(isinstance(number, int | Fraction), "only numbers multiply vectors")

@@ -18,14 +18,14 @@ from . import _arithmetic, _proof
 WIDTH = 88
 CLAIM = ("n_clients", "law", "mu", "L", "rho", "s", "c", "C1", "C2")
 
-HEADING = '''"""A proof that needs nothing but Python.
+HEADING = '''"""A proof that needs nothing but Python 3.10 or newer.
 
 {statement}
 
 Run it: it ends with "proved", or stops before that. To be convinced, read the claim
-below, the loop, and the proof. The numbers at the end need no trust: V is any quadratic
-form in what the server and the clients hold and in values of the f_i, and nothing false
-is proved by a wrong one.
+below, the loop, and the proof. What is at the end needs no trust, if it is nothing but
+numbers F(...) and names in quotes: V is any quadratic form in what the server and the
+clients hold and in values of the f_i, and nothing false is proved by a wrong one.
 
 The loop is played for every cohort, on sums of unknown vectors, with a new one for each
 new gradient. Inequalities that hold for all smooth and strongly convex f_i, times
@@ -41,20 +41,26 @@ from __future__ import annotations
 CLAIMED = """
 F = Fraction
 
-# The law of who takes part is "bernoulli" (everybody alone, each with a chance),
-# "uniform_cohort" (all cohorts of one size alike) or "all_or_nothing"; M stands for
-# mean|g*_i|^2.
+# Who takes part is drawn anew in every round: "bernoulli" (everybody alone, each with
+# a chance), "uniform_cohort" (all cohorts of one size alike) or "all_or_nothing". M
+# stands for mean|g*_i|^2, V_0 for V at the start and V+ for V after a round. Proved is:
+#     E V+ <= rho V - s |x - x*|^2 + c M in every round,
+#     V >= |x - x*|^2 if s is 0, and V >= 0 if it is not,
+#     V_0 <= C1 |x_0 - x*|^2 + C2 M.
 # {meant}"""
 
+BEGUN = "C1 |x_0 - x*|^2 + C2 M"
 MEANT = {
-    "rate": "For every r: E|x_r - x*|^2 <= rho^r (C1 |x_0 - x*|^2 + C2 M).",
-    "neighbourhood": "For every round: E V+ <= rho V - s |x - x*|^2 + c M and V >= 0.\n"
-    "# At the start V <= C1 |x_0 - x*|^2 + C2 M.",
+    "rate": f"As s = c = 0, for every r: E|x_r - x*|^2 <= rho^r ({BEGUN}).",
+    "steady": f"As s = 0, for every r:\n"
+    f"# E|x_r - x*|^2 <= rho^r ({BEGUN}) + c/(1 - rho) M.",
+    "neighbourhood": "So the average of E|x_r - x*|^2 over the first R rounds is at\n"
+    f"# most (c/s) M + ({BEGUN})/(s R).",
 }
 
 ENDING = """
 if __name__ == "__main__":
-    Proof(CLAIM | V, partial(start, **START), partial(play, **PLAY)).prove()
+    Proof(V | CLAIM, partial(start, **START), partial(play, **PLAY)).prove()
     shown = (f"{k} = {CLAIM[k]}" for k in ("rho", "s", "c", "C1", "C2"))
     print("proved:", ", ".join(shown))
 """
@@ -68,7 +74,7 @@ def text(certificate: Mapping[str, Any], numbers: Mapping[str, Any]) -> str:
     parts = [
         HEADING.format(statement=fill(certificate["statement"], WIDTH)),
         *_imports([loop, _arithmetic, _proof]),
-        CLAIMED.format(meant=MEANT[certificate["kind"]]),
+        CLAIMED.format(meant=MEANT[_kind(certificate["kind"], numbers["s"])]),
         *_claim(numbers),
         _assigned("START: dict[str, Any]", _own(settings, loop.start)),
         _assigned("PLAY: dict[str, Any]", _own(settings, loop.play)),
@@ -79,6 +85,11 @@ def text(certificate: Mapping[str, Any], numbers: Mapping[str, Any]) -> str:
         ENDING,
     ]
     return "\n".join(parts)
+
+
+def _kind(kind: str, s: Fraction) -> str:
+    """Return the kind of what follows, which without s is a bound of every round."""
+    return "steady" if kind == "neighbourhood" and not s else kind
 
 
 def _headed(title: str, written: str) -> str:
