@@ -11,14 +11,16 @@ from fractions import Fraction
 from functools import cache, partial
 from inspect import signature
 from random import Random
+from types import SimpleNamespace
 
 import pytest
 
-from flverify.algorithms import Focus
+from flverify.algorithms import Focus, GradientDescent
 from flverify.certify.averages import average
 from flverify.certify.check import Rejected
 from flverify.certify.check._loops import LOOPS
-from flverify.certify.check.page import _proof, numbers, page
+from flverify.certify.check.page import _arithmetic, _proof, numbers, page
+from flverify.certify.check.page._text import _body, _imports, text
 from flverify.certify.check.plain import TooManyError, check_plainly
 from flverify.certify.rates import certify
 from flverify.participation import Bernoulli, Full
@@ -98,6 +100,77 @@ def test_a_page_is_of_what_is_accepted_and_of_few_clients():
     bounded = average(Focus("1/10"), Full(2), 1, 0)
     with pytest.raises(TooManyError, match="of the kind rate or neighbourhood"):
         page(bounded.certificate)
+
+
+def test_a_page_has_no_number_that_python_does_not_read():
+    ok, long = Fraction(1, 10**4299), Fraction(1, 10**4300)
+    c = certificate("focus")
+    for fits in (ok, -1 / ok):
+        assert ast.parse(text(c, numbers(c) | {"V": {"model": {"model": fits}}}))
+    for longer in (long, -1 / long):
+        with pytest.raises(TooManyError, match="at most 4300 digits; got a longer one"):
+            text(c, numbers(c) | {"V": {"model": {"model": longer}}})
+
+
+def test_a_page_has_short_lines_where_clients_are_six(tmp_path):
+    law = Bernoulli([f"1/{k}" for k in (10, 10, 30, 30, 50, 50)])
+    program = page(certify(GradientDescent("1/20"), law, "1/10", 1).certificate)
+    assert max(map(len, program.splitlines())) <= 88
+    assert ran(program, tmp_path).stdout.startswith("proved: ")
+
+
+def loops(name):
+    """The loop of the checkers, and what a page makes of it."""
+    loop, own = LOOPS[name][0], {}
+    heads = [*_imports([loop, _arithmetic, _proof]), "__name__ = 'page'"]
+    written = "from __future__ import annotations\n"
+    written += "\n".join([*heads, _body(loop), _body(_arithmetic)])
+    exec(compile(written, name, "exec"), own)  # noqa: S102 - as a page is run
+    return loop, SimpleNamespace(**own)
+
+
+SETTINGS = {
+    "fedavg": [{"aggregation": "all"}, {"server_step_size": Fraction(1, 2)}],
+    "feddyn": [{"proximal_weight": Fraction(2, 3)}],
+    "fedprox": [{"proximal_weight": Fraction(2, 3)}],
+    "fedvarp": [{}, {"empty_round": "step"}],
+    "focus": [{}, {"initial_gradients": "start", "initial_tracker": "sum"}],
+    "gradient_descent": [{}],
+    "mifa": [{}, {"initial_table": "zero", "empty_round": "skip"}],
+    "proxskip": [{"variant": "notebook"}, {"probability": Fraction(1, 3)}],
+    "scaffold": [{"option": "I"}, {"option": "II"}],
+}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_the_loop_of_a_page_is_that_of_the_checkers(name):
+    for given in SETTINGS[name]:
+        many = (
+            {}
+            if name == "gradient_descent" or "probability" in given
+            else {"local_steps": 3}
+        )
+        settings = given | many | {"step_size": Fraction(1, 7)}
+        ends = [played(loop, settings, Random(name)) for loop in loops(name)]
+        assert ends[0] == ends[1]
+
+
+def played(loop, settings, draw):
+    """All states of four clients for some rounds, on vectors of two fractions."""
+    slopes = [Fraction(draw.randint(1, 9), 5) for _ in range(4)]
+    x0 = [Fraction(draw.randint(-9, 9)) for _ in "ab"]
+
+    def gradient(i, x):
+        return [slopes[i] * (x[0] - i), slopes[i] * x[1] + x[0]]
+
+    start, play = (
+        partial(f, **{k: settings[k] for k in signature(f).parameters if k in settings})
+        for f in (loop.start, loop.play)
+    )
+    states = [start(gradient, 4, x0)]
+    for cohort in ([2, 0], [], [3], [0, 1, 2, 3], [1], [], [3, 2, 1]):
+        states.append(play(states[-1], gradient, 4, cohort))
+    return states
 
 
 # -------------------------------------------------------------- what is not proved

@@ -29,8 +29,9 @@ def page(certificate: Mapping[str, Any]) -> str:
     Raises
     ------
     TooManyError
-        If there are more than six clients, a method of one's own, or more gradients
-        of a client and round than are written out; or if something else is bounded.
+        If there are more than six clients, a method of one's own, more gradients of a
+        client and round than are written out, or longer numbers than Python reads; or
+        if something else is bounded.
 
     Examples
     --------

@@ -12,10 +12,11 @@ from types import ModuleType
 from typing import Any
 
 from flverify.certify.check._loops import LOOPS
+from flverify.certify.check.plain._sums import TooManyError, demand
 
 from . import _arithmetic, _proof
 
-WIDTH = 88
+WIDTH, DIGITS = 88, 4300  # of a number; Python reads no longer ones
 CLAIM = ("n_clients", "law", "mu", "L", "rho", "s", "c", "C1", "C2")
 
 HEADING = '''"""A proof that needs nothing but Python 3.10 or newer.
@@ -125,7 +126,8 @@ def _own(settings: Mapping[str, Any], part: Any) -> dict[str, Any]:
 
 def _claim(numbers: Mapping[str, Any]) -> Iterator[str]:
     yield "CLAIM: dict[str, Any] = {"
-    yield from (f"    {key!r}: {_written(numbers[key])}," for key in CLAIM)
+    for key in CLAIM:
+        yield _filled(f"    {key!r}: {_written(numbers[key])},")
     yield "}"
 
 
@@ -136,10 +138,16 @@ def _form(numbers: Mapping[str, Any]) -> str:
 
 
 def _assigned(name: str, value: Any) -> str:
+    return _filled(f"{name} = {_written(value)}")
+
+
+def _filled(line: str) -> str:
+    """Break a line between the entries of lists."""
+    further = " " * (len(line) - len(line.lstrip()) + 4)
     return fill(
-        f"{name} = {_written(value)}",
+        line,
         WIDTH,
-        subsequent_indent="    ",
+        subsequent_indent=further,
         break_long_words=False,
         break_on_hyphens=False,
     )
@@ -153,5 +161,7 @@ def _written(value: Any) -> str:
         return f"[{', '.join(map(_written, value))}]"
     if isinstance(value, Fraction):
         n, d = value.numerator, value.denominator
+        few = f"a page has numbers of at most {DIGITS} digits; got a longer one"
+        demand(max(abs(n), d) < 10**DIGITS, few, TooManyError)
         return f"F({n})" if d == 1 else f"F({n}, {d})"
     return repr(value)
