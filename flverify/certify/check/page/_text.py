@@ -28,12 +28,13 @@ below, the loop, and the proof. What is at the end needs no trust, if it is noth
 numbers F(...) and names in quotes: V is any quadratic form in what the server and the
 clients hold and in values of the f_i, and nothing false is proved by a wrong one.
 
-The loop is played for every cohort, on sums of unknown vectors, with a new one for each
-new gradient. Inequalities that hold for all smooth and strongly convex f_i, times
-weights, are taken from what must not be negative; what is left has to be a quadratic
-form in the unknown vectors that has a positive semidefinite matrix. The gradients g*_i
-of f_i at x* are any vectors that add up to zero; others are measured from them, and
-values of f_i from the tangent at x*.
+The loop treats all entries of a vector alike. So it is played on lists of one entry, a
+sum of unknown vectors, for every cohort; each new gradient is a new unknown vector.
+Inequalities that hold for all smooth and strongly convex f_i, times weights, are taken
+from what must not be negative; what is left has to be a quadratic form in the unknown
+vectors that has a positive semidefinite matrix. The gradients g*_i of f_i at x* are any
+vectors that add up to zero; others are measured from them, and values of f_i from the
+tangent at x*.
 """
 
 from __future__ import annotations
