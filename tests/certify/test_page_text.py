@@ -149,6 +149,8 @@ STRONGER = {
     "a setting": ("'empty_round': 'step'", "'empty_round': 'stop'"),
     "a chance": ("[F(1, 2), F(1, 2)]", "[F(3, 2), F(1, 2)]"),
     "fewer chances": ("[F(1, 2), F(1, 2)]", "[F(1, 2)]"),
+    "more chances": ("[F(1, 2), F(1, 2)]", "[F(1, 2), F(1, 2), F(0)]"),
+    "a law of another name": ("'kind': 'bernoulli'", "'kind': 'uniform'"),
 }
 
 
