@@ -29,8 +29,8 @@ def page(certificate: Mapping[str, Any]) -> str:
     Raises
     ------
     TooManyError
-        If there are more than six clients, or more gradients of a client and round
-        than are written out.
+        If there are more than six clients, more gradients of a client and round than
+        are written out, or longer numbers than Python reads.
     Rejected
         If it is not accepted, or of a method of one's own.
 
@@ -42,7 +42,7 @@ def page(certificate: Mapping[str, Any]) -> str:
     >>> found = certify(Focus("1/5"), Bernoulli(["1/2", "1/2"]), "1/10", 1)
     >>> program = page(found.certificate)
     >>> print(program.splitlines()[0])
-    \"\"\"A proof that needs nothing but Python.
+    \"\"\"A proof that needs nothing but Python 3.10 or newer.
     >>> exec(program, {"__name__": "__main__"})
     proved: rho = 918113/1000000, s = 0, c = 0, C1 = ...
     """

@@ -14,11 +14,12 @@ from typing import Any, NamedTuple, TypeAlias
 class Sum(dict[Any, Fraction]):
     """A sum of unknown vectors, or of inner products and values of f_i; no zeros."""
 
-    def __add__(self, other: Any) -> Sum:
-        return total([self, other or NOTHING])  # loops add the number 0
+    def __add__(self, other: Any) -> Sum:  # loops add the number 0
+        demand(isinstance(other, Sum) or other == 0, "vectors are added to vectors")
+        return total([self, other or NOTHING])
 
     def __sub__(self, other: Any) -> Sum:
-        return self + (other or NOTHING) * -1
+        return self.__add__(other * -1)
 
     def __mul__(self, number: Any) -> Sum:
         demand(isinstance(number, int | Fraction), "only numbers multiply vectors")
@@ -103,12 +104,14 @@ def cohorts(law: Mapping[str, Any], n: int) -> Iterator[tuple[Fraction, list[int
     """Yield the chance of every cohort that is possible, and the cohort."""
     for size in range(n + 1):
         for who in combinations(range(n), size):
-            alone = enumerate(law.get("inclusion", []))  # everybody decides alone
-            each = (p if i in who else 1 - p for i, p in alone)
-            p = prod(each, start=Fraction(1))
-            if law["kind"] == "uniform_cohort":
+            if law["kind"] == "bernoulli":  # everybody decides alone
+                alone = zip(range(n), law["inclusion"], strict=True)
+                each = (p if i in who else 1 - p for i, p in alone)
+                p = prod(each, start=Fraction(1))
+            elif law["kind"] == "uniform_cohort":
                 p = Fraction(size == law["cohort_size"], comb(n, size))
-            if law["kind"] == "all_or_nothing":
+            else:
+                demand(law["kind"] == "all_or_nothing", "the law must be known")
                 everybody = law["probability"]
                 p = {n: everybody, 0: 1 - everybody}.get(size, Fraction(0))
             if p:
