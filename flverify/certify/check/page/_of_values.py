@@ -68,9 +68,11 @@ class ProofOfValues(Proof):
         demand(-self.L <= self.mu < self.L and c >= 0, "mu and c must be in range")
         known = of["of"] in ("gap", "gradient", "condition")
         demand(known, "what is bounded must be known")
-        rate = of["of"] == "condition"
-        fits = 0 < rho < 1 and s >= 0 and of["beta"] > 0 if rate else rho == 1 and s > 0
-        demand(fits, "rho, s and beta must be in range")
+        if of["of"] == "condition":
+            fits = 0 < rho < 1 and s >= 0 and of["beta"] > 0 and c == 0
+        else:
+            fits = rho == 1 and s > 0
+        demand(fits, "rho, s, c and beta must be in range")
         spread = total(g @ g for g in self.stars) / self.n
         V, expected, at, points, values = self.round()
         left = V * rho - self.measured(at["model"], points, values) * s
