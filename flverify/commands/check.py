@@ -92,9 +92,11 @@ def command(
             require_place("--page", page)
         certificate = _read(path)
         own = _loop(certificate, loop)
+        if page is not None:
+            _require_known_loop(own)
         proved, plainly = _proved(certificate, plain, own)
         if page is not None:
-            _write(page, certificate, own)
+            _write(page, certificate)
     except (InputError, RefusedError) as error:  # what is refused is not accepted
         if as_json:
             click.echo(refused("check", sentence(error), accepted=False))
@@ -166,13 +168,17 @@ def _proved(
     return proved, True
 
 
-def _write(place: Path, certificate: Mapping[str, Any], own: Loop | None) -> None:
-    """Write the page of a certificate that was accepted."""
+def _require_known_loop(own: Loop | None) -> None:
+    """Refuse a page of a method of one's own, before it is judged."""
     if own is not None:
         raise RefusedError(
             "--page must come with a method whose loop the checker has; got one of "
             "one's own; leave it out."
         )
+
+
+def _write(place: Path, certificate: Mapping[str, Any]) -> None:
+    """Write the page of a certificate that was accepted."""
     try:
         text = written(certificate)
     except TooManyError as error:
