@@ -41,8 +41,8 @@ def caption(title: str, *paragraphs: str, claims: Sequence[str] = ()) -> str:
     """
     for other in (one for one in paragraphs if not isinstance(one, str)):
         raise InputError(
-            f"a paragraph of a caption must be a text; got {shown(other)}; quote it, and "
-            "name claims by claims=CLAIMS."
+            f"a paragraph of a caption must be a text; got {shown(other)}; quote it, "
+            "and name claims by claims=CLAIMS."
         )
     parts = [f"{title}.", *paragraphs]
     if claims:
