@@ -7,6 +7,7 @@ an engine does not accept is a `Refusal`: a value, since a refusal is an answer.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, NoReturn
 
 
 class FlverifyError(Exception):
@@ -49,6 +50,10 @@ class RefusedError(FlverifyError):
     """An engine was asked for a value of a setting that it refuses."""
 
 
+class NoAnswerError(RefusedError, AttributeError):
+    """A number was asked of a `Refusal`, which has a reason in its place."""
+
+
 class IncompleteClassError(FlverifyError, TypeError):
     """A class of a user's own that lacks what its base leaves to it."""
 
@@ -86,3 +91,13 @@ class Refusal:
 
     def __str__(self) -> str:
         return f"{self.engine} refuses: {self.reason}"
+
+    if not TYPE_CHECKING:  # type checkers find it before it runs
+
+        def __getattr__(self, name: str) -> NoReturn:
+            if name.startswith("__") or name in ("engine", "reason"):
+                raise AttributeError(name)  # asked while one is copied
+            raise NoAnswerError(
+                f"{name} must be asked of an answer; {self.engine} refuses: "
+                f"{self.reason}"
+            )

@@ -62,7 +62,9 @@ class Cohort(Protocol):
     `pull` and `broadcast` give clients the server's vector, `select` takes the new
     value where the client takes part and the old one elsewhere, `sum` adds over S,
     `mean` averages over S (and gives `otherwise` in an empty round), `everyone` adds
-    over all clients. The last four are not linear; a reading may refuse them.
+    over all clients. `numbers` gives every client one number, `equal` compares such
+    numbers with one, `weighted_mean` weighs S by them and `project` moves points into
+    a region; these four are not linear, and a reading may refuse them.
     """
 
     @property

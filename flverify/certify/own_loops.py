@@ -25,9 +25,13 @@ from flverify.certify.check.one_by_one import FAULTS, Loop, loop_in
 from flverify.certify.check.own import check_own
 from flverify.engines.simulate import simulate
 from flverify.participation._law import Participation
+from flverify.participation.all_or_nothing import AllOrNothing
+from flverify.participation.bernoulli import Bernoulli
+from flverify.participation.explicit_law import ExplicitLaw
 from flverify.problems import Quadratics
 
 ROUNDS, RUNS, SEED = 6, 3, 1  # of the comparison
+ROUNDS_OF_EXTREMES = 12  # such that each extreme cohort comes after each other one
 NEAR, ROUNDED = 1e-6, 1e-13  # relative to how far a run moves, and to where it is
 
 
@@ -124,25 +128,58 @@ def _require_same(
     algorithm: Algorithm, participation: Participation, loop: ModuleType
 ) -> None:
     """Refuse a loop that is another method than the round, as far as runs show."""
+    _require_same_runs(algorithm, participation, loop, ROUNDS)
+    for extremes in _extremes(participation):
+        _require_same_runs(algorithm, extremes, loop, ROUNDS_OF_EXTREMES)
+
+
+def _extremes(law: Participation) -> list[Participation]:
+    """Return the least and the largest cohorts, which few draws may not show."""
+    if not isinstance(law, Bernoulli | AllOrNothing):
+        return []  # all cohorts have one size
+    chances = list(enumerate(law.inclusion()))
+    always = {i for i, chance in chances if chance == 1}
+    all_of_them = {i for i, chance in chances if chance > 0}
+    sometimes = sorted(all_of_them - always)
+    if not sometimes:
+        return []
+    cohorts = {frozenset(always), frozenset(all_of_them)}
+    if isinstance(law, Bernoulli):
+        cohorts |= {frozenset(always | {sometimes[0]})}
+        cohorts |= {frozenset(all_of_them - {sometimes[-1]})}
+    table = {cohort: Fraction(1, len(cohorts)) for cohort in cohorts}
+    return [ExplicitLaw(table, law.n_clients)]
+
+
+def _require_same_runs(
+    algorithm: Algorithm, participation: Participation, loop: ModuleType, rounds: int
+) -> None:
     n = participation.n_clients
     slopes = [[[1 + (k % 7) / 8]] for k in range(n)]
     problem = Quadratics(slopes, [[float(k % 5 - 1)] for k in range(n)])
-    asked: dict[str, Any] = {"rounds": ROUNDS, "runs": RUNS, "seed": SEED}
+    asked: dict[str, Any] = {"rounds": rounds, "runs": RUNS, "seed": SEED}
     runs = simulate(problem, algorithm, participation, **asked)
     if isinstance(runs, Refusal):
         raise RefusedError(str(runs))
     of_round = np.array(runs.errors)
-    masks = participation.sample(SEED, range(RUNS), ROUNDS)
+    masks = participation.sample(SEED, range(RUNS), rounds)
     of_loop = np.array([_errors(loop, algorithm, problem, mask) for mask in masks])
     moved = float(np.abs(of_round - of_round[:, :1]).max())
     apart = np.abs(of_loop - of_round)
     wrong = ~(apart <= NEAR * moved + ROUNDED * float(of_round.max()))
     if wrong.any():
         raise InputError(
-            "loop must do what the round does; it differs after round "
-            f"{wrong.any(axis=0).argmax()} of a run with {n} clients; compare the two "
-            "line by line."
+            f"loop must do what the round does; it differs {_where(wrong, masks)} of a "
+            f"run with {n} clients; compare the two line by line."
         )
+
+
+def _where(wrong: Any, masks: Any) -> str:
+    first = int(wrong.any(axis=0).argmax())
+    if not first:
+        return "at the start"
+    present = masks[wrong[:, first].argmax(), first - 1].sum()
+    return f"after round {first}, with a cohort of {present},"
 
 
 def _errors(

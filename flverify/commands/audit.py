@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
 import click
 
 from flverify._core.errors import InputError
-from flverify.claims import counterexamples, ledger
+from flverify.claims import counterexamples, ledger, premises
 from flverify.claims.audit import Audited, Failed, record
 from flverify.commands._changes import changes, earlier
 from flverify.commands._claims import Group, groups, judge_groups
@@ -109,12 +109,13 @@ def command(
     everyone = [one for part in parts for one in part]
     changed = None if before is None else list(changes(before, everyone))
     ledgers = _ledgers(chosen, faults, update_ledger, failed)
-    text = _json(everyone, faults, differing, failed, changed, ledgers, silent)
+    unsafe = _beware(chosen, parts, expected)
+    text = _json(everyone, faults, differing, failed, changed, ledgers, silent, unsafe)
     lost = unwritten(out, f"{text}\n", *_LOST) if out else ""
     if as_json:
         click.echo(text)
     else:
-        _show(everyone, changed)
+        _show(everyone, changed, unsafe)
         _remarks(faults, differing, ledgers, failed)
         if silent:
             console.line(f"{UNSCRIPTED}: {', '.join(silent)}")
@@ -126,14 +127,38 @@ def command(
     ctx.exit(2 if failed else 1 if faults or differing else 0)
 
 
-def _show(everyone: Sequence[Audited], changed: Iterable[str] | None) -> None:
+def _show(
+    everyone: Sequence[Audited],
+    changed: Iterable[str] | None,
+    unsafe: Mapping[str, str],
+) -> None:
     """Print the verdicts, how many there are of each, and what changed."""
     verdict_table(everyone)
     console.line()
     console.line(count_line(everyone))
+    for key, why in unsafe.items():
+        console.line(f"beware: {key} is {why}")
     _slowest(everyone)
     for text in changed or ():
         console.line(f"changed: {text}")
+
+
+def _beware(
+    chosen: Sequence[Group],
+    parts: Sequence[Sequence[Audited]],
+    expected: Sequence[Entries],
+) -> dict[str, str]:
+    """Tell, of the claims that pass, those that are derived from refuted ones."""
+    told_of = {}
+    for group, part, entries in zip(chosen, parts, expected, strict=True):
+        found = {one.claim.id: ledger.entry(one) for one in part}
+        known = {**group.background(), **entries, **found}
+        for one in (one for one in part if one.finding.passes()):
+            lines = one.claim.given
+            if premises.refuted(lines, known):
+                why = f"given {', '.join(lines)}; {premises.told(lines, known)}"
+                told_of[one.claim.id] = why
+    return told_of
 
 
 def _require_no_claims(path: Path) -> None:
@@ -203,6 +228,7 @@ def _json(
     changed: Sequence[str] | None,
     ledgers: Sequence[str],
     silent: Sequence[str],
+    unsafe: Mapping[str, str],
 ) -> str:
     return envelope(
         "audit",
@@ -214,6 +240,7 @@ def _json(
         changes=changed,
         ledgers=ledgers,
         refuted_without_script=silent,
+        derived_from_refuted=unsafe,
     )
 
 

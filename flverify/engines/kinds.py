@@ -10,7 +10,7 @@ from dataclasses import is_dataclass
 from types import FunctionType
 from typing import cast
 
-from flverify._core.errors import InputError, ShapeError
+from flverify._core.errors import InputError, Refusal, ShapeError
 from flverify._core.shown import shown
 from flverify.algorithms._algorithm import Algorithm, Clients, Numbers, Server
 from flverify.engines import own_laws, own_problems
@@ -152,4 +152,22 @@ def _require(given: object, name: str, kind: type) -> None:
     raise InputError(
         f"{name} must be an instance of a{'n' * (word[0] in 'aeiou')} {word}; got "
         f"{shown(given)}; pass one such as {like}."
+    )
+
+
+def not_quadratic(problem: object) -> Refusal | None:
+    """Refuse a problem without Hessians, for exact moments.
+
+    Examples
+    --------
+    >>> from flverify.problems import LogSpiral
+    >>> print(not_quadratic(LogSpiral(2, "1/10", 1)))
+    moments refuses: a problem must be quadratic, with hessians and linear; got ...
+    """
+    if hasattr(problem, "hessians"):
+        return None
+    return Refusal(
+        "moments",
+        "a problem must be quadratic, with hessians and linear; got "
+        f"{type(problem).__name__}; simulate it, or give it these.",
     )

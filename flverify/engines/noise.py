@@ -31,7 +31,7 @@ from flverify._core.rationals import ldl
 from flverify.algorithms._algorithm import Algorithm
 from flverify.engines import enumerate as listing
 from flverify.engines.arithmetic import FLOAT, Arithmetic, arithmetic_for
-from flverify.engines.kinds import require_listed, require_setting
+from flverify.engines.kinds import not_quadratic, require_listed, require_setting
 from flverify.engines.lower import Layout
 from flverify.engines.moments._moments import Moments
 from flverify.engines.moments._small import SmallMoments
@@ -128,8 +128,8 @@ def noisy_moments(
     >>> rare.stationary_mean_square_error > setting.stationary_mean_square_error
     True
     """
-    if not hasattr(problem, "hessians"):
-        return Refusal("moments", "exact moments need a quadratic problem.")
+    if (refused := not_quadratic(problem)) is not None:
+        return refused
     require_setting(problem, algorithm, participation)
     if problem.n_clients != participation.n_clients:
         return Refusal(

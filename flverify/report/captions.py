@@ -5,7 +5,9 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
+from flverify._core.errors import InputError
 from flverify._core.shipped import shipped_folder
+from flverify._core.shown import shown
 from flverify.claims import ledger_file
 
 WIDTH = 80
@@ -23,6 +25,11 @@ def caption(title: str, *paragraphs: str, claims: Sequence[str] = ()) -> str:
     claims : sequence of str
         Identifiers in the ledger, whose verdicts end the caption.
 
+    Raises
+    ------
+    InputError
+        If a paragraph is no text.
+
     Examples
     --------
     >>> print(caption("A line", "Scope: one line.", claims=["focus.eq4.R"]))
@@ -32,6 +39,11 @@ def caption(title: str, *paragraphs: str, claims: Sequence[str] = ()) -> str:
     <BLANKLINE>
     Verdicts on the printed statements: focus.eq4.R: PROVED.
     """
+    for other in (one for one in paragraphs if not isinstance(one, str)):
+        raise InputError(
+            f"a paragraph of a caption must be a text; got {shown(other)}; quote it, "
+            "and name claims by claims=CLAIMS."
+        )
     parts = [f"{title}.", *paragraphs]
     if claims:
         parts.append(f"Verdicts on the printed statements: {verdicts(claims)}.")

@@ -14,9 +14,13 @@ start : (d,) array of floats
 models : (rounds + 1, d) array
     The server model before round 0 (the start) and after every round, each in an array
     of its own where clients came. The model after
-    round r must depend on the masks up to round r alone; nothing can check that here.
+    round r must depend on the masks up to round r alone.
 
     Every call must be an independent run: nothing may be kept from one to the next.
+
+The first run of every batch is computed again, after the others and with other clients
+in later rounds. A function that draws random numbers says so, `function.draws = True`,
+and then neither is looked at: what is drawn and what is kept cannot be told apart.
 
 Such an algorithm can only be sampled, since nothing is known of how it computes.
 """
@@ -38,6 +42,8 @@ from flverify.testing import written
 from flverify.testing.precision import precision_of
 from flverify.testing.setting import Setting
 
+SAME = 1e-6  # relative: threads may add short floats in another order
+
 Gradient: TypeAlias = Callable[[int, Array], Array]
 Function: TypeAlias = Callable[[Array, Gradient, Array], Array]
 
@@ -52,7 +58,8 @@ def run_models(asked: Setting, seed: int, runs: range, rounds: int) -> Array:
     ShapeError
         If the function returns another shape, or not the start first.
     InputError
-        If it raises, or returns one array for several models.
+        If it raises, returns one array for several models, keeps something from one
+        call to the next, or lets a model depend on who comes later.
     """
     gradient = _gradient(asked.problem)
     start = np.asarray(asked.begin, dtype=np.float64)
@@ -63,6 +70,11 @@ def run_models(asked: Setting, seed: int, runs: range, rounds: int) -> Array:
         found = _run(asked, mask, gradient, begun := start.copy())
         out[row] = _checked(found, start, rounds)
         _require_own_arrays(found, begun, mask)
+    if len(runs) and not getattr(asked.algorithm, "draws", False):
+        other = asked.participation.sample(
+            seed, range(runs.stop, runs.stop + 1), rounds
+        )
+        _require_alone(asked, masks[0], other[0], out[0])
     return out
 
 
@@ -87,6 +99,44 @@ def _run(asked: Setting, mask: Array, gradient: Gradient, start: Array) -> Any:
     name = written.algorithm(asked.algorithm)
     with np.errstate(over="ignore", invalid="ignore"), failing(name):
         return asked.algorithm(mask, gradient, start)
+
+
+def _require_alone(asked: Setting, mask: Array, other: Array, models: Array) -> None:
+    """Refuse what depends on earlier calls, or on who comes in later rounds."""
+    gradient = _gradient(asked.problem)
+    start, rounds = models[0], len(mask)
+    again = _checked(_run(asked, mask, gradient, start.copy()), start, rounds)
+    if (at := _first_apart(again, models)) is not None:
+        raise InputError(
+            "an algorithm given as a function must compute a run from its arguments "
+            f"alone; two calls with the same ones differ after round {at}; keep "
+            "nothing between calls, or say that it draws random numbers by setting its "
+            "attribute draws to True."
+        )
+    differing = np.flatnonzero((mask != other).any(axis=1))
+    differing = differing[differing > 0]
+    if not len(differing):
+        return
+    cut = int(differing[len(differing) // 2])
+    mixed = np.concatenate([mask[:cut], other[cut:]])
+    mixed.flags.writeable = False
+    changed = _checked(_run(asked, mixed, gradient, start.copy()), start, rounds)
+    if (at := _first_apart(changed[: cut + 1], models[: cut + 1])) is not None:
+        raise InputError(
+            "an algorithm given as a function must compute the model after a round "
+            f"from the participants so far; those after round {cut} change the model "
+            f"after round {at}; read no later row of the masks."
+        )
+
+
+def _first_apart(found: Array, known: Array) -> int | None:
+    """Return the first row in which models differ by more than rounding, or None."""
+    size = np.abs(np.where(np.isfinite(known), known, 0.0)).max(axis=1, keepdims=True)
+    near = np.isclose(found, known, rtol=SAME, equal_nan=True, atol=0)
+    with np.errstate(all="ignore"):
+        near |= np.abs(found - known) <= SAME * np.maximum.accumulate(size)
+    rows = np.flatnonzero(~near.all(axis=1))
+    return int(rows[0]) if len(rows) else None
 
 
 def _require_own_arrays(found: object, begun: Array, mask: Array) -> None:

@@ -18,7 +18,7 @@ from flverify.certify.check.own import check_own, load_loop, loop_in
 from flverify.certify.neighbourhood import contraction, distance
 from flverify.certify.rates import certify
 from flverify.certify.sandwich import worst_quadratic
-from flverify.participation import Bernoulli, Full, UniformCohort
+from flverify.participation import AllOrNothing, Bernoulli, Full, UniformCohort
 from flverify.reference import fedavg, focus, scaffold
 from tests.certify import momentum
 from tests.certify.momentum import Momentum, play, start
@@ -388,6 +388,43 @@ def test_a_loop_that_is_another_method_is_told_before_any_search(name, unit):
     with pytest.raises(InputError, match="loop must do what the round does"):
         contraction(own, TWO, TENTH * unit, unit, loop=module)
     assert contraction(own, TWO, TENTH * unit, unit, loop=loop(play)).rate
+
+
+@pytest.mark.parametrize(
+    ("law", "size"),
+    [
+        (Bernoulli(["99/100"] * 4), 0),
+        (Bernoulli(["1/100"] * 4), 4),
+        (Bernoulli(["1/100"] * 4), 3),
+        (Bernoulli(["99/100"] * 4), 1),
+        (Bernoulli([1, 1, "99/100", 0]), 2),
+        (Bernoulli([1, "1/100", "1/100", 0]), 3),
+        (AllOrNothing(4, "99/100"), 0),
+    ],
+    ids=str,
+)
+def test_a_loop_that_differs_for_a_rare_cohort_is_told(law, size):
+    def stops(state, gradient, n_clients, cohort, **settings):
+        moves = len(cohort) != size
+        after = play(state, gradient, n_clients, cohort, **settings)
+        return after if moves else {**after, "model": [2 * a for a in after["model"]]}
+
+    stops.__wrapped__ = play  # for the settings' names
+    own = Momentum(HALF, Fraction(1, 4))
+    with pytest.raises(InputError, match=f"with a cohort of {size},"):
+        contraction(own, law, TENTH, 1, loop=loop(stops))
+
+
+@pytest.mark.parametrize("law", [Full(4), UniformCohort(4, 2), Bernoulli([1, 1])])
+def test_a_loop_may_do_anything_for_cohorts_that_never_come(law):
+    def raises(state, gradient, n_clients, cohort, **settings):
+        if len(cohort) in {0, 1, 3}:
+            raise ValueError
+        return play(state, gradient, n_clients, cohort, **settings)
+
+    raises.__wrapped__ = play
+    own = Momentum(HALF, Fraction(0))
+    assert contraction(own, law, TENTH, 1, loop=loop(raises)).status == "certified"
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,27 @@ def total(c):
     return judge.identity([("sum", 1 + 1, c.two)], scope="the two numbers")
 """
 
+STEPS = """
+from flverify._core.sources import Source
+from flverify.claims import judge
+from flverify.claims.claim import claim
+
+
+def step(name, constant, twin, given):
+    @claim(f"demo.{name}", source=Source("flverify", "example"), statement="1+1=2",
+           proposition="p", constants={"two": constant}, twin={"two": twin},
+           given=given)
+    def total(c):
+        return judge.identity([("sum", 1 + 1, c.two)], scope="the two numbers")
+
+    return total
+
+
+first = step("first", FIRST, 5 - FIRST, {})
+second = step("second", 2, 3, {"(1)": "demo.first"})
+third = step("third", 2, 3, {"(2)": "demo.second"})
+"""
+
 
 def ledger_of(path):
     return path.with_suffix(".ledger.toml")
@@ -36,6 +57,19 @@ def test_a_file_without_ledger_is_only_reported(run, claims):
     assert "3 claims: 1 PROVED, 1 REFUTED, 1 INCONCLUSIVE" in words
     assert "absent, nothing to compare with" in words
     assert not ledger_of(claims).exists()
+
+
+@pytest.mark.parametrize(("first", "warned"), [(2, []), (3, ["second", "third"])])
+def test_what_is_derived_from_a_refuted_line_is_told(run, write, first, warned):
+    path = write("steps.py", STEPS.replace("FIRST", str(first)))
+    ran = run("audit", path)
+    assert ran.code == 0
+    words = " ".join(ran.stdout.split())
+    for name, line in (("second", "(1)"), ("third", "(2)")):
+        why = f"given {line}; REFUTED among these and what they are from: demo.first"
+        assert (f"beware: demo.{name} is {why}" in words) is (name in warned)
+    as_data = json.loads(run("audit", path, "--json").stdout)
+    assert list(as_data["derived_from_refuted"]) == [f"demo.{one}" for one in warned]
 
 
 def test_the_ledger_is_written_kept_and_compared(run, claims):

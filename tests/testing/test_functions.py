@@ -105,6 +105,72 @@ def test_a_function_meets_the_participants_of_the_simulation(problem, law):
     assert np.allclose(models, runs.models[5:], rtol=1e-13)
 
 
+class Kept:
+    """Gradient descent, slowly, that goes on where the run before stopped."""
+
+    def __init__(self, forgets):
+        self.forgets, self.model = forgets, None
+
+    def __call__(self, masks, gradient, start):
+        x = start if self.forgets or self.model is None else self.model
+        models = [start]
+        for mask in masks:
+            x = x - sum(gradient(i, x) for i in mask.nonzero()[0]) / 16
+            models.append(x)
+        self.model = x
+        return models
+
+
+def test_a_function_that_keeps_its_model_for_the_next_run_is_refused(problem):
+    claim = {"rate": "1/5", "start": [2]}
+    with pytest.raises(Broken):
+        assert_linear_rate(problem, Kept(True), Full(2), **claim)
+    with pytest.raises(InputError, match="differ after round 1; keep nothing between"):
+        assert_linear_rate(problem, Kept(False), Full(2), **claim)
+
+
+@pytest.mark.parametrize("ahead", [0, 1])
+def test_a_function_must_not_know_who_comes_later(problem, law, ahead):
+    def looks(masks, gradient, start):
+        models = [start]
+        for r in range(len(masks)):
+            present = masks[min(r + ahead, len(masks) - 1)].nonzero()[0]
+            x = models[-1]
+            models.append(x - sum((gradient(i, x) for i in present), 0 * x) / 8)
+        return models
+
+    asked = setting(problem, looks, law)
+    if not ahead:
+        assert run_models(asked, 0, range(4), 12).shape == (4, 13, 1)
+        return
+    with pytest.raises(InputError, match="read no later row of the masks"):
+        run_models(asked, 0, range(4), 12)
+
+
+def test_a_function_that_says_it_draws_may_draw(agreeing, law):
+    draws = np.random.default_rng(0)
+
+    def noisy(masks, gradient, start):
+        scale = draws.choice([1, 2])
+        return fedavg_function(masks, lambda i, x: scale * gradient(i, x), start)
+
+    claim = {"rate": "9/10", "rounds": 60}
+    with pytest.raises(InputError, match="must compute a run from its arguments alone"):
+        assert_linear_rate(agreeing, noisy, law, **claim)
+    noisy.draws = True
+    assert assert_linear_rate(agreeing, noisy, law, **claim)
+
+
+def test_runs_that_grow_beyond_all_floats_are_still_the_same(problem, law):
+    def grows(masks, gradient, start):
+        models = [start + 0 * start]
+        for _ in masks:
+            models.append(1e40 * (models[-1] + 1))
+        return models
+
+    assert np.isinf(run_models(setting(problem, grows, law), 0, range(2), 12)).any()
+
+
 @pytest.mark.slow
 def test_every_assertion_takes_a_function(problem, agreeing, law):
     assert assert_linear_rate(agreeing, fedavg_function, law, rate="3/4", rounds=20)

@@ -26,7 +26,7 @@ from flverify.engines.arithmetic import (
     arithmetic_for,
     settings_are_symbolic,
 )
-from flverify.engines.kinds import require_listed, require_setting
+from flverify.engines.kinds import not_quadratic, require_listed, require_setting
 from flverify.engines.moments._alike import FEW, exact_law
 from flverify.engines.moments._dimension import dimension
 from flverify.engines.moments._faint import may_grow
@@ -355,8 +355,8 @@ def _state_size(problem: Any, algorithm: Any) -> int:
 
 
 def _refuses(problem: Any, algorithm: Any, participation: Any) -> Refusal | None:
-    if not hasattr(problem, "hessians"):
-        return Refusal("moments", "exact moments need a quadratic problem.")
+    if (refused := not_quadratic(problem)) is not None:
+        return refused
     if problem.n_clients != participation.n_clients:
         return Refusal(
             "moments",
