@@ -85,16 +85,16 @@ class Commands(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        """Read the options; some, such as --version, write and end here."""
+        with _reader_may_go():
+            return super().make_context(*args, **extra)
+
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; a reader that went away is no error of ours."""
-        try:
+        """Run a command, and write all that it said."""
+        with _reader_may_go():
             result = super().invoke(ctx)
             _flush()
-        except BrokenPipeError:
-            _silence()
-            ctx.exit(READER_GONE)
-        except KeyboardInterrupt as error:
-            raise click.Abort(*_notes(error)) from error
         return result
 
     def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
@@ -108,6 +108,18 @@ class Commands(click.Group):
         with _leaving():
             code = _exit_code(lambda: run(*args, standalone_mode=False, **extra), words)
         sys.exit(code)
+
+
+@contextmanager
+def _reader_may_go() -> Iterator[None]:
+    """Take a reader that goes away for no error, and write no line at an interrupt."""
+    try:
+        yield
+    except BrokenPipeError:
+        _silence()
+        raise click.exceptions.Exit(READER_GONE) from None
+    except KeyboardInterrupt as error:
+        raise click.Abort(*_notes(error)) from error
 
 
 def _exit_code(run: Callable[[], object], words: list[str]) -> int:
