@@ -1,9 +1,9 @@
 """The command line: one group, exit codes, and one sentence for every bad input.
 
-Exit codes: 0 as expected; 1 the answer is no; 2 bad input or refused; 130
-interrupted; 141 the reader of the output went away; 143 terminated. A command's
-module is loaded when the command runs or shows its own help, so that the overview costs
-nothing.
+Exit codes: 0 as expected; 1 the answer is no; 2 bad input or refused; 129 the terminal
+was closed; 130 interrupted; 141 the reader of the output went away; 143 terminated. A
+command's module is loaded when the command runs or shows its own help, so that the
+overview costs nothing.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ COMMANDS = {
     "explore": "Serve a page on this machine to look at step sizes and laws.",
 }
 BAD_INPUT, INTERRUPTED, READER_GONE = 2, 130, 141
+LEFT_BY = ("SIGTERM", "SIGHUP")
 
 
 class Commands(click.Group):
@@ -169,22 +170,26 @@ def _complain(message: str, code: int = BAD_INPUT) -> int:
 def _leaving() -> Iterator[None]:
     """Leave on SIGTERM by an exception, so that processes and files are cleared up.
 
-    A second one ends the process as it is, in the middle of a computation too.
+    So on SIGHUP, of a terminal that is closed, unless `nohup` has it ignored. A second
+    one ends the process as it is, in the middle of a computation too.
     """
     alone = threading.current_thread() is threading.main_thread()
-    if not alone or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
-        yield
-        return
+    known = [getattr(signal, name) for name in LEFT_BY if hasattr(signal, name)]
+    left = [n for n in known if alone and signal.getsignal(n) is signal.SIG_DFL]
+
+    def heed(handler: Any) -> None:
+        for number in left:
+            signal.signal(number, handler)
 
     def leave(number: int, _: object) -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        heed(signal.SIG_DFL)
         raise TerminatedError(128 + number)
 
-    signal.signal(signal.SIGTERM, leave)
+    heed(leave)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        heed(signal.SIG_DFL)
 
 
 def _prepare() -> None:
