@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 import os
 import re
@@ -21,6 +22,8 @@ if find_spec("panel") is None or find_spec("bokeh") is None:
 
 from bokeh.document import Document
 from bokeh.models import InlineStyleSheet
+from bokeh.protocol.exceptions import ProtocolError
+from bokeh.server.views.ws import WSHandler
 from tornado.httputil import HTTPHeaders, HTTPServerRequest, RequestStartLine
 from tornado.web import Application
 from tornado.websocket import WebSocketClosedError
@@ -479,6 +482,18 @@ def test_a_page_closed_while_it_is_answered_is_no_news(caplog, error, told):
     caplog.clear()
     logging.getLogger("asyncio").error("afterwards", exc_info=error)
     assert "afterwards" in caplog.text  # others in the process are told as before
+
+
+@pytest.mark.parametrize("token", ["forged", ""])
+def test_a_page_that_is_refused_is_no_news(token):
+    """As where a page is open for longer than its token lasts."""
+    handler = Mock(_token=token, selected_subprotocol="bokeh" if token else "other")
+    handler.application.sign_sessions = False
+    with pytest.raises((ProtocolError, ValueError)) as found_out:
+        inspect.unwrap(WSHandler.open)(handler)
+    told = (found_out.type, found_out.value, found_out.tb)
+    record = logging.LogRecord("tornado", 40, "", 1, "uncaught", (), told)
+    assert not server._worth_telling(record)
 
 
 def test_files_hold_what_pages_have_certified(monkeypatch):
