@@ -488,7 +488,7 @@ def test_a_page_closed_while_it_is_answered_is_no_news(caplog, error, told):
 def test_a_page_that_is_refused_is_no_news(token):
     """As where a page is open for longer than its token lasts."""
     handler = Mock(_token=token, selected_subprotocol="bokeh" if token else "other")
-    handler.application.sign_sessions = False
+    handler.application.sign_sessions, handler.application.secret_key = False, None
     with pytest.raises((ProtocolError, ValueError)) as found_out:
         inspect.unwrap(WSHandler.open)(handler)
     told = (found_out.type, found_out.value, found_out.tb)
