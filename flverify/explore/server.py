@@ -75,7 +75,7 @@ def make_server(address: str, port: int, origins: Sequence[str] = ()) -> Server:
             {"/": app.page},
             port=port,
             address=address,
-            websocket_origin=[*_own_origins(address, port), *origins],
+            websocket_origin=f"localhost:{port}",  # replaced below
             show=False,
             start=False,
             verbose=False,
@@ -91,8 +91,16 @@ def make_server(address: str, port: int, origins: Sequence[str] = ()) -> Server:
         )
     except OSError as error:
         raise _taken(address, port, error) from error
+    _let_connect(server, [*_own_origins(address, port), *origins])
     answer_only(server._tornado, _names(address, origins))
     return server
+
+
+def _let_connect(server: Server, origins: Sequence[str]) -> None:
+    """Let pages of some origins connect, and no others; Bokeh takes no IPv6 address."""
+    allowed = server._tornado.websocket_origins
+    allowed.clear()
+    allowed.update(origins)
 
 
 def url(server: Server, query: str = "") -> str:
@@ -184,6 +192,7 @@ def _require_origin(text: str) -> None:
     host, _, port = text.rpartition(":")
     if (
         not host
+        or (":" in host and (host[0], host[-1]) != ("[", "]"))
         or "*" in host
         or "/" in host
         or not port.isascii()

@@ -447,13 +447,27 @@ def test_the_own_names_of_an_address_may_connect_and_no_others():
     assert server._own_origins("192.0.2.7", 80) == ["192.0.2.7:80"]
 
 
+def test_an_ipv6_address_is_served_and_may_be_allowed(monkeypatch):
+    monkeypatch.setattr(server.layers, "prepare", lambda *_: None)
+    try:
+        made = server.make_server("::1", 0, ["[2001:db8::1]:80"])
+    except InputError as error:
+        pytest.skip(f"there is no such address here: {error}")
+    names = ("127.0.0.1", "localhost", "[::1]")
+    own = {f"{name}:{made.port}" for name in names}
+    assert made._tornado.websocket_origins == {*own, "[2001:db8::1]:80"}
+    assert server.url(made) == f"http://[::1]:{made.port}/"
+    made.unlisten()
+
+
 def test_no_address_is_not_every_address():
     with pytest.raises(InputError, match="the address must be one of this machine"):
         server.make_server("", 0)
 
 
 @pytest.mark.parametrize(
-    "origin", ["*", "*:80", "example.org", "http://a:1", "a:b", ":1"]
+    "origin",
+    ["*", "*:80", "example.org", "http://a:1", "a:b", ":1", "::1:80", "a:b:80"],
 )
 def test_an_origin_must_be_a_host_and_a_port(origin):
     with pytest.raises(InputError, match="HOST:PORT"):
