@@ -1,9 +1,9 @@
 """The command line: one group, exit codes, and one sentence for every bad input.
 
-Exit codes: 0 as expected; 1 the answer is no; 2 bad input or refused; 130
-interrupted; 141 the reader of the output went away; 143 terminated. A command's
-module is loaded when the command runs or shows its own help, so that the overview costs
-nothing.
+Exit codes: 0 as expected; 1 the answer is no; 2 bad input or refused; 129 the terminal
+was closed; 130 interrupted; 141 the reader of the output went away; 143 terminated. A
+command's module is loaded when the command runs or shows its own help, so that the
+overview costs nothing.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ COMMANDS = {
     "explore": "Serve a page on this machine to look at step sizes and laws.",
 }
 BAD_INPUT, INTERRUPTED, READER_GONE = 2, 130, 141
+LEFT_BY = ("SIGTERM", "SIGHUP")
 
 
 class Commands(click.Group):
@@ -85,16 +86,16 @@ class Commands(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        """Read the options; some, such as --version, write and end here."""
+        with _reader_may_go():
+            return super().make_context(*args, **extra)
+
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; a reader that went away is no error of ours."""
-        try:
+        """Run a command, and write all that it said."""
+        with _reader_may_go():
             result = super().invoke(ctx)
             _flush()
-        except BrokenPipeError:
-            _silence()
-            ctx.exit(READER_GONE)
-        except KeyboardInterrupt as error:
-            raise click.Abort(*_notes(error)) from error
         return result
 
     def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
@@ -108,6 +109,18 @@ class Commands(click.Group):
         with _leaving():
             code = _exit_code(lambda: run(*args, standalone_mode=False, **extra), words)
         sys.exit(code)
+
+
+@contextmanager
+def _reader_may_go() -> Iterator[None]:
+    """Take a reader that goes away for no error, and write no line at an interrupt."""
+    try:
+        yield
+    except BrokenPipeError:
+        _silence()
+        raise click.exceptions.Exit(READER_GONE) from None
+    except KeyboardInterrupt as error:
+        raise click.Abort(*_notes(error)) from error
 
 
 def _exit_code(run: Callable[[], object], words: list[str]) -> int:
@@ -157,22 +170,26 @@ def _complain(message: str, code: int = BAD_INPUT) -> int:
 def _leaving() -> Iterator[None]:
     """Leave on SIGTERM by an exception, so that processes and files are cleared up.
 
-    A second one ends the process as it is, in the middle of a computation too.
+    So on SIGHUP, of a terminal that is closed, unless `nohup` has it ignored. A second
+    one ends the process as it is, in the middle of a computation too.
     """
     alone = threading.current_thread() is threading.main_thread()
-    if not alone or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
-        yield
-        return
+    known = [getattr(signal, name) for name in LEFT_BY if hasattr(signal, name)]
+    left = [n for n in known if alone and signal.getsignal(n) is signal.SIG_DFL]
+
+    def heed(handler: Any) -> None:
+        for number in left:
+            signal.signal(number, handler)
 
     def leave(number: int, _: object) -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        heed(signal.SIG_DFL)
         raise TerminatedError(128 + number)
 
-    signal.signal(signal.SIGTERM, leave)
+    heed(leave)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        heed(signal.SIG_DFL)
 
 
 def _prepare() -> None:

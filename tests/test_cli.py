@@ -288,8 +288,11 @@ def test_a_termination_is_no_fault_of_the_check_that_runs(tmp_path, words):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="pipes of POSIX")
-def test_a_reader_that_goes_away_is_no_error():
-    with python(START, "law", "uniform:2", "--n-clients", 5) as running:
+@pytest.mark.parametrize(
+    "words", [["law", "uniform:2", "--n-clients", 5], ["--version"], ["--help"]]
+)
+def test_a_reader_that_goes_away_is_no_error(words):
+    with python(START, *words) as running:
         assert running.stdout is not None
         assert running.stderr is not None
         running.stdout.close()  # long before the first line is written

@@ -12,13 +12,15 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
+
 
 @contextmanager
 def ended_at_once() -> Iterator[None]:
-    """Let SIGINT and SIGTERM end the process at once where Python would handle them.
+    """Let signals end the process at once where Python would handle them.
 
-    SIGINT ends it by one line and code 130; SIGTERM by itself, which a shell shows as
-    143.
+    SIGINT ends it by one line and code 130; SIGTERM and SIGHUP by themselves, which a
+    shell shows as 143 and 129.
 
     Examples
     --------
@@ -30,7 +32,8 @@ def ended_at_once() -> Iterator[None]:
     True
     """
     alone = threading.current_thread() is threading.main_thread()
-    known = {n: signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)}
+    numbers = [getattr(signal, name) for name in NAMES if hasattr(signal, name)]
+    known = {number: signal.getsignal(number) for number in numbers}
     heard = {n: now for n, now in known.items() if alone and callable(now)}
     for number in heard:
         signal.signal(number, _end if number == signal.SIGINT else signal.SIG_DFL)

@@ -26,7 +26,7 @@ Pipe: TypeAlias = "connection.Connection[Any, Any]"
 Tell: TypeAlias = Callable[[object], None]
 Work: TypeAlias = Callable[[Any, Tell], object]
 
-HELD_BACK = ("SIGINT", "SIGTERM")  # the parent hears them, and ends its processes
+HELD_BACK = ("SIGINT", "SIGTERM", "SIGHUP")  # the parent hears and ends its processes
 GRACE = 1.0  # seconds in which a process may end what it has started itself
 
 

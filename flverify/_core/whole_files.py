@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-FULL = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO}  # a disk's own errors
+# a disk's own errors, and that of a limit on the size of files
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EFBIG}
 
 
 @contextmanager
@@ -38,6 +39,10 @@ def replacing(path: Path) -> Iterator[Path]:
         with naming(path):
             yield scratch
             scratch.replace(path)
+    except OSError as error:  # its reader asked for the file, not for this one
+        if error.filename == str(scratch):
+            error.filename = str(path)
+        raise
     finally:
         scratch.unlink(missing_ok=True)
 

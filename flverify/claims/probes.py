@@ -13,12 +13,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from flverify._core.whole_files import replacing
 from flverify.claims.claim import Claim
 from flverify.claims.fingerprint import fingerprint
 from flverify.claims.store import (
     as_data,
     file_name,
+    keep,
     plain,
     read_finding,
     sealed,
@@ -42,6 +42,11 @@ class Probes:
     fresh : bool
         Whether to forget what was kept before.
 
+    Attributes
+    ----------
+    closed : bool
+        Whether something could not be kept there.
+
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
@@ -55,7 +60,7 @@ class Probes:
     """
 
     def __init__(self, claim: Claim, folder: Path, *, fresh: bool = False) -> None:
-        self.claim = claim
+        self.claim, self.closed = claim, False
         self._file = folder / "sharpest" / file_name(claim.id)
         self._head = {
             "format": FORMAT,
@@ -96,10 +101,7 @@ class Probes:
         """Write a finding to the file, whole; a closed folder keeps nothing."""
         self._kept[key] = json.loads(json.dumps(as_data(found)))
         text = sealed({**self._head, "findings": self._kept})
-        with suppress(OSError):
-            self._file.parent.mkdir(parents=True, exist_ok=True)
-            with replacing(self._file) as scratch:
-                scratch.write_text(text, encoding="utf-8")
+        self.closed |= not keep(self._file, text)
 
     def _read(self) -> dict[str, Any]:
         """Return what is kept; a file that is damaged or of another state is absent."""

@@ -26,11 +26,17 @@ VERSION = 1
 
 
 def default_folder() -> Path:
-    """Folder of the kept findings: $FLVERIFY_CACHE, or the user's cache folder."""
+    """Folder of the kept findings: $FLVERIFY_CACHE, or the user's cache folder.
+
+    A place where nothing can be kept for a user who has no home.
+    """
     named = os.environ.get("FLVERIFY_CACHE")
     if named:
         return Path(named)
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    try:
+        home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    except RuntimeError:  # a number without an entry in the list of users
+        home = os.devnull
     return Path(home) / "flverify" / "findings"
 
 
@@ -41,10 +47,15 @@ class Store:
     ----------
     folder : path
         Where the files are; it is made when something is kept.
+
+    Attributes
+    ----------
+    closed : bool
+        Whether something could not be kept there.
     """
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
+        self.folder, self.closed = folder, False
 
     def get(self, claim: Claim, fingerprint: str) -> Audited | None:
         """Return what was found of a claim; None if it changed or is absent."""
@@ -64,13 +75,20 @@ class Store:
         head = {"format": FORMAT, "version": VERSION, "id": audited.claim.id}
         text = sealed({**head, "fingerprint": fingerprint, **written(audited)})
         target = self._file(audited.claim.id)
-        with suppress(OSError):
-            self.folder.mkdir(parents=True, exist_ok=True)
-            with replacing(target) as scratch:
-                scratch.write_text(text, encoding="utf-8")
+        self.closed |= not keep(target, text)
 
     def _file(self, key: str) -> Path:
         return self.folder / file_name(key)
+
+
+def keep(path: Path, text: str) -> bool:
+    """Write a file whole, with its folder; whether that could be done."""
+    with suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(path) as scratch:
+            scratch.write_text(text, encoding="utf-8")
+        return True
+    return False
 
 
 def sealed(content: Mapping[str, Any]) -> str:

@@ -238,7 +238,7 @@ def judge_groups(
             except ClaimsFailedError as error:
                 bad += error.failed
             except (KeyboardInterrupt, TerminatedError) as error:
-                error.add_note(kept_note(fresh))
+                error.add_note(kept_note(fresh, kept.closed))
                 raise
             parts.append([part[place] for place in sorted(part)])
     if bad and (failed is None or not any(parts)):
@@ -248,8 +248,13 @@ def judge_groups(
     return parts
 
 
-def kept_note(fresh: bool) -> str:
+def kept_note(fresh: bool, closed: bool) -> str:
     """Say, where judging is interrupted, how to go on."""
+    if closed:
+        return (
+            "what was judged is not kept, as its folder cannot be written to; name "
+            "another one in FLVERIFY_CACHE"
+        )
     again = "the same command" + " without --fresh" * fresh
     return f"what was judged is kept; {again} goes on from there"
 

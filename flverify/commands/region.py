@@ -139,8 +139,8 @@ def command(
     kind = _format(figure)
     _require_places(out, figure, file_of(asked.law))
     store = _store(out, resume)
-    with held(out), held(figure):
-        with _kept(store), console.progress("region", len(asked.rows)) as begin:
+    with held(out), held(figure), _kept(store):
+        with console.progress("region", len(asked.rows)) as begin:
             found = region(
                 asked.over,
                 asked.step_sizes,

@@ -71,7 +71,10 @@ def command(
     width = one_number("--precision", precision)
     chosen = _chosen(claim, constant)
     probes = Probes(claim, default_folder(), fresh=fresh)
-    with _interrupted(fresh), console.progress("sharpest", len(chosen)) as begin:
+    with (
+        _interrupted(probes, fresh),
+        console.progress("sharpest", len(chosen)) as begin,
+    ):
         found = [_found(probes, free, width, begin) for free in chosen]
     if as_json:
         results = [record(one) for one in found]
@@ -95,12 +98,12 @@ def _found(
 
 
 @contextmanager
-def _interrupted(fresh: bool) -> Iterator[None]:
-    """Say that what was found is kept."""
+def _interrupted(probes: Probes, fresh: bool) -> Iterator[None]:
+    """Say whether what was found is kept."""
     try:
         yield
     except (KeyboardInterrupt, TerminatedError) as error:
-        error.add_note(kept_note(fresh))
+        error.add_note(kept_note(fresh, probes.closed))
         raise
 
 

@@ -7,26 +7,31 @@ names.
 
 from __future__ import annotations
 
+import inspect
 import ipaddress
 import logging
 import os
 import socket
 import webbrowser
 from collections.abc import Callable, Sequence
+from traceback import walk_tb
 
 import panel as pn
 from bokeh.server.server import Server
+from bokeh.server.views.ws import WSHandler
 from tornado.web import RequestHandler
 from tornado.websocket import WebSocketClosedError
 
 from flverify._core.errors import InputError
 from flverify.explore import app, layers
-from flverify.explore.downloads import Download
+from flverify.explore.downloads import Download, leave_out
 from flverify.explore.hosts import LOCAL, answer_only
 
 _LOCAL_NAMES = ("127.0.0.1", "localhost")
 # milliseconds: a page that was left ends, and its slow layers with it
 _LOOK, _LEFT = 1000, 5000
+_LOGS = ("asyncio", "tornado.application")
+_ENTERED = inspect.unwrap(WSHandler.open).__code__  # before there is a session
 _PRELOAD = ("flverify.explore.slow", "cvxpy")
 
 
@@ -70,7 +75,7 @@ def make_server(address: str, port: int, origins: Sequence[str] = ()) -> Server:
             {"/": app.page},
             port=port,
             address=address,
-            websocket_origin=[*_own_origins(address, port), *origins],
+            websocket_origin=f"localhost:{port}",  # replaced below
             show=False,
             start=False,
             verbose=False,
@@ -86,8 +91,16 @@ def make_server(address: str, port: int, origins: Sequence[str] = ()) -> Server:
         )
     except OSError as error:
         raise _taken(address, port, error) from error
+    _let_connect(server, [*_own_origins(address, port), *origins])
     answer_only(server._tornado, _names(address, origins))
     return server
+
+
+def _let_connect(server: Server, origins: Sequence[str]) -> None:
+    """Let pages of some origins connect, and no others; Bokeh takes no IPv6 address."""
+    allowed = server._tornado.websocket_origins
+    allowed.clear()
+    allowed.update(origins)
 
 
 def url(server: Server, query: str = "") -> str:
@@ -101,19 +114,28 @@ def run(server: Server, show: str | None = None) -> None:
     server.start()
     if show is not None:
         server.io_loop.add_callback(lambda: _open(show))
-    log = logging.getLogger("asyncio")
-    log.addFilter(_worth_telling)
+    logs = [logging.getLogger(name) for name in _LOGS]
+    for log in logs:
+        log.addFilter(_worth_telling)
     try:
         server.io_loop.start()
     finally:
-        log.removeFilter(_worth_telling)
+        for log in logs:
+            log.removeFilter(_worth_telling)
+        leave_out()
     server.stop()
 
 
 def _worth_telling(record: logging.LogRecord) -> bool:
-    """Whether a record is more than a page that was closed while it was answered."""
+    """Whether a record is more than a page that was closed while it was answered.
+
+    Nor is it told that a page was refused, as one that is open for too long or forged.
+    """
     error = record.exc_info[1] if record.exc_info else None
-    return not isinstance(error, WebSocketClosedError)
+    if error is None or isinstance(error, WebSocketClosedError):
+        return error is None
+    frames = walk_tb(error.__traceback__)
+    return all(frame.f_code is not _ENTERED for frame, _ in frames)
 
 
 def _open(address: str) -> None:
@@ -170,6 +192,7 @@ def _require_origin(text: str) -> None:
     host, _, port = text.rpartition(":")
     if (
         not host
+        or (":" in host and (host[0], host[-1]) != ("[", "]"))
         or "*" in host
         or "/" in host
         or not port.isascii()

@@ -62,6 +62,7 @@ def test_a_signal_while_modules_are_loaded_ends_the_command(module, tmp_path):
     told = (130, "", "error: interrupted.\n")
     assert ended(module, tmp_path / "one", signal.SIGINT) == told
     assert ended(module, tmp_path / "two", signal.SIGTERM) == (-signal.SIGTERM, "", "")
+    assert ended(module, tmp_path / "three", signal.SIGHUP) == (-signal.SIGHUP, "", "")
 
 
 def test_what_is_ignored_stays_ignored_and_other_threads_change_nothing():

@@ -36,12 +36,22 @@ def failed(path, number):
 
 
 @pytest.mark.parametrize(
-    ("number", "named"), [(errno.ENOSPC, "out.csv"), (errno.ECHILD, None)]
+    ("number", "named"),
+    [(errno.ENOSPC, "out.csv"), (errno.EFBIG, "out.csv"), (errno.ECHILD, None)],
 )
 def test_only_a_disk_is_named(tmp_path, number, named):
     with pytest.raises(OSError, match=os.strerror(number)) as caught:
         failed(tmp_path / "out.csv", number)
     assert caught.value.filename == (named and str(tmp_path / named))
+
+
+def test_a_file_that_cannot_be_replaced_is_named_and_leaves_no_other(tmp_path):
+    path = tmp_path / "out.csv"
+    path.mkdir()
+    with pytest.raises(OSError, match="out") as caught, replacing(path) as scratch:
+        scratch.write_text("new")
+    assert caught.value.filename == str(path)
+    assert [*tmp_path.iterdir()] == [path]
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +13,7 @@ from flverify.claims import fingerprint as prints
 from flverify.claims import judge
 from flverify.claims.audit import Audited, audit, record
 from flverify.claims.registry import claims_in, proofs_folder
-from flverify.claims.store import Store, as_data, written
+from flverify.claims.store import Store, as_data, default_folder, written
 from flverify.claims.store import read as read_back
 from flverify.claims.workers import judge_all
 
@@ -218,6 +219,22 @@ def test_a_closed_folder_keeps_nothing(path, tmp_path):
     kept = Store(tmp_path / "file" / "inside")
     assert judged(path, kept)[1] == [False, False]
     assert judged(path, kept)[1] == [False, False]
+    assert kept.closed
+
+
+def test_a_folder_that_keeps_is_not_closed(path, tmp_path):
+    kept = Store(tmp_path / "kept")
+    judged(path, kept)
+    assert not kept.closed
+
+
+@pytest.mark.skipif(os.name != "posix", reason="homes of POSIX")
+def test_a_user_without_a_home_keeps_nothing_and_needs_nothing(monkeypatch):
+    """Homes of unknown users are told by a ~ that stays, or by an error."""
+    for name in ("FLVERIFY_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("os.path.expanduser", lambda path: path)
+    assert default_folder().is_relative_to(os.devnull)
 
 
 def test_a_verdict_that_was_typed_into_a_kept_file_is_of_another_print(path, tmp_path):

@@ -401,3 +401,34 @@ def test_verdicts_are_told_where_the_disk_is_full_in_the_end(
     assert not (tmp_path / "report.json").exists()
     if flags:
         assert ran.json["counts"]["PROVED"] == 1
+
+
+STOPPED = """
+from flverify._core.sources import Source
+from flverify.claims import judge
+from flverify.claims.claim import claim
+
+HERE = Source("flverify", "example")
+
+
+@claim("demo.kept", source=HERE, statement="", proposition="p", constants={"c": 1},
+       twin={"c": 2})
+def first(k):
+    return judge.identity([("c", k.c, 1)], "a number")
+
+
+@claim("demo.stopped", source=HERE, statement="", proposition="p", constants={"c": 1},
+       twin={"c": 2})
+def second(k):
+    raise KeyboardInterrupt
+"""
+
+
+def test_an_interrupt_promises_nothing_where_nothing_can_be_kept(
+    run, write, tmp_path, monkeypatch
+):
+    path = write("stopped.py", STOPPED)
+    monkeypatch.setenv("FLVERIFY_CACHE", str(tmp_path / "stopped.py" / "inside"))
+    ran = run("audit", path, "--workers", 1)
+    assert (ran.code, ran.stdout) == (130, "")
+    assert ran.stderr.startswith("error: interrupted; what was judged is not kept, as ")

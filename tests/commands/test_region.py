@@ -393,15 +393,18 @@ def heeding():
 @pytest.mark.one_in(2)
 @pytest.mark.usefixtures("heeding")
 @pytest.mark.parametrize(
-    ("number", "code", "word"),
-    [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")],
-    ids=["SIGINT", "SIGTERM"],
+    ("name", "code", "word"),
+    [
+        ("SIGINT", 130, "interrupted"),
+        ("SIGTERM", 143, "terminated"),
+        ("SIGHUP", 129, "terminated"),
+    ],
 )
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 def test_an_interrupted_run_leaves_rows_and_no_table(
-    run, tmp_path, monkeypatch, number, code, word
+    run, tmp_path, monkeypatch, name, code, word
 ):
-    left = [2]
+    left, number = [2], getattr(signal, name)
 
     def interrupted(row, step_sizes, at):
         left[0] -= 1
@@ -427,6 +430,17 @@ def test_an_interrupted_run_leaves_rows_and_no_table(
     whole = tmp_path / "whole.csv"
     run(*FAST, "--out", whole, "--workers", 2)
     assert path.read_bytes() == whole.read_bytes()
+
+
+def test_an_interrupt_of_the_drawing_says_how_to_go_on(run, tmp_path, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("flverify.commands.region.render", interrupted)
+    path, picture = tmp_path / "region.csv", tmp_path / "region.png"
+    ran = run(*FAST, "--out", path, "--figure", picture)
+    assert (ran.code, ran.stdout) == (130, "")
+    assert f"finished rows are in {path}.rows; give the same options" in ran.stderr
 
 
 @pytest.mark.parametrize("out", [True, False])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 import os
 import re
@@ -21,6 +22,8 @@ if find_spec("panel") is None or find_spec("bokeh") is None:
 
 from bokeh.document import Document
 from bokeh.models import InlineStyleSheet
+from bokeh.protocol.exceptions import ProtocolError
+from bokeh.server.views.ws import WSHandler
 from tornado.httputil import HTTPHeaders, HTTPServerRequest, RequestStartLine
 from tornado.web import Application
 from tornado.websocket import WebSocketClosedError
@@ -444,13 +447,27 @@ def test_the_own_names_of_an_address_may_connect_and_no_others():
     assert server._own_origins("192.0.2.7", 80) == ["192.0.2.7:80"]
 
 
+def test_an_ipv6_address_is_served_and_may_be_allowed(monkeypatch):
+    monkeypatch.setattr(server.layers, "prepare", lambda *_: None)
+    try:
+        made = server.make_server("::1", 0, ["[2001:db8::1]:80"])
+    except InputError as error:
+        pytest.skip(f"there is no such address here: {error}")
+    names = ("127.0.0.1", "localhost", "[::1]")
+    own = {f"{name}:{made.port}" for name in names}
+    assert made._tornado.websocket_origins == {*own, "[2001:db8::1]:80"}
+    assert server.url(made) == f"http://[::1]:{made.port}/"
+    made.unlisten()
+
+
 def test_no_address_is_not_every_address():
     with pytest.raises(InputError, match="the address must be one of this machine"):
         server.make_server("", 0)
 
 
 @pytest.mark.parametrize(
-    "origin", ["*", "*:80", "example.org", "http://a:1", "a:b", ":1"]
+    "origin",
+    ["*", "*:80", "example.org", "http://a:1", "a:b", ":1", "::1:80", "a:b:80"],
 )
 def test_an_origin_must_be_a_host_and_a_port(origin):
     with pytest.raises(InputError, match="HOST:PORT"):
@@ -479,6 +496,18 @@ def test_a_page_closed_while_it_is_answered_is_no_news(caplog, error, told):
     caplog.clear()
     logging.getLogger("asyncio").error("afterwards", exc_info=error)
     assert "afterwards" in caplog.text  # others in the process are told as before
+
+
+@pytest.mark.parametrize("token", ["forged", ""])
+def test_a_page_that_is_refused_is_no_news(token):
+    """As where a page is open for longer than its token lasts."""
+    handler = Mock(_token=token, selected_subprotocol="bokeh" if token else "other")
+    handler.application.sign_sessions, handler.application.secret_key = False, None
+    with pytest.raises((ProtocolError, ValueError)) as found_out:
+        inspect.unwrap(WSHandler.open)(handler)
+    told = (found_out.type, found_out.value, found_out.tb)
+    record = logging.LogRecord("tornado", 40, "", 1, "uncaught", (), told)
+    assert not server._worth_telling(record)
 
 
 def test_files_hold_what_pages_have_certified(monkeypatch):
