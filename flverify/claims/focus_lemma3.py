@@ -134,15 +134,6 @@ def split_by_share() -> Finding:
 
 
 @cache
-def young(distance: Any = 1, difference: Any = 1) -> Finding:
-    """-2 eta <u, D> <= distance eta eps |u|^2 + difference (eta/eps) |D|^2."""
-    eps = sympy.Symbol("epsilon", positive=True)
-    right = rational(distance) * eta * eps * A**2
-    right += rational(difference) * eta / eps * B**2
-    return judge.implied([], -2 * eta * A * B <= right, EVERY)
-
-
-@cache
 def gradients_of_rows(factor: Any = 1) -> Finding:
     """|sum of grad f_i(w) - grad f_i(x_i)|^2 <= factor L^2 N sum |w - x_i|^2."""
     c, total = rational(factor), sympy.Symbol("total", nonnegative=True)
