@@ -59,6 +59,8 @@ class Descent:
     --------
     >>> PRINTED.error(mu, 1), MENDED.caps
     (8*L**2*eta/mu, {'1/(L (tau-1))': '1/3', '1/L': '1/3'})
+    >>> PRINTED.rate(mu, 3), PRINTED.drop(3)
+    (-3*eta*mu/2 + 1, 6*eta*(-6*L*eta + 1))
     """
 
     cap: str

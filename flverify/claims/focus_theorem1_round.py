@@ -261,5 +261,6 @@ def unrolled() -> Finding:
     """V_{r+1} <= k V_r in every round, k >= 0, gives V_R <= k^R V_0 by induction."""
     first, now, after = sympy.symbols("V_0 V_R V_next", real=True)
     k, power = sympy.symbols("k k^R", nonnegative=True)
-    held = [now <= power * first, after <= k * now]
-    return judge.implied(held, after <= k * power * first, "every R")
+    line = now <= power * first
+    further = put_in(line, {now: after, power: k * power})
+    return judge.implied([line, after <= k * now], further, "every R")
