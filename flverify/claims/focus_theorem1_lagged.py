@@ -246,7 +246,7 @@ def _square_put_in() -> Finding:
     line = Line(k, d, e, f)
     put, largest = line.without_squares(m, n), line.without_squares(m, n).e <= more
     known = [A_next <= line.above(D), in_values_and_rows(m, n) >= S2, largest]
-    claimed = A_next <= Line(put.k, put.d, more, put.f).above(D)
+    claimed = A_next <= Line(put.k, put.d, more, 0).above(D)
     return judge.implied(known, claimed, COEFFICIENTS)
 
 
