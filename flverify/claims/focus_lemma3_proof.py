@@ -29,7 +29,7 @@ from flverify.claims.focus_server_move import (
     square_of_move,
     tangent_gap,
     young,
-    young_sum,
+    young_floor,
 )
 from flverify.claims.focus_theorem1_round import the_round
 from flverify.claims.rationals import rational
@@ -147,7 +147,7 @@ def _collected(c: Descent) -> Finding:
     modulus = cap / (eta * (1 + slower))  # eta mu <= cap
     noise = rational(ROWS) * L**2 * clients * rest - slack[0]
     inner = tangent_gap(TANGENT, GAP, modulus, U) + slack[1]
-    cross = slack[2] - young_sum(YOUNG, modulus / 2, U, noise) / (2 * eta)
+    cross = slack[2] + young_floor(YOUNG, modulus / 2, U, noise)
     slope = rational(SLOPE) * L * GAP - slack[3]
     first, second = map(rational, JENSEN)
     square = first * noise + second * clients**2 * slope - slack[4]

@@ -21,14 +21,14 @@ from flverify.claims.verdict import Finding
 def young(distance: Any = 1, difference: Any = 1) -> Finding:
     """-2 eta <u, D> <= distance eta eps |u|^2 + difference (eta/eps) |D|^2."""
     eps = sympy.Symbol("epsilon", positive=True)
-    right = young_sum((distance, difference), eps, A**2, B**2)
-    return judge.implied([], -2 * eta * A * B <= right, EVERY)
+    floor, times = young_floor((distance, difference), eps, A**2, B**2), -2 * eta
+    return judge.implied([], times * A * B <= times * floor, EVERY)
 
 
-def young_sum(factors: tuple[Any, Any], eps: Any, first: Any, second: Any) -> Any:
-    """Return what is above -2 eta <u, D> in Young's inequality, from two squares."""
+def young_floor(factors: tuple[Any, Any], eps: Any, first: Any, second: Any) -> Any:
+    """Return what is below <u, D> in Young's inequality, from two squares."""
     near, far = map(rational, factors)
-    return near * eta * eps * first + far * eta / eps * second
+    return -(near * eps * first + far / eps * second) / 2
 
 
 @cache

@@ -129,3 +129,10 @@ def test_what_a_mean_share_tells_of_n_and_p_is_judged(place):
     assert judge.all_of(one_round._averaging(*known)).passes()
     known[place] = (2 * N * q <= 1, 2 * q <= one_round.p)[place]
     assert not judge.all_of(one_round._averaging(*known)).passes()
+
+
+def test_the_floor_of_young_is_the_one_that_is_judged(monkeypatch):
+    higher = lambda _factors, eps, a, b: -(eps * a + b / eps) / 4  # noqa: E731
+    assert server_move.young().passes()
+    monkeypatch.setattr(server_move, "young_floor", higher)
+    assert not judged(server_move.young).passes()
