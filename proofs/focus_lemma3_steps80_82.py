@@ -34,9 +34,9 @@ from flverify.claims.focus_lemma3 import (
     mu,
     split_in_two,
     traced,
-    young,
 )
 from flverify.claims.focus_runs import ETA
+from flverify.claims.focus_server_move import young
 from flverify.claims.rationals import rational
 from flverify.claims.scalar_runs import tidied
 from flverify.claims.verdict import Finding

@@ -29,7 +29,7 @@ from flverify.claims.judge import Case
 from flverify.claims.nonsmooth import Nonsmooth, gradient_bound
 from flverify.claims.nonsmooth_losses import SILENT, Absolute, Client, squared_distance
 from flverify.claims.verdict import Finding
-from flverify.claims.written import at_most
+from flverify.claims.written import at_most, put_in
 
 EVERY = f"{rounds.EVERY}; step sizes that do not grow"
 LAW = {
@@ -47,14 +47,11 @@ def summed() -> Finding:
     added, more = sympy.symbols("added more", nonnegative=True)
     done = total + before * inverse <= R2 * inverse + added
     one = value <= (before - after) * later + more
-    first = judge.implied(
-        [one, before <= R2], value + after * later <= R2 * later + more, "T = 1"
-    )
-    step = judge.implied(
-        [done, one, later >= inverse, before <= R2],
-        total + value + after * later <= R2 * later + added + more,
-        EVERY,
-    )
+    ended = {before: after, inverse: later}
+    begun = put_in(done, {**ended, total: value, added: more})
+    longer = put_in(done, {**ended, total: total + value, added: added + more})
+    first = judge.implied([one, before <= R2], begun, "T = 1")
+    step = judge.implied([done, one, later >= inverse, before <= R2], longer, EVERY)
     return judge.induction(
         first,
         step,
@@ -87,12 +84,11 @@ def roots() -> Finding:
     """Prove 1/sqrt(1) + ... + 1/sqrt(T) <= 2 sqrt(T), by induction."""
     now, later = sympy.symbols("root root_next", positive=True)
     total = sympy.Symbol("sum", nonnegative=True)
-    first = judge.implied([], at_most(1, 2 * sympy.Integer(1)), "T = 1")
-    step = judge.implied(
-        [sympy.Eq(later**2, now**2 + 1), total <= 2 * now],
-        total + 1 / later <= 2 * later,
-        "every T",
-    )
+    line = total <= 2 * now
+    longer = put_in(line, {now: later, total: total + 1 / later})
+    held = [sympy.Eq(later**2, now**2 + 1), line]
+    first = judge.implied([], put_in(line, {now: 1, total: 1}), "T = 1")
+    step = judge.implied(held, longer, "every T")
     return judge.induction(
         first, step, "every T", "root is sqrt(T), root_next sqrt(T + 1)"
     )
@@ -103,11 +99,10 @@ def added_rounds() -> Finding:
     """Prove that T rounds add up, one round more."""
     now, then, start, total, v = sympy.symbols("now then start sum v", real=True)
     done, per, fixed = sympy.symbols("t per_round room", nonnegative=True)
-    return judge.implied(
-        [now <= start - per * total + done * fixed, then <= now - per * v + fixed],
-        then <= start - per * (total + v) + (done + 1) * fixed,
-        "every number of rounds",
-    )
+    line = now <= start - per * total + done * fixed
+    longer = put_in(line, {now: then, total: total + v, done: done + 1})
+    one = then <= now - per * v + fixed
+    return judge.implied([line, one], longer, "every number of rounds")
 
 
 @cache
@@ -115,11 +110,10 @@ def jensen() -> Finding:
     """Prove T f(average) <= sum f, one round more."""
     done, total, v = sympy.symbols("t sum v", real=True)
     now_at, next_at = sympy.symbols("value_now value_next", real=True)
-    return judge.implied(
-        [(done + 1) * next_at <= done * now_at + v, done * now_at <= total],
-        (done + 1) * next_at <= total + v,
-        "every T, f convex",
-    )
+    line = done * now_at <= total
+    longer = put_in(line, {done: done + 1, now_at: next_at, total: total + v})
+    convex = (done + 1) * next_at <= done * now_at + v
+    return judge.implied([convex, line], longer, "every T, f convex")
 
 
 # -- runs with step sizes that fall --------------------------------------------------

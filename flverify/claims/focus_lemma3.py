@@ -25,7 +25,7 @@ from flverify.claims.laws import Setting
 from flverify.claims.rationals import rational
 from flverify.claims.scalar_runs import Cohort, column, tidy
 from flverify.claims.verdict import Finding
-from flverify.claims.written import at_least, at_most
+from flverify.claims.written import at_least, at_most, put_in
 from flverify.mixing import pull_matrix
 from flverify.participation.full import Full
 from flverify.reference import focus
@@ -108,12 +108,13 @@ Q, T, V = sympy.symbols("Q T V", nonnegative=True)
 def sum_of_vectors(factor: Any = 1) -> Finding:
     """|sum of M vectors|^2 <= factor M times the sum of squares, by induction on M."""
     c, m = rational(factor), sympy.Symbol("M", integer=True, positive=True)
-    step = sympy.Le((A + B) ** 2, c * (m + 1) * (Q + B**2))
-    held = [sympy.Le(A**2, c * m * Q), at_least(m, 1)]
+    line = at_most(A**2, c * m * Q)
+    one = put_in(line, {m: 1, Q: A**2})
+    more = put_in(line, {m: m + 1, A: A + B, Q: Q + B**2})
     return judge.all_of(
         {
-            "one vector": judge.implied([], at_most(A**2, c * A**2), EVERY),
-            "from M to M + 1": judge.implied(held, step, EVERY),
+            "one vector": judge.implied([], one, EVERY),
+            "from M to M + 1": judge.implied([line, at_least(m, 1)], more, EVERY),
         }
     )
 
@@ -131,15 +132,6 @@ def split_by_share() -> Finding:
     rho = sympy.Symbol("rho", positive=True)
     right = A**2 / rho + B**2 / (1 - rho)
     return judge.implied([rho < 1], sympy.Le((A + B) ** 2, right), EVERY)
-
-
-@cache
-def young(distance: Any = 1, difference: Any = 1) -> Finding:
-    """-2 eta <u, D> <= distance eta eps |u|^2 + difference (eta/eps) |D|^2."""
-    eps = sympy.Symbol("epsilon", positive=True)
-    right = rational(distance) * eta * eps * A**2
-    right += rational(difference) * eta / eps * B**2
-    return judge.implied([], -2 * eta * A * B <= right, EVERY)
 
 
 @cache

@@ -22,7 +22,14 @@ from flverify.claims.focus_lemma3 import (
     mu,
     n,
     split_in_two,
+)
+from flverify.claims.focus_server_move import (
+    above_the_tangent,
+    moved_square,
+    square_of_move,
+    tangent_gap,
     young,
+    young_floor,
 )
 from flverify.claims.focus_theorem1_round import the_round
 from flverify.claims.rationals import rational
@@ -32,6 +39,7 @@ from flverify.claims.written import at_least
 U, GAP = sympy.symbols("U gap", nonnegative=True)  # |w - x*|^2, F(w) - F*
 # the factors of the facts, of which `_collected` makes (79)
 JENSEN, SLOPE, YOUNG, ROWS = ("2", "2"), "2", ("1", "1"), "1"
+TANGENT = "1/2"
 
 
 @dataclass(frozen=True)
@@ -51,6 +59,8 @@ class Descent:
     --------
     >>> PRINTED.error(mu, 1), MENDED.caps
     (8*L**2*eta/mu, {'1/(L (tau-1))': '1/3', '1/L': '1/3'})
+    >>> PRINTED.rate(mu, 3), PRINTED.drop(3)
+    (-3*eta*mu/2 + 1, 6*eta*(-6*L*eta + 1))
     """
 
     cap: str
@@ -96,8 +106,10 @@ def proof(c: Descent) -> Finding:
     return judge.all_of(
         {
             "the round": the_round(),
+            "the square in (80)": square_of_move(),
             "Jensen in (80)": split_in_two(*JENSEN),
             "smoothness in (80)": gradient_and_gap(SLOPE),
+            "Assumption 3 in (81)": above_the_tangent(TANGENT),
             "Young in (81)": young(*YOUNG),
             "(83), line 1": gradients_of_rows(ROWS),
             "the local moves": moves_do_not_grow(),
@@ -134,13 +146,12 @@ def _collected(c: Descent) -> Finding:
     clients, cap = 1 + extra, rational(c.cap)
     modulus = cap / (eta * (1 + slower))  # eta mu <= cap
     noise = rational(ROWS) * L**2 * clients * rest - slack[0]
-    inner = GAP + modulus / 2 * U + slack[1]
-    epsilon, (near, far) = modulus / 2, map(rational, YOUNG)
-    cross = slack[2] - (near * epsilon * U + far * noise / epsilon) / 2
+    inner = tangent_gap(TANGENT, GAP, modulus, U) + slack[1]
+    cross = slack[2] + young_floor(YOUNG, modulus / 2, U, noise)
     slope = rational(SLOPE) * L * GAP - slack[3]
     first, second = map(rational, JENSEN)
     square = first * noise + second * clients**2 * slope - slack[4]
-    left = U - 2 * eta * clients * inner - 2 * eta * cross + eta**2 * square
+    left = moved_square(U, clients * inner + cross, square)
     right = c.rate(modulus, clients) * U - c.drop(clients) * GAP
     right += c.error(modulus, clients) * rest
     return judge.nonnegative([("right - left", right - left)], EVERY)

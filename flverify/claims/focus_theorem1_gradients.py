@@ -109,7 +109,7 @@ def sum_of_gradients(sums: Sums) -> Finding:
     young = sympy.Le((one + other) ** 2, first * one**2 + second * other**2)
     split = [first * N**2 * G + second * gap >= S2, gap_of_rows()]
     in_squares = sums.squares * G + sums.n * C >= S2
-    slope, in_values = G <= SLOPE * L * D, sums.m * D + sums.n * C >= S2
+    slope, in_values = G <= SLOPE * L * D, in_values_and_rows(sums.m, sums.n) >= S2
     return judge.all_of(
         {
             "0 < a": judge.implied([], above(sums.a, 0), EVERY),
@@ -120,6 +120,11 @@ def sum_of_gradients(sums: Sums) -> Finding:
             "m D + n C": judge.implied([in_squares, slope], in_values, EVERY),
         }
     )
+
+
+def in_values_and_rows(m: Any, n: Any) -> Any:
+    """Return what is above |S|^2, which `sum_of_gradients` judges."""
+    return m * D + n * C
 
 
 def gap_of_rows() -> Any:
@@ -150,6 +155,11 @@ class Behind:
         return (1 + 1 / self.b) * N * eta**2
 
 
+def rows_after(g: Any, j: Any) -> Any:
+    """Return what is above B', which `rows_follow` judges."""
+    return g * C + j * S2
+
+
 @cache
 def rows_follow(behind: Behind) -> Finding:
     """B' <= g C + j |S|^2: each row is left behind by -eta S. Any b > 0 will do."""
@@ -157,10 +167,11 @@ def rows_follow(behind: Behind) -> Finding:
     right = (1 + b) * one**2 + (1 + 1 / b) * other**2
     rows = B_next <= (1 + b) * sums[0] + (1 + 1 / b) * sums[1]
     held = [rows, sympy.Eq(sums[0], C), sympy.Eq(sums[1], N * eta**2 * S2)]
+    after = rows_after(whole.g, whole.j)
     parts = {
         "a row": judge.implied([], sympy.Le((one - other) ** 2, right), EVERY),
         "one row more": added(),
-        "N rows": judge.implied(held, B_next <= whole.g * C + whole.j * S2, EVERY),
+        "N rows": judge.implied(held, B_next <= after, EVERY),
         "0 < b": judge.implied([q <= 1], above(behind.b, 0), EVERY),
     }
     return judge.all_of(parts)

@@ -27,18 +27,36 @@ from flverify.claims import focus_theorem1_gradients as gradients
 from flverify.claims import focus_theorem1_round as one_round
 from flverify.claims import judge
 from flverify.claims.focus_lemma3 import EVERY
-from flverify.claims.focus_theorem1_gradients import S2, Behind, C, D, G, Sums
+from flverify.claims.focus_theorem1_assembled import (
+    assembled,
+    left_of_rows,
+    pushed,
+    rows_pay,
+    values_pay,
+)
+from flverify.claims.focus_theorem1_gradients import (
+    S2,
+    Behind,
+    D,
+    G,
+    Sums,
+    in_values_and_rows,
+)
+from flverify.claims.focus_theorem1_lines import (
+    A,
+    A_next,
+    Line,
+    before_rows,
+    before_squares,
+    unpaid_rows,
+)
 from flverify.claims.focus_theorem1_rates import (
     COEFFICIENTS,
     CONVEX,
     NUMBERS,
     RUNS,
     SMALL,
-    A,
-    A_next,
-    B,
     Caps,
-    Line,
     assembled_from_squares,
     descent,
     distance_line,
@@ -62,6 +80,7 @@ from flverify.claims.focus_theorem1_steps import (
     mu,
     q,
 )
+from flverify.claims.focus_theorem1_weights import SUBTRACTED
 from flverify.claims.rationals import rational
 from flverify.claims.verdict import Finding
 from flverify.claims.written import above, at_least, at_most, put_in
@@ -76,10 +95,11 @@ many, y, z, v = sympy.symbols("many y z v", positive=True)
 MEANT = {
     h: eta * L * N,
     many: eta * L * N**2,
-    y: 8 * eta * L**2 * N / mu,
+    y: SUBTRACTED["8 eta L^2 N/mu"],
     z: eta * L**2,
     v: eta * N**2,
 }
+PHI_WEIGHT = SUBTRACTED["4 eta L^2"].subs(eta, z * eta / MEANT[z])  # 1 - W
 ROOT = {"eta L N <= sqrt(q^3)/8": h**2 <= q**3 / 64}
 NEEDS_PSI = {
     **ROOT,
@@ -106,7 +126,7 @@ def psi_shrinks(
     chosen = one_round.chances(reading, case_3a)
     caps_kept = _granted(caps, chosen, CONVEX, NEEDS_PSI, mu)
     return _inside_caps(
-        caps_kept, lambda: _psi(rational(contraction)) | _assembled(LAGS[lag])
+        caps_kept, lambda: _psi(rational(contraction)) | assembled(LAGS[lag])
     )
 
 
@@ -120,8 +140,12 @@ def phi_shrinks(
     chosen = one_round.chances(reading, case_3a)
     caps_kept = _granted(caps, chosen, SHORT, NEEDS_PHI, beta, scaled=False)
     lagged = lag in LAGS
-    rest = _assembled(LAGS[lag]) if lagged else _same_round()
+    rest = assembled(LAGS[lag]) if lagged else _same_round()
     return _inside_caps(caps_kept, lambda: _phi(rational(contraction), lagged) | rest)
+
+
+def _same_round() -> Parts:
+    return {"Phi_{r+1} <= k Phi_r": assembled_from_squares()}
 
 
 def _inside_caps(caps_kept: Parts, rest: Callable[[], Parts]) -> Finding:
@@ -178,16 +202,15 @@ def _psi(
     """Judge what is needed with |S|^2 <= (3/2) |N g|^2 + 3 |S - N g|^2."""
     known = [*SMALL.values(), *NEEDS_PSI.values()]
     line, weight = distance_line(t), 1 - y  # W
-    pushed = (behind.j * sums.m / (eta * N)).subs(eta, many / (L * N**2))
+    gone, drop = pushed(behind.j, sums.m), line.without_squares(sums.m, sums.n).d
     paid = Paid(
         weight,
         EXTRA * h,
         plain(line.k),
         behind.g * moves.rho,
         behind.g,
-        1 - plain(behind.j * sums.n),
-        sympy.cancel(pushed),
-        plain((line.d - line.f * sums.m) / (eta * N)),
+        plain(left_of_rows(behind.j, sums.n)),
+        *_in_units_of(eta * N, gone, drop, many),
     )
     return {
         **_facts(moves, behind),
@@ -200,9 +223,19 @@ def _psi(
     }
 
 
+def _in_units_of(unit: Any, gone: Any, drop: Any, known: Any) -> tuple[Any, Any]:
+    """Return both in one unit, the first by a symbol of MEANT, the second plainly."""
+    return sympy.cancel(_by(known, gone / unit)), plain(drop / unit)
+
+
+def _by(known: Any, expression: Any) -> Any:
+    """Put a symbol of MEANT in, by what it says of eta."""
+    return expression.subs(eta, known * eta / MEANT[known])
+
+
 def _before_rows(line: Line, sums: Sums) -> Finding:
     """Judge eta L + n eta^2 <= e = (11/8) eta L N, what stands before C in A'."""
-    claimed = line.e + line.f * sums.n <= EXTRA * eta * L * N
+    claimed = line.without_squares(sums.m, sums.n).e <= EXTRA * eta * L * N
     known = [q <= 1, SMALL["eta L N <= q/8"].subs(MEANT)]
     return judge.implied(known, claimed, NUMBERS)
 
@@ -210,9 +243,11 @@ def _before_rows(line: Line, sums: Sums) -> Finding:
 def _square_put_in() -> Finding:
     """Judge A' <= k A - d D + e C, with |S|^2 <= m D + n C put into it."""
     k, d, e, f, m, n, more = sympy.symbols("k d e f m n more", nonnegative=True)
-    known = [A_next <= k * A - d * D + e * C + f * S2, m * D + n * C >= S2]
-    claimed = A_next <= k * A - (d - f * m) * D + more * C
-    return judge.implied([*known, e + f * n <= more], claimed, COEFFICIENTS)
+    line = Line(k, d, e, f)
+    put, largest = line.without_squares(m, n), line.without_squares(m, n).e <= more
+    known = [A_next <= line.above(D), in_values_and_rows(m, n) >= S2, largest]
+    claimed = A_next <= Line(put.k, put.d, more, 0).above(D)
+    return judge.implied(known, claimed, COEFFICIENTS)
 
 
 @dataclass(frozen=True)
@@ -229,8 +264,8 @@ class Paid:
     drop: Any
 
     def judged(self, known: Relations) -> Parts:
-        """Judge what pays, and the signs that `_assembled` asks for."""
-        whole, least = self.weight + self.extra, self.k * self.weight * self.less
+        """Judge what pays, and the signs that `assembled` asks for."""
+        whole = self.weight + self.extra
         claimed = {
             "0 <= W": at_least(self.weight, 0),
             "0 <= k": at_least(self.k, 0),
@@ -238,8 +273,8 @@ class Paid:
             "1 - j n <= 1": at_most(self.less, 1),
             "1 <= g": at_least(self.g, 1),
             "0 <= d": at_least(self.drop, 0),
-            "C pays": at_most(whole * self.kept, least),
-            "D pays": at_most(whole * self.pushed, self.drop * self.less),
+            "C pays": rows_pay(whole, self.kept, self.k, self.weight, self.less),
+            "D pays": values_pay(whole, self.pushed, self.drop, self.less),
         }
         return _from(known, claimed)
 
@@ -277,14 +312,13 @@ def _phi(
         return parts | _phi_of_squares(t, moves, behind, known)
     line = half_line(t)
     paid = Paid(
-        1 - 4 * z,
-        line.e.subs(eta, z / L**2),
+        1 - PHI_WEIGHT,
+        _by(z, line.e),
         plain(line.k),
         behind.g * moves.rho,
         behind.g,
-        1 - plain(behind.j * sums.n),
-        sympy.cancel((behind.j * sums.squares / (eta * N)).subs(eta, v / N**2)),
-        plain(line.d / (eta * N)),
+        plain(left_of_rows(behind.j, sums.n)),
+        *_in_units_of(eta * N, pushed(behind.j, sums.squares), line.d, v),
     )
     own = {"A'": _descent(t), "|S|^2": gradients.sum_of_gradients(sums)}
     return parts | own | paid.judged(known)
@@ -292,17 +326,17 @@ def _phi(
 
 def _phi_of_squares(t: Any, moves: Moves, behind: Behind, known: Relations) -> Parts:
     """Judge what pays for A + W B_r, as in `focus_theorem1_rates` with c = W."""
-    line, weight = value_line(t), 1 - 4 * z
-    unit = eta / (2 * N)
-    pushed = sympy.cancel((behind.j / unit).subs(eta, v / N**2))
-    extra, k = line.e.subs(eta, z / L**2), plain(line.k)
+    line, weight = value_line(t), 1 - PHI_WEIGHT
+    gone, left = _in_units_of(eta / (2 * N), behind.j, line.f, v)
+    extra, k = _by(z, line.e), plain(line.k)
+    rows = before_rows(extra, weight, behind.g)
     claimed = {
         "0 <= W": weight >= 0,
         "0 <= k": at_least(k, 0),
         "0 <= d": at_least(plain(line.d / (eta * N)), 0),
-        "0 <= f": plain(line.f / unit) >= 0,
-        "|S|^2 pays": weight * pushed <= plain(line.f / unit),
-        "C pays": (extra + weight * behind.g) * moves.rho <= weight * k,
+        "0 <= f": left >= 0,
+        "|S|^2 pays": before_squares(-left, weight, gone) <= 0,
+        "C pays": unpaid_rows(rows, moves.rho, weight, k) <= 0,
     }
     return {"A'": descent(t), **_from(known, claimed)}
 
@@ -322,73 +356,4 @@ def _descent(t: Any) -> Finding:
     """
     line = half_line(t)
     held = [*smooth_move(), 2 * beta * A <= G, gradients.half_of_slope()]
-    right = line.k * A - line.d * G + line.e * C
-    return judge.implied([*held, eta * L * N <= 1], A_next <= right, EVERY)
-
-
-# what follows --------------------------------------------------------------------
-
-
-def _same_round() -> Parts:
-    return {"Phi_{r+1} <= k Phi_r": assembled_from_squares()}
-
-
-W, T, e, k, d, g, rho, less, gone = sympy.symbols(
-    "W T e k d g rho less gone", nonnegative=True
-)
-before, after = sympy.symbols("B_before C_next", nonnegative=True)  # B_{r-1}, C_{r+1}
-LINE = A_next <= k * A - d * D + e * after
-FOLLOWS = less * B <= g * C + gone * D
-PAYS = [less > 0, T * rho * g <= k * W * less, T * gone <= d * less]
-
-
-@cache
-def _assembled(lag: str) -> Parts:
-    """Judge one round of A + W B_{r-1}, or of A + W C_r, and its first round.
-
-    T = W + e stands before the error; less is 1 - j n and gone is j m.
-    """
-    j, m, n = sympy.symbols("j m n", nonnegative=True)
-    moved = [g * C + j * S2 >= B, m * D + n * B >= S2]
-    rules = {"B_r": judge.implied(moved, (1 - j * n) * B <= g * C + j * m * D, EVERY)}
-    return {**rules, **(_before_round() if lag == "B" else _after_round())}
-
-
-def _before_round() -> Parts:
-    """Judge it for A + W B_{r-1}: from r = 1 on, from r = 0 on for equal models."""
-    paid = k * W * before + d * D >= T * B
-    whole = [LINE, sympy.Eq(T, W + e), paid, after <= rho * B, rho <= 1]
-    shrinks = A_next + W * B <= k * (A + W * before)
-    rules = {
-        "T B_r": ([FOLLOWS, rho * before >= C, *PAYS], paid),
-        "one round": (whole, shrinks),
-        "first round": ([LINE, after <= 0], A_next <= k * A),
-    }
-    return _implied(rules)
-
-
-def _after_round() -> Parts:
-    """Judge it for A + W C_r, with C_0 = B_0; u is T rho and K is k W."""
-    u, K, share = sympy.symbols("u K share", nonnegative=True)
-    paid = (W + e) * after <= K * share + d * D  # T = W + e
-    whole = [LINE, paid]
-    start = [u * g <= K * less, g >= 1, less <= 1]
-    rules = {
-        "T rho": ([rho <= 1, T * gone <= d * less], T * rho * gone <= d * less),
-        "u B_r": (
-            [FOLLOWS, less > 0, u * g <= K * less, u * gone <= d * less],
-            u * B <= K * C + d * D,
-        ),
-        "T C_{r+1}": ([after <= rho * B], T * after <= T * rho * B),
-        "one round": (whole, A_next + W * after <= k * A + K * share),
-        "u <= K": (start, u <= K),
-        "first round": ([u <= K], u * B <= K * B + d * D),
-    }
-    return _implied(rules)
-
-
-def _implied(rules: dict[str, tuple[Relations, Any]]) -> Parts:
-    return {
-        name: judge.implied(known, goal, COEFFICIENTS)
-        for name, (known, goal) in rules.items()
-    }
+    return judge.implied([*held, eta * L * N <= 1], A_next <= line.above(G), EVERY)

@@ -16,7 +16,6 @@ start of (23) that c <= 1/9 <= 1 - 8 eta L^2 N/mu.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -27,6 +26,7 @@ from flverify.claims import focus_theorem1_gradients as gradients
 from flverify.claims import focus_theorem1_round as one_round
 from flverify.claims import judge
 from flverify.claims.focus_lemma3 import EVERY
+from flverify.claims.focus_server_move import moved_square, square_of_move
 from flverify.claims.focus_theorem1_gradients import (
     S2,
     B_next,
@@ -36,6 +36,16 @@ from flverify.claims.focus_theorem1_gradients import (
     G,
     Sums,
     gap,
+)
+from flverify.claims.focus_theorem1_lines import (
+    A,
+    A_next,
+    B,
+    Line,
+    before_rows,
+    before_squares,
+    unpaid_rows,
+    unpaid_values,
 )
 from flverify.claims.focus_theorem1_round import Moves, Parts
 from flverify.claims.focus_theorem1_steps import (
@@ -69,19 +79,7 @@ SMALL = {  # what `inside` proves of them
     "eta mu N, eta beta N": x <= h,
 }
 
-A, B, A_next = sympy.symbols("A B A_next", nonnegative=True)
-
 Caps = Mapping[str, str]
-
-
-@dataclass(frozen=True)
-class Line:
-    """A' <= k A - d D + e C + f |S|^2, or with |g|^2 for D and -f for f."""
-
-    k: Any
-    d: Any
-    e: Any
-    f: Any
 
 
 def plain(expression: Any) -> Any:
@@ -157,9 +155,10 @@ def strongly_convex(
 def convex_shrinks(t: Any, moves: Moves, sums: Sums, behind: Behind) -> Parts:
     """Judge that V with c = 2 (1 - 8q/9) eta L/q shrinks."""
     line, c, small = distance_line(t), _weight_sc(moves), list(SMALL.values())
-    whole = line.f + c * behind.j  # before |S|^2
-    per_d = (whole * sums.m - line.d) / (eta * N)
-    per_c = (line.e + c * behind.g + whole * sums.n) * moves.rho / c - line.k
+    whole = before_squares(line.f, c, behind.j)
+    per_d = unpaid_values(whole, sums.m, line.d) / (eta * N)
+    rows = before_rows(line.e, c, behind.g, whole * sums.n)
+    per_c = unpaid_rows(rows, moves.rho, c, line.k) / c
     return {
         "the round": one_round.the_round(),
         **moves.judged(),
@@ -195,14 +194,11 @@ def squared_distance(t: Any) -> Finding:
     """
     inner, line = sympy.Symbol("inner", real=True), distance_line(t)
     held = [inner >= gradients.points_below(), mu / 2 * A <= D, at_least(t, 0)]
-    after = A - 2 * eta * inner + eta**2 * S2
-    right = line.k * A - line.d * D + line.e * C + line.f * S2
-    u, s = sympy.symbols("u s", real=True)  # coordinates of w - x* and S
-    square = ("coordinate", (u - eta * s) ** 2, u**2 - 2 * eta * u * s + eta**2 * s**2)
+    after = moved_square(A, inner, S2)
     return judge.all_of(
         {
-            "square": judge.identity([square], EVERY),
-            "bound": judge.implied(held, after <= right, EVERY),
+            "square": square_of_move(),
+            "bound": judge.implied(held, after <= line.above(D), EVERY),
         }
     )
 
@@ -224,12 +220,15 @@ def _assembled_from_values() -> Finding:
     k, c, d, e, f, g, j, m, n, rho, whole, per_c = sympy.symbols(
         "k c d e f g j m n rho whole per_c", nonnegative=True
     )
-    lines = [A_next <= k * A - d * D + e * C + f * S2, B_next <= g * C + j * S2]
-    sums = [sympy.Eq(whole, f + c * j), sympy.Eq(per_c, e + c * g + whole * n)]
-    paid = [m * D + n * C >= S2, whole * m <= d]
+    lines = [A_next <= Line(k, d, e, f).above(D), B_next <= gradients.rows_after(g, j)]
+    sums = [
+        sympy.Eq(whole, before_squares(f, c, j)),
+        sympy.Eq(per_c, before_rows(e, c, g, whole * n)),
+    ]
+    paid = [gradients.in_values_and_rows(m, n) >= S2, unpaid_values(whole, m, d) <= 0]
     first = A_next + c * B_next <= k * A + per_c * C
     second = k * A + per_c * C <= k * (A + c * B)
-    left = [rho * B >= C, per_c * rho <= c * k]
+    left = [rho * B >= C, unpaid_rows(per_c, rho, c, k) <= 0]
     return judge.all_of(
         {
             "D pays": judge.implied([*lines, *sums, *paid], first, COEFFICIENTS),
@@ -307,8 +306,9 @@ def general(
 def smooth_shrinks(t: Any, moves: Moves, behind: Behind, c: Any) -> Parts:
     """Judge V' <= k V - d |g|^2, t of the descent being spent on the PL condition."""
     line, small = value_line(t), list(SMALL.values())
-    per_s = (c * behind.j - line.f) * 2 * N / eta
-    per_c = (line.e + c * behind.g) * moves.rho / c - line.k
+    per_s = before_squares(-line.f, c, behind.j) * 2 * N / eta
+    rows = before_rows(line.e, c, behind.g)
+    per_c = unpaid_rows(rows, moves.rho, c, line.k) / c
     return {
         "the round": one_round.the_round(),
         **moves.judged(),
@@ -338,8 +338,7 @@ def descent(t: Any) -> Finding:
     """
     line = value_line(t)
     held = [*smooth_move(), *([2 * beta * A <= G] if t else [])]
-    right = line.k * A - line.d * G + line.e * C - line.f * S2
-    return judge.implied(held, A_next <= right, EVERY)
+    return judge.implied(held, A_next <= line.above(G, -1), EVERY)
 
 
 def smooth_move() -> Relations:
@@ -353,14 +352,16 @@ def smooth_move() -> Relations:
 def assembled_from_squares() -> Finding:
     """Judge V' <= k V - d |g|^2 where -f |S|^2 pays for |S|^2 in the second line."""
     k, c, d, e, f, g, j, rho = sympy.symbols("k c d e f g j rho", nonnegative=True)
-    lines = [A_next <= k * A - d * G + e * C - f * S2, B_next <= g * C + j * S2]
+    line, per_c = Line(k, d, e, f).above(G, -1), before_rows(e, c, g)
+    lines = [A_next <= line, B_next <= gradients.rows_after(g, j)]
+    pays = before_squares(-f, c, j) <= 0
     after = A_next + c * B_next
-    first = after <= k * A - d * G + (e + c * g) * C
-    second = k * A + (e + c * g) * C <= k * (A + c * B)
-    left = [rho * B >= C, (e + c * g) * rho <= c * k]
+    first = after <= k * A - d * G + per_c * C
+    second = k * A + per_c * C <= k * (A + c * B)
+    left = [rho * B >= C, unpaid_rows(per_c, rho, c, k) <= 0]
     return judge.all_of(
         {
-            "|S|^2 pays": judge.implied([*lines, c * j <= f], first, COEFFICIENTS),
+            "|S|^2 pays": judge.implied([*lines, pays], first, COEFFICIENTS),
             "C pays": judge.implied(left, second, COEFFICIENTS),
         }
     )

@@ -32,11 +32,12 @@ from flverify.claims.focus_theorem1_steps import L, N, Relations, eta, m, q, tau
 from flverify.claims.rationals import rational
 from flverify.claims.scalar_runs import tidied
 from flverify.claims.verdict import Finding
-from flverify.claims.written import at_most
+from flverify.claims.written import at_most, put_in
 
 p = sympy.Symbol("p", positive=True)  # p_i of any client
 moved, far, done, count = sympy.symbols("moved far done count", nonnegative=True)
 small, large = sympy.symbols("small large", real=True)
+NEXT = sympy.symbols("moved_next length", nonnegative=True)  # after a move of this
 
 Parts = dict[str, Finding]
 
@@ -69,23 +70,23 @@ def chances(reading: str, case_3a: str = "1/N") -> tuple[Relations, Finding]:
         Q_READINGS[2]: [q <= p, p <= 1],
     }[reading]
     if reading == Q_READINGS[0]:
-        return known, judge.all_of(_averaging())
+        return known, judge.all_of(_averaging(*known[:2]))
     parts = {"q <= p_i": judge.implied(known, q <= p, "every client and law")}
     return known, judge.all_of(parts)
 
 
-def _averaging() -> Parts:
+def _averaging(few: Any, below: Any) -> Parts:
     """At each outcome I_i/|S| <= I_i, and these add up to at most 1; then average.
 
-    At an empty S both are 0.
+    At an empty S both are 0. `few` and `below` are what is then known of N and p.
     """
     size, total, share = sympy.symbols("size total q_i", positive=True)
     law = "every law and outcome"
     return {
         "I_i/|S| <= I_i": judge.implied([size >= 1], 1 / size <= 1, law),
-        "q <= p_i": judge.implied([q <= share, share <= p], q <= p, law),
+        "q <= p_i": judge.implied([q <= share, share <= p], below, law),
         "the sum": judge.identity([("|S| terms", size * (1 / size), 1)], law),
-        "N q_min <= 1": judge.implied([N * q <= total, total <= 1], N * q <= 1, law),
+        "N q_min <= 1": judge.implied([N * q <= total, total <= 1], few, law),
     }
 
 
@@ -193,7 +194,8 @@ def moves_of_convex(moves: Moves) -> Finding:
 
     Every move is at most eta times the first gradient difference, eta L |w - z_i|.
     """
-    step = moved <= done * far
+    step, (after, length) = moved <= done * far, NEXT
+    further = put_in(step, {moved: after, done: done + eta * L})
     if_any = [moves.within, tau >= 2]  # without moves |w - z_i'| = 0
     return judge.all_of(
         {
@@ -201,7 +203,7 @@ def moves_of_convex(moves: Moves) -> Finding:
             "eta L <= 2": judge.implied(if_any, eta * L <= 2, EVERY),
             "moves do not grow": moves_do_not_grow(),
             "one move more": judge.implied(
-                [step], moved + eta * L * far <= (done + eta * L) * far, EVERY
+                [step, length <= eta * L * far, after <= moved + length], further, EVERY
             ),
             **_all_of_them(moves, done),
         }
@@ -215,17 +217,16 @@ def moves_of_smooth(moves: Moves) -> Finding:
     A move is at most eta L times the distance to z_i, that is at most the way done
     and |w - z_i|. The cap is at most 1, so that s <= 1 after every move.
     """
-    step = moved <= done * (1 + done) * far
+    step, (after, length) = moved <= done * (1 + done) * far, NEXT
     longer = done + eta * L
-    more = moved + eta * L * (moved + far)
+    further = put_in(step, {moved: after, done: longer})
+    one = [length <= eta * L * (moved + far), after <= moved + length]
     return judge.all_of(
         {
             "triangle": _triangle(),
             "cap <= 1": judge.implied([], at_most(rational(moves.cap), 1), EVERY),
             "one move more": judge.implied(
-                [step, longer <= rational(moves.cap)],
-                more <= longer * (1 + longer) * far,
-                EVERY,
+                [step, *one, longer <= rational(moves.cap)], further, EVERY
             ),
             **_all_of_them(moves, done * (1 + done)),
         }
@@ -260,5 +261,6 @@ def unrolled() -> Finding:
     """V_{r+1} <= k V_r in every round, k >= 0, gives V_R <= k^R V_0 by induction."""
     first, now, after = sympy.symbols("V_0 V_R V_next", real=True)
     k, power = sympy.symbols("k k^R", nonnegative=True)
-    held = [now <= power * first, after <= k * now]
-    return judge.implied(held, after <= k * power * first, "every R")
+    line = now <= power * first
+    further = put_in(line, {now: after, power: k * power})
+    return judge.implied([line, after <= k * now], further, "every R")

@@ -393,7 +393,6 @@ def summed(scope: str, last: str = "b_(R+1)") -> Finding:
     new = sympy.symbols("a_R c_R d_R", real=True)
     until = sums[0] <= k * (first - now) + ell * sums[1] + e * sums[2]
     here = new[0] <= k * (now - after) + ell * new[1] + e * new[2]
-    longer = [s + t for s, t in zip(sums, new, strict=True)]
-    ended = {"b_R": now, "b_(R+1)": after}[last]
-    claimed = longer[0] <= k * (first - ended) + ell * longer[1] + e * longer[2]
-    return judge.implied([until, here], claimed, scope)
+    longer = {s: s + t for s, t in zip(sums, new, strict=True)}
+    longer[now] = {"b_R": now, "b_(R+1)": after}[last]
+    return judge.implied([until, here], put_in(until, longer), scope)
