@@ -2,25 +2,37 @@
 
 Beside the verdict it keeps those of the control, of readings, and of what lies within
 these: corrections, and parts of what does not pass; the scope of whatever passes; which
-parts no control refutes; all that provers were given for what passes, and how much was
-compared. So an audit notices a correction that is no longer proved, a scope that
-shrank, one hypothesis more, one line of a list of identities less.
+parts no control refutes; all that provers were given for what passes, a digest of what
+they showed, and how much was compared. So an audit notices a correction that is no
+longer proved, a scope that shrank, one hypothesis more, another conclusion, one line of
+a list of identities less.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from hashlib import sha256
 from typing import Any
 
 from flverify.claims.audit import Audited
 from flverify.claims.ledger_file import Entry, read, write
 from flverify.claims.verdict import Finding
 
-__all__ = ["Entry", "compared", "differences", "entry", "read", "uses", "write"]
+__all__ = [
+    "Entry",
+    "compared",
+    "differences",
+    "entry",
+    "read",
+    "shows",
+    "uses",
+    "write",
+]
 
 INNER, CORRECTED = " / ", "corrected"  # how what lies within a finding is named
 ABSENT = "none"  # what is told of what only the ledger has, or the finding
 USED = "given", "assumed of the symbols"  # in the evidence of a prover
+DIGITS = 12  # of a digest
 LINES = "identities", "inequalities"  # in that of a finding about several at once
 
 
@@ -36,6 +48,8 @@ def entry(audited: Audited) -> Entry:
         kept["uncontrolled"] = uncontrolled
     if found := uses(finding):
         kept["uses"] = found
+    if digest := shows(finding):
+        kept["shows"] = digest
     if count := compared(finding):
         kept["compared"] = count
     inner = dict(_inner(finding))
@@ -78,6 +92,34 @@ def _uses(finding: Finding) -> Iterator[str]:
     fixed = [finding.correction.finding] if finding.correction else []
     for one in (*finding.readings.values(), *finding.parts.values(), *fixed):
         yield from _uses(one)
+
+
+def shows(finding: Finding) -> str:
+    """Return a digest of all that is shown in what passes in a finding, as written.
+
+    These are conclusions of provers, and identities; nothing is shown, no digest.
+
+    Examples
+    --------
+    >>> import sympy
+    >>> from flverify.claims import judge
+    >>> x, y = sympy.symbols("x y", positive=True)
+    >>> found = [judge.implied([x <= y], x <= k * y, "all") for k in (1, 2, 2)]
+    >>> [len({*map(shows, some)}) for some in (found[:2], found[1:])]
+    [2, 1]
+    """
+    found = sorted(_shown(finding))
+    return sha256("\n".join(found).encode()).hexdigest()[:DIGITS] if found else ""
+
+
+def _shown(finding: Finding) -> Iterator[str]:
+    if finding.passes():
+        yield from map(str, finding.evidence.get("identities", ()))
+        if "shown" in finding.evidence:
+            yield str(finding.evidence["shown"])
+    fixed = [finding.correction.finding] if finding.correction else []
+    for one in (*finding.readings.values(), *finding.parts.values(), *fixed):
+        yield from _shown(one)
 
 
 def compared(finding: Finding) -> int:

@@ -12,7 +12,7 @@ from typing import Any
 from flverify._core.errors import FormatError
 from flverify._core.whole_files import replacing
 
-SINGLE = ("verdict", "scope", "control", "uncontrolled", "uses", "compared")
+SINGLE = ("verdict", "scope", "control", "uncontrolled", "uses", "shows", "compared")
 TABLES = ("given", "readings", "within", "scopes")
 Entry = dict[str, int | str | list[str] | dict[str, str] | dict[str, list[str]]]
 

@@ -131,6 +131,25 @@ def test_what_is_no_longer_compared_differs(dropped):
     assert counted == [3, 2]
 
 
+def test_a_weaker_conclusion_differs(tmp_path):
+    found = [judge.implied([x <= y], x <= k * y, "all") for k in (1, 2)]
+    found += [
+        judge.identity([("a", x * (y + k), x * y + k * x)], "all") for k in (1, 2)
+    ]
+    wrong = judge.implied([x <= y], 2 * x <= y, "all")
+    assert len({*map(ledger.shows, found)}) == 4
+    assert ledger.shows(wrong) == ""  # it does not pass
+    both = {"a": found[0], "b": found[1]}
+    inner = judge.readings({"(i)": judge.all_of(both), "(ii)": wrong})
+    assert ledger.shows(inner) == ledger.shows(judge.all_of(both))
+    one = following()
+    kept = ledger.entry(one)
+    ledger.write(tmp_path / "ledger.toml", {"demo.kept": kept})
+    assert ledger.read(tmp_path / "ledger.toml")["demo.kept"]["shows"] == kept["shows"]
+    (said,) = ledger.differences([one], {"demo.kept": kept | {"shows": "0"}})
+    assert said == f"demo.kept: shows: 0 -> {kept['shows']}"
+
+
 def test_an_entry_keeps_how_much_was_compared(tmp_path):
     found = following()
     kept = ledger.entry(found)
