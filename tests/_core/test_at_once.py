@@ -32,7 +32,9 @@ class Stubborn:
             except BaseException:
                 pass
 
+# as in a terminal, whatever runs the tests
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 sys.meta_path.insert(0, Stubborn())
 sys.argv = ["flverify", "law", "full", "--n-clients", "2"]
 runpy.run_module("flverify", run_name="__main__", alter_sys=True)

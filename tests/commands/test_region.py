@@ -385,9 +385,11 @@ def test_a_row_of_whole_numbers_is_a_band():
 @pytest.fixture
 def heeding():
     """Interrupts that count, where what runs in the background ignores them."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    heeded = {signal.SIGINT: signal.default_int_handler, signal.SIGHUP: signal.SIG_DFL}
+    before = {number: signal.signal(number, heeded[number]) for number in heeded}
     yield
-    signal.signal(signal.SIGINT, before)
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.mark.one_in(2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 
 import pytest
@@ -70,7 +71,10 @@ def served():
 
 def test_a_file_that_nobody_waits_for_is_not_begun(begun):
     seen, go = begun
-    assert asyncio.run(second_reader_leaves(go)).startswith(b"HTTP/1.1 200 OK")
+    # a browser that was tested before may have left a loop in this thread
+    with ThreadPoolExecutor(1) as other:
+        answer = other.submit(lambda: asyncio.run(second_reader_leaves(go))).result()
+    assert answer.startswith(b"HTTP/1.1 200 OK")
     assert seen == [1, 3]
 
 
